@@ -1,0 +1,1 @@
+"""discreet: ask questions of sensitive data; publish the answers safely."""
