@@ -215,6 +215,14 @@ def _shift_down(x: int, shift: int) -> int:
     return x << shift if shift >= 0 else x >> -shift
 
 
+def _ceil_divide(x: int, y: int) -> int:
+    return -(-x // y)
+
+
+def _ceil_shift(x: int, shift: int) -> int:
+    return -(-x >> shift)
+
+
 @lru_cache(maxsize=64)
 def _ln2(w: int) -> tuple[int, int]:
     """Integers low <= 2^w ln 2 <= high, by ln 2 = 18 atanh(1/26) - 2 atanh(1/4801) + 8 atanh(1/8749)."""
@@ -224,20 +232,20 @@ def _ln2(w: int) -> tuple[int, int]:
         a, b = _atanh(1, n, w + guard)
         low += factor * (a if factor > 0 else b)
         high += factor * (b if factor > 0 else a)
-    return low >> guard, -(-high >> guard)
+    return low >> guard, _ceil_shift(high, guard)
 
 
 def _atanh(p: int, q: int, w: int) -> tuple[int, int]:
     """Integers low <= 2^w atanh(p/q) <= high, for 0 <= p/q <= 1/2."""
-    low_power, high_power = (p << w) // q, -((-p << w) // q)
-    low_square, high_square = (low_power * low_power) >> w, -((-high_power * high_power) >> w)
+    low_power, high_power = (p << w) // q, _ceil_divide(p << w, q)
+    low_square, high_square = (low_power * low_power) >> w, _ceil_shift(high_power * high_power, w)
     low = high = 0
     n = 1
     while high_power > 1:
         low += low_power // n
-        high += -(-high_power // n)
+        high += _ceil_divide(high_power, n)
         low_power = (low_power * low_square) >> w
-        high_power = -((-high_power * high_square) >> w)
+        high_power = _ceil_shift(high_power * high_square, w)
         n += 2
     # the rest of the series is below (power/n) / (1 - 1/4) < 2 units
     return low, high + 2
@@ -254,11 +262,11 @@ def _exp(x: Fraction, bits: int) -> tuple[int, int, int]:
     w = bits + size + 2 * halvings + 16
     ln2_low, ln2_high = _ln2(w)
     low_r = max(0, (p << w) // q - (k * ln2_high if k >= 0 else k * ln2_low))
-    high_r = -((-p << w) // q) - (k * ln2_low if k >= 0 else k * ln2_high)
-    low, high = _exp_series(low_r >> halvings, w)[0], _exp_series(-(-high_r >> halvings), w)[1]
+    high_r = _ceil_divide(p << w, q) - (k * ln2_low if k >= 0 else k * ln2_high)
+    low, high = _exp_series(low_r >> halvings, w)[0], _exp_series(_ceil_shift(high_r, halvings), w)[1]
     for _ in range(halvings):
         low = (low * low) >> w
-        high = -((-high * high) >> w)
+        high = _ceil_shift(high * high, w)
     return low, high, k - w
 
 
@@ -269,7 +277,7 @@ def _exp_series(t: int, w: int) -> tuple[int, int]:
     n = 1
     while high_term > 1:
         low_term = (low_term * t >> w) // n
-        high_term = -(-(-(-high_term * t >> w)) // n)
+        high_term = _ceil_divide(_ceil_shift(high_term * t, w), n)
         low += low_term
         high += high_term
         n += 1

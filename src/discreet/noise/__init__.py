@@ -1,1 +1,1 @@
-
+"""Bits in, exact samples out; knows nothing of privacy."""

@@ -1,1 +1,1 @@
-
+"""Where bits come from."""
