@@ -15,7 +15,7 @@ import numbers
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import SupportsFloat, TypeAlias
+from typing import TypeAlias
 
 from discreet.errors import BadParameter
 
@@ -37,21 +37,17 @@ def number(value: Number, name: str = "value") -> Fraction:
     (Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1, 1000000000))
     """
     must = 'must be a finite number: an int, a Fraction, a float, or text such as "0.1" or "1/3"'
-    if isinstance(value, bool):
-        raise BadParameter(name, value, must)
-    if isinstance(value, str):
-        result = _from_text(value, name, must)
-    elif isinstance(value, numbers.Rational):
-        result = Fraction(int(value.numerator), int(value.denominator))
-    elif isinstance(value, Decimal):
-        result = _from_text(str(value), name, must)
-    elif isinstance(value, SupportsFloat) and isinstance(value, numbers.Real):
-        as_float = float(value)
-        if not math.isfinite(as_float):
-            raise BadParameter(name, value, must)
-        result = Fraction(as_float)
+    given: object = value  # a caller may pass anything, whatever the annotation says
+    if isinstance(given, bool):
+        raise BadParameter(name, given, must)
+    if isinstance(given, (str, Decimal)):
+        result = _from_text(str(given), name, must)
+    elif isinstance(given, numbers.Rational):  # int, Fraction, numpy integers
+        result = Fraction(int(given.numerator), int(given.denominator))
+    elif isinstance(given, numbers.Real) and math.isfinite(float(given)):  # float, numpy floats
+        result = Fraction(float(given))
     else:
-        raise BadParameter(name, value, must)
+        raise BadParameter(name, given, must)
     if max(result.numerator.bit_length(), result.denominator.bit_length()) > _LONGEST_BITS:
         raise BadParameter(name, value, f"must have at most {_LONGEST_BITS} bits above and below the line")
     return result
@@ -97,9 +93,10 @@ def probability(value: Number, name: str) -> Fraction:
 
 def integer(value: int, name: str, *, at_least: int | None = None) -> int:
     """The value as a Python int; floats and text are refused, numpy integers are welcome."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise BadParameter(name, value, "must be an integer")
-    result = int(value)
+    given: object = value
+    if isinstance(given, bool) or not isinstance(given, numbers.Integral):
+        raise BadParameter(name, given, "must be an integer")
+    result = int(given)
     if at_least is not None and result < at_least:
         raise BadParameter(name, value, f"must be at least {at_least}")
     return result
