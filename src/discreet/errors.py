@@ -2,6 +2,7 @@
 
     DiscreetError
     ├── BadParameter        a parameter cannot be used; says which and what it must be
+    ├── BadData             data of the wrong shape or type; says what it must be, never what it is
     ├── NoPrice             an accountant has no rule for an event
     ├── NotATheorem         a use that no theorem we know of allows
     ├── OverBudget          the budget does not cover the cost; nothing was drawn
@@ -47,6 +48,10 @@ class BadParameter(DiscreetError, ValueError):
         self.name = name
         self.must = must
         super().__init__(f"{name} is {_show(value)}, but it {must}")
+
+
+class BadData(DiscreetError, ValueError):
+    """Data of the wrong shape or type. The message says what it must be, and never holds a value of it."""
 
 
 class NoPrice(DiscreetError):

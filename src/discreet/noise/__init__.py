@@ -1,1 +1,234 @@
-"""Bits in, exact samples out; knows nothing of privacy."""
+"""Bits in, exact samples out; knows nothing of privacy.
+
+Every function here samples exactly the stated law from the operating system's randomness. Parameters are exact:
+an int, a Fraction, text such as "0.1" or "1/3", or a float, which means its own dyadic value. Without ``size`` a
+Python int comes back, with it a numpy array of int64. There is no seed.
+
+Noise alone is not a release: no budget is charged here. See ``discreet.mechanisms`` for that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
+from math import prod
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadParameter
+from discreet.exact import Number, integer, non_negative, positive, probability
+from discreet.noise import coin, selection, uniform
+from discreet.noise.blocks import Blocks, Law
+from discreet.noise.cache import known, sampler
+from discreet.noise.gaussian import GaussianLaw, draw_gaussian
+from discreet.noise.grid import Grid, public_grid
+from discreet.noise.laplace import LaplaceLaw, draw_geometric, draw_laplace
+from discreet.noise.lazy import Probability
+from discreet.randomness import Bits, SystemBits
+
+__all__ = [
+    "Grid",
+    "bernoulli",
+    "bernoulli_exp",
+    "choice",
+    "discrete_gaussian",
+    "discrete_laplace",
+    "exponential",
+    "geometric",
+    "permute_and_flip",
+    "public_grid",
+    "uniform_below",
+]
+
+Size = int | tuple[int, ...]
+Integers = NDArray[np.int64]
+
+TABLE_FROM = 256  # draws of a new parameter from which building its table pays
+LARGEST_TABLE = 1 << 54  # the largest scale whose draws fit into int64
+
+
+@overload
+def discrete_laplace(scale: Number, size: None = None) -> int: ...
+@overload
+def discrete_laplace(scale: Number, size: Size) -> Integers: ...
+def discrete_laplace(scale: Number, size: Size | None = None) -> int | Integers:
+    """P(x) proportional to exp(-|x| / scale) on the integers.
+
+    Guarantee: exactly this law. Scales above 2^54 give Python integers, in an object array when ``size`` is given.
+
+    >>> isinstance(discrete_laplace(scale="0.5"), int), discrete_laplace(10, size=3).dtype
+    (True, dtype('int64'))
+    """
+    b = positive(scale, "scale")
+    return _draw(("laplace", b), b, lambda: LaplaceLaw(b), lambda bits: draw_laplace(b, bits), size)
+
+
+@overload
+def geometric(scale: Number, size: None = None) -> int: ...
+@overload
+def geometric(scale: Number, size: Size) -> Integers: ...
+def geometric(scale: Number, size: Size | None = None) -> int | Integers:
+    """P(x) proportional to exp(-x / scale) on 0, 1, 2, ...: one side of the discrete Laplace law.
+
+    >>> geometric(3) >= 0
+    True
+    """
+    b = positive(scale, "scale")
+    build = lambda: LaplaceLaw(b, one_sided=True)  # noqa: E731
+    return _draw(("geometric", b), b, build, lambda bits: draw_geometric(b, bits), size)
+
+
+@overload
+def discrete_gaussian(
+    sigma: Number | None = None, size: None = None, *, sigma_squared: Number | None = None
+) -> int: ...
+@overload
+def discrete_gaussian(sigma: Number | None = None, *, size: Size, sigma_squared: Number | None = None) -> Integers: ...
+@overload
+def discrete_gaussian(sigma: Number, size: Size) -> Integers: ...
+def discrete_gaussian(
+    sigma: Number | None = None, size: Size | None = None, *, sigma_squared: Number | None = None
+) -> int | Integers:
+    """P(x) proportional to exp(-x^2 / (2 sigma^2)) on the integers.
+
+    Guarantee: exactly this law. Give sigma, or sigma_squared where sigma is not rational.
+
+    >>> discrete_gaussian(10, size=(2, 3)).shape
+    (2, 3)
+    """
+    if (sigma is None) == (sigma_squared is None):
+        raise BadParameter("sigma", sigma, "must be given, or sigma_squared, but not both")
+    s2 = positive(sigma, "sigma") ** 2 if sigma is not None else positive(sigma_squared or 0, "sigma_squared")
+    spread = s2 / LARGEST_TABLE  # sigma <= 2^54 iff sigma^2 / 2^54 <= 2^54
+    return _draw(("gaussian", s2), spread, lambda: GaussianLaw(s2), lambda bits: draw_gaussian(s2, bits), size)
+
+
+@overload
+def bernoulli(p: Number, size: None = None) -> int: ...
+@overload
+def bernoulli(p: Number, size: Size) -> Integers: ...
+def bernoulli(p: Number, size: Size | None = None) -> int | Integers:
+    """1 with probability p, else 0.
+
+    >>> bernoulli(1), bernoulli(0, size=2).tolist()
+    (1, [0, 0])
+    """
+    return _flip(coin.rational(probability(p, "p")), size)
+
+
+@overload
+def bernoulli_exp(x: Number, size: None = None) -> int: ...
+@overload
+def bernoulli_exp(x: Number, size: Size) -> Integers: ...
+def bernoulli_exp(x: Number, size: Size | None = None) -> int | Integers:
+    """1 with probability exp(-x), else 0; x must not be negative.
+
+    >>> bernoulli_exp(0)
+    1
+    """
+    exact = non_negative(x, "x")
+    return _flip(coin.exponential(exact), size)
+
+
+@overload
+def uniform_below(n: int, size: None = None) -> int: ...
+@overload
+def uniform_below(n: int, size: Size) -> Integers: ...
+def uniform_below(n: int, size: Size | None = None) -> int | Integers:
+    """Each of 0, 1, ..., n - 1 with probability 1/n. Beyond 2^63 the array holds Python integers.
+
+    >>> 0 <= uniform_below(6) < 6
+    True
+    """
+    top = integer(n, "n", at_least=1)
+    bits = SystemBits()
+    if size is None:
+        return bits.below(top)
+    count, shape = _shape(size)
+    if top > uniform.INT64:
+        return _objects([bits.below(top) for _ in range(count)], shape)
+    return uniform.uniforms(top, count, bits).reshape(shape)
+
+
+@overload
+def choice(weights: Sequence[Number], size: None = None) -> int: ...
+@overload
+def choice(weights: Sequence[Number], size: Size) -> Integers: ...
+def choice(weights: Sequence[Number], size: Size | None = None) -> int | Integers:
+    """Index i with probability weights[i] / sum(weights).
+
+    >>> choice(["0", "1/3", 0])
+    1
+    """
+    exact = [non_negative(w, f"weights[{i}]") for i, w in enumerate(weights)]
+    if not any(exact):
+        raise BadParameter("weights", weights, "must hold a weight above 0")
+    whole = uniform.integer_weights(exact)
+    if size is None:
+        return uniform.choose(whole, SystemBits())
+    count, shape = _shape(size)
+    return uniform.choices(whole, count, SystemBits()).reshape(shape)
+
+
+def permute_and_flip(scores: selection.Scores, rate: Number) -> int:
+    """An index by permute-and-flip: candidates in random order, each kept with probability exp(rate (score - best)).
+
+    The law of McKenna & Sheldon (2020), exactly. Scores are ints, rationals or floats (their dyadic values), on either side of zero.
+
+    >>> permute_and_flip([0, 1000, 0], rate=1)
+    1
+    """
+    return selection.permute_and_flip_choice(selection.coins(scores, positive(rate, "rate")), SystemBits())
+
+
+def exponential(scores: selection.Scores, rate: Number) -> int:
+    """An index i with probability proportional to exp(rate * scores[i]).
+
+    >>> exponential([0, 1000, 0], rate=1)
+    1
+    """
+    return selection.exponential_choice(selection.coins(scores, positive(rate, "rate")), SystemBits())
+
+
+# --- what the functions above share -------------------------------------------------------------------------------
+
+
+def _draw(
+    key: Hashable,
+    spread: Fraction,
+    law: Callable[[], Law],
+    draw: Callable[[Bits], int],
+    size: Size | None,
+) -> int | Integers:
+    """Through the table if there is one or if it pays; else one by one. Both are exact, so the choice is invisible."""
+    bits = SystemBits()
+    table = known(key)
+    if size is None:
+        return table.draw(bits) if table else draw(bits)
+    count, shape = _shape(size)
+    if spread > LARGEST_TABLE:
+        return _objects([draw(bits) for _ in range(count)], shape)
+    if table is None and count < TABLE_FROM:
+        return np.array([draw(bits) for _ in range(count)], dtype=np.int64).reshape(shape)
+    return sampler(key, lambda: Blocks(law())).sample(count, bits).reshape(shape)
+
+
+def _flip(p: Probability, size: Size | None) -> int | Integers:
+    if size is None:
+        return int(coin.flip(p, SystemBits()))
+    count, shape = _shape(size)
+    return coin.flips(p, count, SystemBits()).astype(np.int64).reshape(shape)
+
+
+def _shape(size: Size) -> tuple[int, tuple[int, ...]]:
+    shape = size if isinstance(size, tuple) else (size,)
+    shape = tuple(integer(n, "size", at_least=0) for n in shape)
+    return prod(shape), shape
+
+
+def _objects(values: list[int], shape: tuple[int, ...]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array.reshape(shape)
