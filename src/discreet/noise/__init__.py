@@ -175,7 +175,7 @@ def choice(weights: Sequence[Number], size: Size | None = None) -> int | Integer
 def permute_and_flip(scores: selection.Scores, rate: Number) -> int:
     """An index by permute-and-flip: candidates in random order, each kept with probability exp(rate (score - best)).
 
-    The law of McKenna & Sheldon (2020), exactly. Scores are ints, rationals or floats (their dyadic values), on either side of zero.
+    The law of McKenna & Sheldon (2020), exactly. Scores are ints, rationals or floats (their dyadic values).
 
     >>> permute_and_flip([0, 1000, 0], rate=1)
     1

@@ -1,0 +1,47 @@
+# Every target installs what it needs. Start with `make demo`.
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+BENCH := .venv-bench
+
+.PHONY: help setup demo test check bench clean proofs
+
+help:  ## what there is
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: $(VENV)/ready  ## a .venv with the package and the test tools
+
+$(VENV)/ready: pyproject.toml tools/venv
+	tools/venv $(VENV) $(PYTHON)
+	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group test
+	touch $@
+
+demo: setup  ## the main job, on made-up data
+	$(BIN)/discreet demo
+
+test: setup  ## lint, types, all tests
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto --dist loadgroup
+
+check: setup  ## the quick inner loop: lint, types, the tests that are not marked slow
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/mypy
+	$(BIN)/pytest -n auto -m 'not slow'
+
+proofs: setup  ## after re-reading a proof: record the hashes of the functions that it proves
+	$(BIN)/python -m tools.proofs
+
+$(BENCH)/ready: pyproject.toml bench/requirements.txt tools/venv
+	tools/venv $(BENCH) $(PYTHON)
+	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement bench/requirements.txt
+	touch $@
+
+bench: $(BENCH)/ready  ## side by side with peers, in an environment of its own
+	$(BENCH)/bin/python -m bench
+
+clean:  ## remove everything that make made
+	rm -rf $(VENV) $(BENCH) .mypy_cache .pytest_cache .ruff_cache .hypothesis dist out

@@ -1,0 +1,64 @@
+"""Docs that cannot lie: every code block runs, every public name has its place."""
+
+import doctest
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import discreet
+from discreet import errors
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+KINDS = {"python", "bash", "text", "toml", "sql", "json"}
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    return [(m["kind"], m["code"]) for m in BLOCK.finditer(page.read_text())]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of one page share their names. A block with >>> is a doctest; any other is run as it is."""
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for number, (kind, code) in enumerate(blocks(page)):
+        assert kind in KINDS, f"block {number} of {page.name} is of kind '{kind}'"
+        if kind != "python":
+            continue
+        if ">>>" in code:
+            test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), 0)
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            said: list[str] = []
+            runner.run(test, out=said.append, clear_globs=False)
+            names.update(test.globs)
+            assert not runner.failures, "".join(said)
+        else:
+            exec(compile(code, f"{page.name} block {number}", "exec"), names)  # noqa: S102 - our own pages
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_between_pages_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} points to {target}"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    documented = set(re.findall(r"`dp\.([\w.]+)", reference))
+    names = set(discreet.__all__)
+    for name in discreet.__all__:
+        module = getattr(discreet, name)
+        if inspect.ismodule(module):
+            names |= {f"{name}.{inner}" for inner in getattr(module, "__all__", [])}
+    assert not names - documented
+
+
+def test_every_error_is_explained() -> None:
+    page = (ROOT / "docs" / "errors.md").read_text()
+    for name, kind in vars(errors).items():
+        if inspect.isclass(kind) and issubclass(kind, errors.DiscreetError):
+            assert f"`{name}`" in page, f"docs/errors.md does not explain {name}"
