@@ -9,7 +9,7 @@ Noise alone is not a release: no budget is charged here. See ``discreet.mechanis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from math import prod
 from typing import Any, overload
@@ -21,7 +21,7 @@ from discreet.errors import BadParameter
 from discreet.exact import Number, integer, non_negative, positive, probability
 from discreet.noise import coin, selection, uniform
 from discreet.noise.blocks import Blocks, Law
-from discreet.noise.cache import known, sampler
+from discreet.noise.cache import keep, known
 from discreet.noise.gaussian import GaussianLaw, draw_gaussian
 from discreet.noise.grid import Grid, public_grid
 from discreet.noise.laplace import LaplaceLaw, draw_geometric, draw_laplace
@@ -46,6 +46,8 @@ Size = int | tuple[int, ...]
 Integers = NDArray[np.int64]
 
 TABLE_FROM = 256  # draws of a new parameter from which building its table pays
+_PLAIN = {int, float, str, Fraction}
+_SYSTEM = SystemBits()  # a name, not a state: it holds nothing
 LARGEST_TABLE = 1 << 54  # the largest scale whose draws fit into int64
 
 
@@ -61,8 +63,11 @@ def discrete_laplace(scale: Number, size: Size | None = None) -> int | Integers:
     >>> isinstance(discrete_laplace(scale="0.5"), int), discrete_laplace(10, size=3).dtype
     (True, dtype('int64'))
     """
+    key = "laplace", scale
+    if size is None and (table := _table(key)):
+        return table.draw(_SYSTEM)
     b = positive(scale, "scale")
-    return _draw(("laplace", b), b, lambda: LaplaceLaw(b), lambda bits: draw_laplace(b, bits), size)
+    return _draw(key, b, lambda: LaplaceLaw(b), lambda bits: draw_laplace(b, bits), size)
 
 
 @overload
@@ -75,9 +80,11 @@ def geometric(scale: Number, size: Size | None = None) -> int | Integers:
     >>> geometric(3) >= 0
     True
     """
+    key = "geometric", scale
+    if size is None and (table := _table(key)):
+        return table.draw(_SYSTEM)
     b = positive(scale, "scale")
-    build = lambda: LaplaceLaw(b, one_sided=True)  # noqa: E731
-    return _draw(("geometric", b), b, build, lambda bits: draw_geometric(b, bits), size)
+    return _draw(key, b, lambda: LaplaceLaw(b, one_sided=True), lambda bits: draw_geometric(b, bits), size)
 
 
 @overload
@@ -98,11 +105,14 @@ def discrete_gaussian(
     >>> discrete_gaussian(10, size=(2, 3)).shape
     (2, 3)
     """
+    key = ("gaussian", sigma) if sigma is not None else ("gaussian squared", sigma_squared or 0)
+    if size is None and sigma_squared is None and (table := _table(key)):
+        return table.draw(_SYSTEM)
     if (sigma is None) == (sigma_squared is None):
         raise BadParameter("sigma", sigma, "must be given, or sigma_squared, but not both")
     s2 = positive(sigma, "sigma") ** 2 if sigma is not None else positive(sigma_squared or 0, "sigma_squared")
     spread = s2 / LARGEST_TABLE  # sigma <= 2^54 iff sigma^2 / 2^54 <= 2^54
-    return _draw(("gaussian", s2), spread, lambda: GaussianLaw(s2), lambda bits: draw_gaussian(s2, bits), size)
+    return _draw(key, spread, lambda: GaussianLaw(s2), lambda bits: draw_gaussian(s2, bits), size)
 
 
 @overload
@@ -143,13 +153,12 @@ def uniform_below(n: int, size: Size | None = None) -> int | Integers:
     True
     """
     top = integer(n, "n", at_least=1)
-    bits = SystemBits()
     if size is None:
-        return bits.below(top)
+        return _SYSTEM.below(top)
     count, shape = _shape(size)
     if top > uniform.INT64:
-        return _objects([bits.below(top) for _ in range(count)], shape)
-    return uniform.uniforms(top, count, bits).reshape(shape)
+        return _objects([_SYSTEM.below(top) for _ in range(count)], shape)
+    return uniform.uniforms(top, count, _SYSTEM).reshape(shape)
 
 
 @overload
@@ -167,9 +176,9 @@ def choice(weights: Sequence[Number], size: Size | None = None) -> int | Integer
         raise BadParameter("weights", weights, "must hold a weight above 0")
     whole = uniform.integer_weights(exact)
     if size is None:
-        return uniform.choose(whole, SystemBits())
+        return uniform.choose(whole, _SYSTEM)
     count, shape = _shape(size)
-    return uniform.choices(whole, count, SystemBits()).reshape(shape)
+    return uniform.choices(whole, count, _SYSTEM).reshape(shape)
 
 
 def permute_and_flip(scores: selection.Scores, rate: Number) -> int:
@@ -180,7 +189,7 @@ def permute_and_flip(scores: selection.Scores, rate: Number) -> int:
     >>> permute_and_flip([0, 1000, 0], rate=1)
     1
     """
-    return selection.permute_and_flip_choice(selection.coins(scores, positive(rate, "rate")), SystemBits())
+    return selection.permute_and_flip_choice(selection.coins(scores, positive(rate, "rate")), _SYSTEM)
 
 
 def exponential(scores: selection.Scores, rate: Number) -> int:
@@ -189,37 +198,44 @@ def exponential(scores: selection.Scores, rate: Number) -> int:
     >>> exponential([0, 1000, 0], rate=1)
     1
     """
-    return selection.exponential_choice(selection.coins(scores, positive(rate, "rate")), SystemBits())
+    return selection.exponential_choice(selection.coins(scores, positive(rate, "rate")), _SYSTEM)
 
 
 # --- what the functions above share -------------------------------------------------------------------------------
 
 
+def _table(key: tuple[str, Number]) -> Blocks | None:
+    """The sampler that was built for this parameter, as it is written; True must not pass for 1."""
+    return known(key) if type(key[1]) in _PLAIN else None
+
+
 def _draw(
-    key: Hashable,
+    key: tuple[str, Number],
     spread: Fraction,
     law: Callable[[], Law],
     draw: Callable[[Bits], int],
     size: Size | None,
 ) -> int | Integers:
     """Through the table if there is one or if it pays; else one by one. Both are exact, so the choice is invisible."""
-    bits = SystemBits()
-    table = known(key)
     if size is None:
-        return table.draw(bits) if table else draw(bits)
+        return draw(_SYSTEM)
     count, shape = _shape(size)
     if spread > LARGEST_TABLE:
-        return _objects([draw(bits) for _ in range(count)], shape)
-    if table is None and count < TABLE_FROM:
-        return np.array([draw(bits) for _ in range(count)], dtype=np.int64).reshape(shape)
-    return sampler(key, lambda: Blocks(law())).sample(count, bits).reshape(shape)
+        return _objects([draw(_SYSTEM) for _ in range(count)], shape)
+    table = _table(key)
+    if table is None:
+        if count < TABLE_FROM:
+            return np.array([draw(_SYSTEM) for _ in range(count)], dtype=np.int64).reshape(shape)
+        table = Blocks(law())
+        keep(key, table)
+    return table.sample(count, _SYSTEM).reshape(shape)
 
 
 def _flip(p: Probability, size: Size | None) -> int | Integers:
     if size is None:
-        return int(coin.flip(p, SystemBits()))
+        return int(coin.flip(p, _SYSTEM))
     count, shape = _shape(size)
-    return coin.flips(p, count, SystemBits()).astype(np.int64).reshape(shape)
+    return coin.flips(p, count, _SYSTEM).astype(np.int64).reshape(shape)
 
 
 def _shape(size: Size) -> tuple[int, tuple[int, ...]]:

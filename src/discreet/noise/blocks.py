@@ -69,7 +69,7 @@ class Law(Protocol):
 class Blocks:
     """A sampler for one law with its parameter, built once and used for many draws. It has no state."""
 
-    __slots__ = ("_guide", "_law", "_margin", "_r", "_table", "_wrap_by")
+    __slots__ = ("_beyond", "_guide", "_law", "_margin", "_r", "_table", "_wrap_by")
 
     def __init__(
         self, law: Law, *, guide_bits: int = 16, word_bits: int = 64, step: int = STEP, margin: float = MARGIN
@@ -81,6 +81,8 @@ class Blocks:
             law.thresholds, endless=law.wrap is None, guide_bits=guide_bits, word_bits=word_bits, step=step
         )
         self._margin = margin
+        # the index that stands for "beyond the table"
+        self._beyond = -1 if law.wrap is None else law.wrap if law.one_sided else 2 * law.wrap
         self._guide = self._pack() if guide_bits == 16 else np.zeros(0, dtype=np.int32)
 
     def _split(self, j: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -89,15 +91,10 @@ class Blocks:
             return j, np.zeros_like(j)
         return j >> 1, j & 1
 
-    def _last(self) -> int:
-        """The index that stands for "beyond the table"."""
-        wrap = self._law.wrap
-        return -1 if wrap is None else wrap if self._law.one_sided else 2 * wrap
-
     def _pack(self) -> NDArray[np.int32]:
         """The guide with g above and the sure part of the coin below; 0 below marks a cell that decides nothing."""
         j = self._table.guide.astype(np.int64)
-        closed = (j != UNDECIDED) & (j != self._last())
+        closed = (j != UNDECIDED) & (j != self._beyond)
         h, negative = self._split(np.where(closed, j, 0))
         g = h ^ -negative
         if self._r == 0:
@@ -114,7 +111,7 @@ class Blocks:
         while True:
             j = self._table.index(bits)
             away = 0
-            while j == self._last():  # memoryless: what lies beyond the table looks like the whole
+            while j == self._beyond:  # memoryless: what lies beyond the table looks like the whole
                 away += self._wrap_by
                 j = self._table.index(bits)
             h, negative = (j, 0) if self._law.one_sided else (j >> 1, j & 1)
@@ -204,7 +201,7 @@ class Blocks:
     ) -> NDArray[np.int64]:
         """Index, place and coin -> value; draws again what the coin refuses, and whatever lies beyond the table."""
         r = self._r
-        beyond = j == self._last()
+        beyond = j == self._beyond
         h, negative = self._split(np.where(beyond, 0, j))
         if len(h) and int(h.max()) >= _RANGE >> r:
             raise BeyondRange("a draw left the 64-bit range; check the source of randomness")

@@ -6,7 +6,7 @@ What is kept follows from public parameters alone; it holds no random bits.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from threading import Lock
 
 from discreet.noise.blocks import Blocks
@@ -17,21 +17,18 @@ _lock = Lock()
 
 
 def known(key: Hashable) -> Blocks | None:
-    """The sampler for this law and parameter, if there is one."""
-    with _lock:
-        found = _samplers.get(key)
-        if found is not None:
-            _samplers.move_to_end(key)
-        return found
-
-
-def sampler(key: Hashable, build: Callable[[], Blocks]) -> Blocks:
-    """The sampler for this law and parameter, built if need be."""
-    found = known(key)
-    if found is None:
-        found = build()
+    """The sampler for this law and parameter, if it was kept."""
+    found = _samplers.get(key)
+    if found is not None:
         with _lock:
-            _samplers[key] = found
-            while len(_samplers) > KEPT:
-                _samplers.popitem(last=False)
+            if key in _samplers:
+                _samplers.move_to_end(key)
     return found
+
+
+def keep(key: Hashable, sampler: Blocks) -> None:
+    """Keep a sampler, and let go of the one that was not used for longest."""
+    with _lock:
+        _samplers[key] = sampler
+        while len(_samplers) > KEPT:
+            _samplers.popitem(last=False)

@@ -58,7 +58,7 @@ class SystemBits:
 
     def bits(self, count: int) -> int:
         """An integer of ``count`` uniform bits."""
-        return int.from_bytes(self.bytes(-(-count // 8)), "little") >> (-count % 8)
+        return int.from_bytes(os.urandom((count + 7) >> 3), "little") >> (-count & 7)
 
     def below(self, n: int) -> int:
         """A uniform integer in [0, n), by drawing again while the draw is n or more."""

@@ -1,0 +1,17 @@
+"""Run every benchmark, or those named: ``python -m bench noise``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+SUITES = ("noise",)
+
+
+def main() -> None:
+    for name in sys.argv[1:] or SUITES:
+        importlib.import_module(f"bench.{name}").main()
+
+
+if __name__ == "__main__":
+    main()
