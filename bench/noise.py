@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import opendp.prelude as op
 
 import discreet as dp
 from bench.measure import Row, cpu_once, cpu_seconds, peak_bytes, show
-from discreet.noise.gaussian import draw_gaussian
-from discreet.noise.laplace import draw_laplace
-from discreet.randomness import SystemBits
 
 SCALES = (1, 10, 1e3, 1e6, 1e12)
 MILLION = 1_000_000
@@ -59,16 +57,12 @@ def vectors(kind: str) -> list[Row]:
 
 def scalars(kind: str) -> list[Row]:
     draw = dp.noise.discrete_laplace if kind == "laplace" else dp.noise.discrete_gaussian
-    bits = SystemBits()
     rows = []
     for scale in SCALES:
-        exact = Fraction(scale)
         draw(scale, size=1000)  # the table is there from now on
         cached = cpu_seconds(lambda scale=scale: draw(scale))  # type: ignore[misc]
-        if kind == "laplace":
-            new = cpu_seconds(lambda exact=exact: draw_laplace(exact, bits))  # type: ignore[misc]
-        else:
-            new = cpu_seconds(lambda exact=exact: draw_gaussian(exact**2, bits))  # type: ignore[misc]
+        fresh = (Fraction(scale) * (1 + Fraction(i, 1 << 20)) for i in count(1))
+        new = cpu_seconds(lambda fresh=fresh: draw(next(fresh)))  # type: ignore[misc]
         peer = opendp_scalar(kind, scale)
         for what, ours, target in (("cached", cached, 8), ("new parameter", new, 3)):
             name = f"one {kind} draw, scale {scale:g}, {what}"

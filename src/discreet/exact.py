@@ -40,7 +40,9 @@ def number(value: Number, name: str = "value") -> Fraction:
     given: object = value  # a caller may pass anything, whatever the annotation says
     if isinstance(given, bool):
         raise BadParameter(name, given, must)
-    if isinstance(given, (str, Decimal)):
+    if type(given) is Fraction:
+        result = given
+    elif isinstance(given, (str, Decimal)):
         result = _from_text(str(given), name, must)
     elif isinstance(given, numbers.Rational):  # int, Fraction, numpy integers
         result = Fraction(int(given.numerator), int(given.denominator))
