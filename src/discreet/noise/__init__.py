@@ -9,24 +9,20 @@ Noise alone is not a release: no budget is charged here. See ``discreet.mechanis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from fractions import Fraction
+from collections.abc import Sequence
 from math import prod
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, non_negative, positive, probability
-from discreet.noise import coin, selection, uniform
-from discreet.noise.blocks import Blocks, Law
-from discreet.noise.cache import keep, known
-from discreet.noise.gaussian import GaussianLaw, draw_gaussian
+from discreet.noise import additive, coin, selection, uniform
+from discreet.noise.cache import known
 from discreet.noise.grid import Grid, public_grid
-from discreet.noise.laplace import LaplaceLaw, draw_geometric, draw_laplace
 from discreet.noise.lazy import Probability
-from discreet.randomness import Bits, SystemBits
+from discreet.randomness import SystemBits
 
 __all__ = [
     "Grid",
@@ -45,10 +41,8 @@ __all__ = [
 Size = int | tuple[int, ...]
 Integers = NDArray[np.int64]
 
-TABLE_FROM = 256  # draws of a new parameter from which building its table pays
-_PLAIN = {int, float, str, Fraction}
+LONGEST = 1 << 48
 _SYSTEM = SystemBits()  # a name, not a state: it holds nothing
-LARGEST_TABLE = 1 << 54  # the largest scale whose draws fit into int64
 
 
 @overload
@@ -64,10 +58,13 @@ def discrete_laplace(scale: Number, size: Size | None = None) -> int | Integers:
     (True, dtype('int64'))
     """
     key = "laplace", scale
-    if size is None and (table := _table(key)):
+    if size is None and (table := known(key)):
         return table.draw(_SYSTEM)
     b = positive(scale, "scale")
-    return _draw(key, b, lambda: LaplaceLaw(b), lambda bits: draw_laplace(b, bits), size)
+    if size is None:
+        return additive.laplace(b, None, _SYSTEM)
+    count, shape = _shape(size)
+    return additive.laplace(b, count, _SYSTEM, key).reshape(shape)
 
 
 @overload
@@ -81,10 +78,13 @@ def geometric(scale: Number, size: Size | None = None) -> int | Integers:
     True
     """
     key = "geometric", scale
-    if size is None and (table := _table(key)):
+    if size is None and (table := known(key)):
         return table.draw(_SYSTEM)
     b = positive(scale, "scale")
-    return _draw(key, b, lambda: LaplaceLaw(b, one_sided=True), lambda bits: draw_geometric(b, bits), size)
+    if size is None:
+        return additive.geometric(b, None, _SYSTEM)
+    count, shape = _shape(size)
+    return additive.geometric(b, count, _SYSTEM, key).reshape(shape)
 
 
 @overload
@@ -106,13 +106,15 @@ def discrete_gaussian(
     (2, 3)
     """
     key = ("gaussian", sigma) if sigma is not None else ("gaussian squared", sigma_squared or 0)
-    if size is None and sigma_squared is None and (table := _table(key)):
+    if size is None and sigma_squared is None and (table := known(key)):
         return table.draw(_SYSTEM)
     if (sigma is None) == (sigma_squared is None):
         raise BadParameter("sigma", sigma, "must be given, or sigma_squared, but not both")
     s2 = positive(sigma, "sigma") ** 2 if sigma is not None else positive(sigma_squared or 0, "sigma_squared")
-    spread = s2 / LARGEST_TABLE  # sigma <= 2^54 iff sigma^2 / 2^54 <= 2^54
-    return _draw(key, spread, lambda: GaussianLaw(s2), lambda bits: draw_gaussian(s2, bits), size)
+    if size is None:
+        return additive.gaussian(s2, None, _SYSTEM)
+    count, shape = _shape(size)
+    return additive.gaussian(s2, count, _SYSTEM, key).reshape(shape)
 
 
 @overload
@@ -157,7 +159,7 @@ def uniform_below(n: int, size: Size | None = None) -> int | Integers:
         return _SYSTEM.below(top)
     count, shape = _shape(size)
     if top > uniform.INT64:
-        return _objects([_SYSTEM.below(top) for _ in range(count)], shape)
+        return additive.objects([_SYSTEM.below(top) for _ in range(count)]).reshape(shape)
     return uniform.uniforms(top, count, _SYSTEM).reshape(shape)
 
 
@@ -171,6 +173,9 @@ def choice(weights: Sequence[Number], size: Size | None = None) -> int | Integer
     >>> choice(["0", "1/3", 0])
     1
     """
+    given: object = weights
+    if not isinstance(given, (Sequence, np.ndarray)):
+        raise BadParameter("weights", weights, "must be a list of numbers")
     exact = [non_negative(w, f"weights[{i}]") for i, w in enumerate(weights)]
     if not any(exact):
         raise BadParameter("weights", weights, "must hold a weight above 0")
@@ -204,33 +209,6 @@ def exponential(scores: selection.Scores, rate: Number) -> int:
 # --- what the functions above share -------------------------------------------------------------------------------
 
 
-def _table(key: tuple[str, Number]) -> Blocks | None:
-    """The sampler that was built for this parameter, as it is written; True must not pass for 1."""
-    return known(key) if type(key[1]) in _PLAIN else None
-
-
-def _draw(
-    key: tuple[str, Number],
-    spread: Fraction,
-    law: Callable[[], Law],
-    draw: Callable[[Bits], int],
-    size: Size | None,
-) -> int | Integers:
-    """Through the table if there is one or if it pays; else one by one. Both are exact, so the choice is invisible."""
-    if size is None:
-        return draw(_SYSTEM)
-    count, shape = _shape(size)
-    if spread > LARGEST_TABLE:
-        return _objects([draw(_SYSTEM) for _ in range(count)], shape)
-    table = _table(key)
-    if table is None:
-        if count < TABLE_FROM:
-            return np.array([draw(_SYSTEM) for _ in range(count)], dtype=np.int64).reshape(shape)
-        table = Blocks(law())
-        keep(key, table)
-    return table.sample(count, _SYSTEM).reshape(shape)
-
-
 def _flip(p: Probability, size: Size | None) -> int | Integers:
     if size is None:
         return int(coin.flip(p, _SYSTEM))
@@ -241,10 +219,6 @@ def _flip(p: Probability, size: Size | None) -> int | Integers:
 def _shape(size: Size) -> tuple[int, tuple[int, ...]]:
     shape = size if isinstance(size, tuple) else (size,)
     shape = tuple(integer(n, "size", at_least=0) for n in shape)
+    if len(shape) > 32 or prod(max(n, 1) for n in shape) > LONGEST:  # before numpy would refuse it in its own words
+        raise BadParameter("size", size, "must ask for at most 2^48 draws in at most 32 dimensions")
     return prod(shape), shape
-
-
-def _objects(values: list[int], shape: tuple[int, ...]) -> NDArray[Any]:
-    array = np.empty(len(values), dtype=object)
-    array[:] = values
-    return array.reshape(shape)

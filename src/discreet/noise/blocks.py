@@ -199,14 +199,22 @@ class Blocks:
         coin: NDArray[np.uint64] | None,
         bits: Bits,
     ) -> NDArray[np.int64]:
-        """Index, place and coin -> value; draws again what the coin refuses, and whatever lies beyond the table."""
+        """Index, place and coin -> value; draws again what the coin refuses.
+
+        Beyond the table of a memoryless law only the block is drawn again, farther out: its place and coin stay, so
+        that what lies beyond is refused as often as the rest.
+        """
         r = self._r
-        beyond = j == self._beyond
-        h, negative = self._split(np.where(beyond, 0, j))
-        if len(h) and int(h.max()) >= _RANGE >> r:
+        away = np.zeros_like(j)
+        beyond = np.flatnonzero(j == self._beyond)
+        while len(beyond):
+            away[beyond] += self._law.wrap or 0
+            j[beyond] = self._indices(words(bits, len(beyond), np.uint16).astype(np.uint64), bits)
+            beyond = beyond[j[beyond] == self._beyond]
+        h, negative = self._split(j)
+        if len(h) and int((h + away).max()) >= _RANGE >> r:
             raise BeyondRange("a draw left the 64-bit range; check the source of randomness")
-        value = (h ^ -negative) << r
-        again = np.flatnonzero(beyond)
+        value = ((h + away) ^ -negative) << r
         if place is not None:
             low = np.where(negative == 1, (1 << r) - 1 - place, place)
             heads = flips_exp(
@@ -217,14 +225,9 @@ class Blocks:
                 margin=self._margin,
             )
             value |= place
-            refused = np.flatnonzero(~heads & ~beyond)
+            refused = np.flatnonzero(~heads)
             if len(refused):
                 value[refused] = self.sample(len(refused), bits)
-        if len(again):
-            fresh = self.sample(len(again), bits)
-            if max(int(fresh.max()), -int(fresh.min())) >= _RANGE - self._wrap_by:
-                raise BeyondRange("a draw left the 64-bit range; check the source of randomness")
-            value[again] = fresh + np.where(fresh >= 0, self._wrap_by, -self._wrap_by)
         return value
 
 

@@ -6,19 +6,24 @@ What is kept follows from public parameters alone; it holds no random bits.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from decimal import Decimal
+from fractions import Fraction
 from threading import Lock
 
 from discreet.noise.blocks import Blocks
 
+Key = tuple[str, int | float | str | Fraction | Decimal]
+"""The law and its parameter, as it was written."""
+
 KEPT = 32
-_samplers: OrderedDict[Hashable, Blocks] = OrderedDict()
+_PLAIN = {int, float, str, Fraction}
+_samplers: OrderedDict[Key, Blocks] = OrderedDict()
 _lock = Lock()
 
 
-def known(key: Hashable) -> Blocks | None:
-    """The sampler for this law and parameter, if it was kept."""
-    found = _samplers.get(key)
+def known(key: Key) -> Blocks | None:
+    """The sampler for this law and parameter, if it was kept. Only plain numbers are looked up: True is not 1."""
+    found = _samplers.get(key) if type(key[1]) in _PLAIN else None
     if found is not None:
         with _lock:
             if key in _samplers:
@@ -26,7 +31,7 @@ def known(key: Hashable) -> Blocks | None:
     return found
 
 
-def keep(key: Hashable, sampler: Blocks) -> None:
+def keep(key: Key, sampler: Blocks) -> None:
     """Keep a sampler, and let go of the one that was not used for longest."""
     with _lock:
         _samplers[key] = sampler

@@ -12,7 +12,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import exp_fixed
+from discreet.exact import exp_fixed, float_down
 from discreet.noise.blocks import block_bits
 from discreet.noise.coin import flip_exp
 from discreet.noise.laplace import draw_laplace
@@ -31,7 +31,7 @@ class GaussianLaw:
         self.one_sided = False
         self.r = block_bits(Fraction(isqrt(int(sigma_squared))))
         self.wrap: int | None = None
-        self._over = float(1 / (2 * sigma_squared))
+        self._over = float_down(1 / (2 * sigma_squared))
 
     def _exp(self, top: int, w: int) -> tuple[int, int]:
         """Bounds of 2^w exp(-top / 2s^2)."""

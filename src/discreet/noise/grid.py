@@ -10,8 +10,10 @@ The grid is made from public bounds and the public noise scale alone, never from
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import numbers
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor
 
@@ -44,6 +46,10 @@ class Grid:
     centre: Fraction
     missing: int
     """What NaN counts as, in cells."""
+
+    def __post_init__(self) -> None:
+        if not -_WIDEST <= self.low <= self.missing <= self.high <= _WIDEST:
+            raise BadParameter("low", self.low, "must satisfy -2^62 <= low <= missing <= high <= 2^62")
 
     @property
     def largest(self) -> int:
@@ -97,11 +103,11 @@ def public_grid(low: Number, high: Number, *, scale: Number, centre: Number = 0,
     is what NaN counts as: the public value nearest to the centre unless said otherwise.
     """
     bottom, top, middle = number(low, "low"), number(high, "high"), number(centre, "centre")
-    for name, given, bound in (("low", low, bottom), ("high", high, top)):
+    for name, given, bound in (("low", low, bottom), ("high", high, top), ("centre", centre, middle)):
         if abs(bound) > _FARTHEST:
             raise BadParameter(name, given, "must be below 2^900 in size")
     if bottom > top:
-        raise BadParameter("low", low, f"must not be above high, which is {high}")
+        raise BadParameter("low", low, "must not be above high")
     if Fraction(float(middle)) != middle:
         raise BadParameter("centre", centre, "must be a number that a float can hold")
     exponent = _exponent(positive(scale, "scale"), max(abs(bottom - middle), abs(top - middle)))
@@ -112,9 +118,10 @@ def public_grid(low: Number, high: Number, *, scale: Number, centre: Number = 0,
     if missing is None:
         blank = min(max(0, first), last)
     else:
-        blank = round((number(missing, "missing") - middle) / cell)
-        if not first <= blank <= last:
-            raise BadParameter("missing", missing, f"must lie between the bounds {low} and {high}")
+        wanted = number(missing, "missing")
+        if not bottom <= wanted <= top:
+            raise BadParameter("missing", missing, "must lie between low and high")
+        blank = min(max(round((wanted - middle) / cell), first), last)  # a bound may lie beside the grid
     return Grid(exponent=exponent, low=first, high=last, centre=middle, missing=blank)
 
 
@@ -137,22 +144,27 @@ def _as_doubles(values: Reals) -> NDArray[np.float64]:
 
     Total on purpose: whether a call fails must not depend on what one person wrote.
     """
-    array = values if isinstance(values, np.ndarray) else np.array(values, dtype=_kind(values))
-    if array.ndim != 1:
+    given: object = values
+    if isinstance(given, np.ndarray) and given.ndim == 1:
+        if given.dtype.kind in "fiub" and not isinstance(given, np.ma.MaskedArray):
+            with np.errstate(over="ignore"):
+                return np.asarray(given).astype(np.float64, copy=False)
+        records = given.tolist()  # a masked entry becomes None
+    elif isinstance(given, Iterable) and not isinstance(given, (np.ndarray, str, bytes)):
+        records = list(given)
+    else:
         raise BadData("values must be a flat list or a one-dimensional array")
-    if array.dtype.kind in "fiub":
-        return array.astype(np.float64, copy=False)
-    return np.array([_as_double(value) for value in array.tolist()], dtype=np.float64)
-
-
-def _kind(values: Sequence[object]) -> type:
-    return float if all(type(value) is float for value in values) else object
+    if not all(type(record) is float for record in records):
+        records = [_as_double(record) for record in records]
+    return np.array(records, dtype=np.float64)
 
 
 def _as_double(value: object) -> float:
-    if not isinstance(value, (int, float, Fraction)):  # tolist() leaves no numpy scalars
+    if not isinstance(value, (numbers.Real, Decimal, np.bool_)):  # numpy's scalars are Real
         return math.nan
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, 1 if value >= 0 else -1)
+        return -math.inf if value < 0 else math.inf
+    except ValueError:  # a signalling NaN
+        return math.nan

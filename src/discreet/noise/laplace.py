@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.exact import exp_fixed
+from discreet.exact import exp_fixed, float_down
 from discreet.noise.blocks import block_bits
 from discreet.noise.coin import flip_exp
 from discreet.randomness import Bits
@@ -28,7 +28,7 @@ class LaplaceLaw:
         self.one_sided = one_sided
         self.r = block_bits(scale)
         self.wrap: int | None = 2 - (-11 * scale // (1 << self.r))
-        self._over_scale = float(1 / scale)
+        self._over_scale = float_down(1 / scale)
 
     def thresholds(self, n: int) -> tuple[list[int], list[int]]:
         """Bounds of 2^n T_i: T_2k = 1 - R^k, T_2k+1 = 1 - R^k B, B = 1 - (1 - R)/(1 + q); one-sided T_k = 1 - R^k."""

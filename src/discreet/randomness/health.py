@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import BadParameter, UnhealthySource
-from discreet.exact import Number, log_up, non_negative, probability
+from discreet.exact import Number, integer, log_up, non_negative, probability
 from discreet.randomness.source import Bits
 
 WINDOW = 512  # SP 800-90B 4.4.2: the window for samples that are not binary
-START_UP = 1 << 20  # bytes; the standard asks for at least 1024
+START_UP = 1 << 20  # bytes
+FEWEST = 1024  # what the standard asks for at least
 FALSE_ALARM = Fraction(1, 1 << 40)
 
 
@@ -115,7 +116,7 @@ def start_up(source: Bits, *, samples: int = START_UP) -> Health:
     >>> start_up(SystemBits(), samples=4096).healthy
     True
     """
-    health = examine(source.bytes(samples))
+    health = examine(source.bytes(integer(samples, "samples", at_least=FEWEST)))
     if not health.healthy:
         raise UnhealthySource(
             f"the source of randomness failed its start-up test over {health.samples} bytes; "

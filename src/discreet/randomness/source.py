@@ -18,7 +18,7 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from numpy.typing import NDArray
 
-from discreet.errors import UnsafeRandomness
+from discreet.errors import BadParameter, UnsafeRandomness
 
 _SMALL = 256  # bytes: below this the operating system is faster than setting up a key
 
@@ -71,6 +71,8 @@ def uniform_below(source: Bits, n: int) -> int:
     Each try is uniform on [0, 2^k) with 2^(k-1) < n <= 2^k, so it succeeds with probability above 1/2, and given
     success it is uniform on [0, n).
     """
+    if n < 1:
+        raise BadParameter("n", n, "must be at least 1")
     k = (n - 1).bit_length()
     while True:
         draw = source.bits(k)

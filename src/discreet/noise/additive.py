@@ -1,0 +1,77 @@
+"""Additive noise from any source of bits: through a table where there is one or where it pays, else one by one.
+
+Both ways have exactly the same law, so the choice, which follows from public parameters alone, is invisible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.noise.blocks import Blocks, Law
+from discreet.noise.cache import Key, keep, known
+from discreet.noise.gaussian import GaussianLaw, draw_gaussian
+from discreet.noise.laplace import LaplaceLaw, draw_geometric, draw_laplace
+from discreet.randomness import Bits
+
+TABLE_FROM = 256  # draws of a new parameter from which building its table pays
+LARGEST = 1 << 54  # the largest scale whose draws fit into int64
+
+
+@overload
+def laplace(scale: Fraction, size: None, bits: Bits, key: Key | None = None) -> int: ...
+@overload
+def laplace(scale: Fraction, size: int, bits: Bits, key: Key | None = None) -> NDArray[Any]: ...
+def laplace(scale: Fraction, size: int | None, bits: Bits, key: Key | None = None) -> int | NDArray[Any]:
+    """Discrete Laplace noise; ``key`` is how the caller will look for the table next time."""
+    law, draw = lambda: LaplaceLaw(scale), lambda: draw_laplace(scale, bits)
+    return _noise(key or ("laplace", scale), scale <= LARGEST, law, draw, size=size, bits=bits)
+
+
+@overload
+def geometric(scale: Fraction, size: None, bits: Bits, key: Key | None = None) -> int: ...
+@overload
+def geometric(scale: Fraction, size: int, bits: Bits, key: Key | None = None) -> NDArray[Any]: ...
+def geometric(scale: Fraction, size: int | None, bits: Bits, key: Key | None = None) -> int | NDArray[Any]:
+    """One-sided geometric noise."""
+    law, draw = lambda: LaplaceLaw(scale, one_sided=True), lambda: draw_geometric(scale, bits)
+    return _noise(key or ("geometric", scale), scale <= LARGEST, law, draw, size=size, bits=bits)
+
+
+@overload
+def gaussian(sigma_squared: Fraction, size: None, bits: Bits, key: Key | None = None) -> int: ...
+@overload
+def gaussian(sigma_squared: Fraction, size: int, bits: Bits, key: Key | None = None) -> NDArray[Any]: ...
+def gaussian(sigma_squared: Fraction, size: int | None, bits: Bits, key: Key | None = None) -> int | NDArray[Any]:
+    """Discrete Gaussian noise."""
+    law, draw = lambda: GaussianLaw(sigma_squared), lambda: draw_gaussian(sigma_squared, bits)
+    return _noise(
+        key or ("gaussian squared", sigma_squared), sigma_squared <= LARGEST**2, law, draw, size=size, bits=bits
+    )
+
+
+def _noise(
+    key: Key, fits: bool, law: Callable[[], Law], draw: Callable[[], int], *, size: int | None, bits: Bits
+) -> int | NDArray[Any]:
+    table = known(key)
+    if size is None:
+        return table.draw(bits) if table else draw()
+    if not fits:
+        return objects([draw() for _ in range(size)])
+    if table is None:
+        if size < TABLE_FROM:
+            return np.array([draw() for _ in range(size)], dtype=np.int64)
+        table = Blocks(law())
+        keep(key, table)
+    return table.sample(size, bits)
+
+
+def objects(values: list[int]) -> NDArray[Any]:
+    """Python integers in an array, for those beyond 64 bits."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
