@@ -5,7 +5,9 @@
     ├── BadData             data of the wrong shape or type; says what it must be, never what it is
     ├── NoPrice             an accountant has no rule for an event
     ├── NotATheorem         a use that no theorem we know of allows
+    ├── NoLaw               a mechanism whose output law is not written down cannot be checked exactly
     ├── OverBudget          the budget does not cover the cost; nothing was drawn
+    ├── ReceiptRefused      a receipt was used before, or was paid for something else
     ├── UnsafeRandomness    this source of bits may not make a release
     │   └── UnhealthySource a health test of the source failed
     ├── BeyondRange         a draw left the 64-bit range (probability below 2^-300)
@@ -62,6 +64,10 @@ class NotATheorem(DiscreetError):
     """What was asked for is not covered by any theorem that we know of, so it is refused."""
 
 
+class NoLaw(DiscreetError):
+    """A mechanism whose output law is not written down cannot be checked exactly; audit it by samples."""
+
+
 class OverBudget(DiscreetError):
     """The budget does not cover the cost. Raised before anything is drawn or spent.
 
@@ -75,6 +81,10 @@ class OverBudget(DiscreetError):
         self.asked = asked
         self.left = left
         super().__init__(f"asked for {asked}, {left} is left; ask for less, or accept more error")
+
+
+class ReceiptRefused(DiscreetError):
+    """A receipt was used before, or was paid for something else. Nothing was drawn."""
 
 
 class UnsafeRandomness(DiscreetError):

@@ -1,0 +1,1 @@
+"""Exact value + receipt + bits -> answer."""
