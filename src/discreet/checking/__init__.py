@@ -1,0 +1,1 @@
+"""Every claim against small neighbours (exactly), and attacks by samples."""

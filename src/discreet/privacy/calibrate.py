@@ -1,0 +1,155 @@
+"""The least noise that fits a budget, and the least budget that covers an event.
+
+Promise: the event returned was priced, with rounding against us, and fits; one with a relative ``tolerance`` less noise
+was tried too and does not. Closed forms are used where there are any.
+Believes: the accountants, and that more noise never costs more (each of them is tested for that).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from discreet.errors import BadParameter, NoPrice, NotATheorem
+from discreet.exact import Number, positive
+from discreet.privacy.basic import price_basic
+from discreet.privacy.conversions import gdp_to_approx, largest_gdp, largest_zcdp, renyi_to_approx, zcdp_to_approx
+from discreet.privacy.events import Event
+from discreet.privacy.frozen import brief
+from discreet.privacy.gdp import price_gdp
+from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi, small_probability
+from discreet.privacy.renyi import price_renyi
+from discreet.privacy.search import least
+from discreet.privacy.zcdp import price_zcdp
+
+Fits: TypeAlias = Callable[[Event, Measure], bool]
+
+
+def calibrate(
+    make: Callable[[Fraction], Event], budget: Measure, *, fits: Fits | None = None, tolerance: Number = "1e-12"
+) -> Event:
+    """The event with the least noise that fits the budget; ``make`` turns a noise scale into an event.
+
+    Guarantee: the event fits. ``fits`` may be given to price by another accountant; it must never say yes when the
+    truth is no. By default the closed forms decide.
+
+    >>> from discreet.privacy.events import Gaussian, Laplace, Repeat
+    >>> calibrate(lambda s: Laplace(scale=s), Pure("1/2"))
+    Laplace(scale=2, sensitivity=1)
+    >>> event = calibrate(lambda s: Repeat(Gaussian(sigma=s), 1000), Approx(1, 1e-6))
+    >>> float(event.event.sigma)
+    133.59607...
+    """
+    accept = covers if fits is None else fits
+    width = positive(tolerance, "tolerance")
+    bits = max(1, (width.denominator // width.numerator).bit_length())
+    best: list[Event] = []
+
+    def works(scale: Fraction) -> bool:
+        event = make(scale) if scale else None
+        if event is None or not accept(event, budget):
+            return False
+        best[:] = [event]
+        return True
+
+    try:
+        least(works, bits=bits)  # the last scale that works is the least
+    except NotATheorem:
+        raise BadParameter(
+            "budget", budget, "must be one that some noise can meet; no scale up to 2^2000 does"
+        ) from None
+    return best[0]
+
+
+def budget_for(event: Event, *, delta: Number = 0) -> Approx:
+    """The least ε at this δ that the closed forms certify for an event.
+
+    >>> from discreet.privacy.events import Gaussian, Laplace
+    >>> budget_for(Laplace(scale=2))
+    Approx(epsilon='1/2', delta=0)
+    >>> float(budget_for(Gaussian(sigma=1), delta=1e-6).epsilon)
+    4.886554...
+    """
+    d = small_probability(delta)
+    found = [price.epsilon for price in _prices(event, d)]
+    if not found:
+        raise NoPrice(f"no closed form has a price at this delta for {brief(event)}; compose it numerically")
+    return Approx(min(found), d)
+
+
+def covers(event: Event, budget: Measure) -> bool:
+    """Whether some closed form certifies that the event keeps the budget; NoPrice if none has a price for it.
+
+    >>> from discreet.privacy.events import Laplace
+    >>> covers(Laplace(scale=2), Pure("1/2")), covers(Laplace(scale=2), Approx("0.49", 0))
+    (True, False)
+    """
+    match budget:
+        case Pure(epsilon=e):
+            price = price_basic(event)
+            return not price.delta and price.epsilon <= e
+        case ZCDP():
+            return price_zcdp(event) <= budget
+        case GDP():
+            return price_gdp(event) <= budget
+        case Renyi():
+            return price_renyi(event, budget.orders) <= budget
+        case Approx():
+            return _covers_approx(event, budget)
+
+
+def _covers_approx(event: Event, budget: Approx) -> bool:
+    priced = False
+    for verdict in (_by_basic, _by_gdp, _by_zcdp, _by_renyi):
+        try:
+            if verdict(event, budget):
+                return True
+            priced = True
+        except NoPrice:
+            continue
+    if not priced:
+        raise NoPrice(f"no closed form has a price for {brief(event)}; compose it numerically")
+    return False
+
+
+def _by_basic(event: Event, budget: Approx) -> bool:
+    return price_basic(event) <= budget
+
+
+def _by_gdp(event: Event, budget: Approx) -> bool:
+    return price_gdp(event) <= _largest_gdp(budget)
+
+
+def _by_zcdp(event: Event, budget: Approx) -> bool:
+    price = price_zcdp(event)
+    if price.delta:
+        return budget.delta > price.delta and zcdp_to_approx(price, delta=budget.delta).epsilon <= budget.epsilon
+    return price <= _largest_zcdp(budget)
+
+
+def _by_renyi(event: Event, budget: Approx) -> bool:
+    return bool(budget.delta) and renyi_to_approx(price_renyi(event), delta=budget.delta).epsilon <= budget.epsilon
+
+
+_largest_gdp = lru_cache(maxsize=64)(largest_gdp)
+_largest_zcdp = lru_cache(maxsize=64)(largest_zcdp)
+
+
+def _prices(event: Event, delta: Fraction) -> Iterator[Approx]:
+    """The ε of every closed form that has a price at this δ."""
+    routes: list[Callable[[], Approx]] = [lambda: price_basic(event)]
+    if delta:
+        routes += [
+            lambda: gdp_to_approx(price_gdp(event), delta=delta),
+            lambda: zcdp_to_approx(price_zcdp(event), delta=delta),
+            lambda: renyi_to_approx(price_renyi(event), delta=delta),
+        ]
+    for route in routes:
+        try:
+            price = route()
+        except (NoPrice, BadParameter):  # no rule for the event, or its own δ is above this one
+            continue
+        if price.delta <= delta:
+            yield price

@@ -1,0 +1,304 @@
+"""A filter: a budget that may be spent as one goes, on questions and prices chosen after seeing earlier answers.
+
+Promise: whatever is asked, all answers together keep the budget. What does not fit is refused before anything happens,
+and the refusal changes nothing. Sums are exact. Any number of threads may spend.
+Believes: these theorems, each for parameters chosen adaptively:
+  pure             Σε_i <= ε                            Rogers, Roth, Ullman and Vadhan 2016
+  BASIC            Σε_i <= ε and Σδ_i <= δ              the same
+  ADVANCED         √(2 log(1/δ') S) + S/2 <= ε with S = Σε_i², Σδ_i <= δ'', δ' + δ'' = δ
+                                                        Whitehouse, Ramdas, Rogers and Wu 2023
+  zCDP             Σρ_i <= ρ and Σδ_i <= δ              the same; Feldman and Zrnic 2021 for δ = 0
+  Rényi            Σε_i(α) <= ε(α) at every order α of the budget, all fixed in advance     Feldman and Zrnic 2021
+  GDP              Σμ_i² <= μ²                          Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023
+Interleaving open interactive mechanisms with anything else: Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023
+extend every such filter for (ε, δ), f-DP or Rényi of a fixed order (and so zCDP with δ = 0, order by order). For
+approximate zCDP no theorem is known: there one mechanism must be closed before the next question.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from discreet.errors import BadParameter, NoPrice, NotATheorem, OverBudget
+from discreet.exact import Number, log_up, probability, sqrt_down, sqrt_up
+from discreet.privacy import events
+from discreet.privacy.basic import price_basic
+from discreet.privacy.conversions import largest_zcdp
+from discreet.privacy.events import Event
+from discreet.privacy.frozen import short_down, short_up, show
+from discreet.privacy.gdp import price_gdp
+from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Promise, Pure, Renyi
+from discreet.privacy.renyi import price_renyi
+from discreet.privacy.zcdp import price_zcdp
+
+Amounts: TypeAlias = tuple[Fraction, ...]
+
+
+class Rule(Enum):
+    """Which theorem guards an (ε, δ) budget."""
+
+    BASIC = "epsilons and deltas add up"
+    ADVANCED = "squares of epsilons add up"
+    ZCDP = "rhos add up"
+    PLD = "privacy loss distributions"
+    OPTIMAL = "optimal composition"
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What was paid: the how-many-th charge, for what, its price, and what was left after it."""
+
+    number: int
+    what: Event | Measure
+    price: Measure
+    left: Measure
+
+
+@dataclass(frozen=True, slots=True)
+class _Currency:
+    """How one rule counts: the limits, the price of an event as amounts, and amounts as a promise."""
+
+    limits: Amounts
+    amounts: Callable[[Event | Measure], Amounts]
+    shown: Callable[[Amounts], Measure]
+    concurrent: bool
+    shown_left: Callable[[Amounts], Measure] | None = None  # where what is left rounds the other way
+
+    def left(self, amounts: Amounts) -> Measure:
+        return (self.shown_left or self.shown)(amounts)
+
+
+class Filter:
+    """A budget for fully adaptive use.
+
+    Guarantee: all that was charged, together, keeps ``budget``, however it was chosen.
+
+    >>> spending = Filter(Pure(1))
+    >>> for _ in range(10):
+    ...     charge = spending.spend(events.Laplace(scale=10))
+    >>> spending.remaining, charge.number
+    (Pure(epsilon=0), 10)
+    >>> spending.spend(events.Pure("0.001"))
+    Traceback (most recent call last):
+        ...
+    discreet.errors.OverBudget: asked for epsilon 1/1000, epsilon 0 is left; ask for less, or accept more error
+    """
+
+    def __init__(self, budget: Measure, rule: Rule | None = None, *, reserve: Number = "1/2") -> None:
+        """Open a budget. An (ε, δ) budget takes a rule, BASIC unless said.
+
+        ``reserve`` is the share of δ set aside, now and for good, for the δ's of the events themselves (ADVANCED
+        and ZCDP); the rest pays for the rule.
+        """
+        given: object = budget
+        if not isinstance(given, Promise):
+            raise BadParameter("budget", given, "must be a promise, such as Approx(1, 1e-6)")
+        self._budget = budget
+        self._currency = _currency(budget, rule, probability(reserve, "reserve"))
+        self._used: Amounts = (Fraction(0),) * len(self._currency.limits)
+        self._charges = 0
+        self._open = 0
+        self._lock = threading.Lock()
+
+    @property
+    def budget(self) -> Measure:
+        """The promise that all charges together keep."""
+        return self._budget
+
+    @property
+    def spent(self) -> Measure:
+        """What was charged so far, in the currency of the rule."""
+        return self._currency.shown(self._used)
+
+    @property
+    def remaining(self) -> Measure:
+        """What one further charge may cost, in the currency of the rule."""
+        return self._currency.left(self._left(self._used))
+
+    def fits(self, what: Event | Measure) -> bool:
+        """Whether this could be paid now. Spends nothing."""
+        amounts = self._currency.amounts(what)
+        return all(a <= left for a, left in zip(amounts, self._left(self._used), strict=True))
+
+    def spend(self, what: Event | Measure) -> Charge:
+        """Pay for an event, or for anything that keeps this promise, or raise OverBudget and change nothing."""
+        return self._pay(what, opens=False)
+
+    def open(self, what: Event | Measure) -> Open:
+        """Pay for an interactive mechanism and keep it open; close it when its last answer is out.
+
+        >>> spending = Filter(Pure(1))
+        >>> with spending.open(events.AboveThreshold("0.5")):
+        ...     charge = spending.spend(events.Pure("0.5"))  # interleaved: a theorem for pure promises
+        """
+        return Open(self._pay(what, opens=True), self)
+
+    def _pay(self, what: Event | Measure, *, opens: bool) -> Charge:
+        amounts = self._currency.amounts(what)  # may refuse; nothing has happened yet
+        price = self._currency.shown(amounts)
+        with self._lock:
+            if self._open and not self._currency.concurrent:
+                raise NotATheorem(
+                    "an interactive mechanism is still open, and no theorem lets approximate zCDP interleave; close it"
+                )
+            left = self._left(self._used)
+            if any(a > rest for a, rest in zip(amounts, left, strict=True)):
+                raise OverBudget(asked=price, left=self._currency.left(left))
+            self._used = tuple(short_up(used + a) for used, a in zip(self._used, amounts, strict=True))
+            self._charges += 1
+            self._open += opens
+            return Charge(self._charges, what, price, self._currency.left(self._left(self._used)))
+
+    def _left(self, used: Amounts) -> Amounts:
+        return tuple(limit - u for limit, u in zip(self._currency.limits, used, strict=True))
+
+    def _close(self) -> None:
+        with self._lock:
+            self._open -= 1
+
+
+class Open:
+    """An interactive mechanism that was paid for and may still answer. Closing it gives nothing back."""
+
+    __slots__ = ("_filter", "_is_open", "charge")
+
+    def __init__(self, charge: Charge, spending: Filter) -> None:
+        self.charge = charge
+        self._filter = spending
+        self._is_open = True
+
+    def close(self) -> None:
+        """No more answers from it. Closing twice is the same as once."""
+        if self._is_open:
+            self._is_open = False
+            self._filter._close()
+
+    def __enter__(self) -> Open:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# --- currencies ---------------------------------------------------------------------------------------------------
+
+
+def _currency(budget: Measure, rule: Rule | None, reserve: Fraction) -> _Currency:
+    if rule in (Rule.PLD, Rule.OPTIMAL):
+        raise NotATheorem(
+            f"{rule.value} compose what was declared in advance; here the next price may depend on earlier answers, "
+            "and no theorem covers that: declare the workload and use compose, or choose another rule"
+        )
+    if rule is not None and not isinstance(budget, Approx):
+        raise BadParameter("rule", rule.name, "must be left out: only an (epsilon, delta) budget has a choice of rules")
+    match budget:
+        case Pure(epsilon=e):
+            return _Currency((e,), _pure_amounts, lambda a: Pure(a[0]), concurrent=True)
+        case ZCDP(rho=r, delta=d):
+            return _zcdp_currency((r, d))
+        case Renyi(bounds=bounds, orders=orders):
+            return _Currency(
+                tuple(epsilon for _, epsilon in bounds),
+                lambda what: _renyi_amounts(what, orders),
+                lambda a: Renyi(dict(zip(orders, a, strict=True))),
+                concurrent=True,
+            )
+        case GDP(mu_squared=m):
+            return _Currency(
+                (m,),
+                lambda what: (price_gdp(as_event(what)).mu_squared,),
+                lambda a: GDP(mu_squared=a[0]),
+                concurrent=True,
+            )
+        case Approx(epsilon=e, delta=d) if rule in (None, Rule.BASIC):
+            return _Currency((e, d), _basic_amounts, lambda a: Approx(a[0], a[1]), concurrent=True)
+        case Approx(epsilon=e, delta=d):
+            slack = (1 - reserve) * d
+            if not slack:
+                raise BadParameter("reserve", reserve, "must leave some delta for the rule itself")
+            if rule is Rule.ZCDP:
+                # (1 - aside) slack' + aside <= δ: the slack is a lower bound of what the conversion may use
+                return _zcdp_currency((largest_zcdp(Approx(e, slack)).rho, reserve * d))
+            return _Currency(
+                (_squares(e, slack), reserve * d),
+                _squared_amounts,
+                lambda a: Approx(sqrt_up(a[0]), a[1]),  # the single (ε, δ) that these sums stand for
+                concurrent=True,
+                shown_left=lambda a: Approx(sqrt_down(a[0]), a[1]),
+            )
+
+
+def _zcdp_currency(limits: Amounts) -> _Currency:
+    def amounts(what: Event | Measure) -> Amounts:
+        price = price_zcdp(as_event(what))
+        return price.rho, price.delta
+
+    return _Currency(limits, amounts, lambda a: ZCDP(a[0], a[1]), concurrent=not limits[1])
+
+
+def _squares(epsilon: Fraction, slack: Fraction) -> Fraction:
+    """The largest S with √(2 log(1/slack) S) + S/2 <= ε: s = √(l + 2ε) - √l with l = 2 log(1/slack), rounded down."""
+    twice = 2 * log_up(1 / slack)
+    return short_down(max(Fraction(0), sqrt_down(twice + 2 * epsilon) - sqrt_up(twice)) ** 2)
+
+
+def _pure_amounts(what: Event | Measure) -> Amounts:
+    price = price_basic(as_event(what))
+    if price.delta:
+        raise NoPrice(f"a pure budget pays for pure events only, not for delta {show(price.delta)}")
+    return (price.epsilon,)
+
+
+def _basic_amounts(what: Event | Measure) -> Amounts:
+    price = price_basic(as_event(what))
+    return price.epsilon, price.delta
+
+
+def _squared_amounts(what: Event | Measure) -> Amounts:
+    """The sums of squares and of δ's: parts that run one after the other count one by one."""
+    match as_event(what):
+        case events.Repeat(event=inner, times=k):
+            each = _squared_amounts(inner)
+            return k * each[0], k * each[1]
+        case events.Composed(events=parts):
+            prices = [_squared_amounts(part) for part in parts]
+            return sum((p[0] for p in prices), Fraction(0)), sum((p[1] for p in prices), Fraction(0))
+        case event:
+            price = price_basic(event)
+            return price.epsilon**2, price.delta
+
+
+def _renyi_amounts(what: Event | Measure, orders: Amounts) -> Amounts:
+    if isinstance(what, Renyi):
+        return tuple(what.epsilon(order) for order in orders)
+    return tuple(epsilon for _, epsilon in price_renyi(as_event(what), orders).bounds)
+
+
+def as_event(what: Event | Measure) -> Event:
+    """A promise as the event of anything that keeps it.
+
+    >>> as_event(Approx(1, "1e-6"))
+    Approx(epsilon=1, delta='1/1000000')
+    """
+    match what:
+        case Event():
+            return what
+        case Pure(epsilon=e):
+            return events.Pure(e)
+        case Approx(epsilon=e, delta=d):
+            return events.Approx(e, d)
+        case ZCDP(rho=r, delta=d):
+            return events.ZCDP(r, d)
+        case GDP(mu_squared=m) if m:
+            return events.Gaussian(sigma_squared=1, sensitivity_squared=m)  # the pair that dominates μ-GDP
+        case GDP():
+            return events.Composed([])
+        case Renyi():
+            raise NoPrice("Rényi bounds are paid from a Rényi budget only")
+        case _:
+            raise BadParameter("what", what, "must be an event or a promise")

@@ -1,0 +1,85 @@
+"""How the records of this package are built and shown: exact fields, checked once, never changed.
+
+Promise: ``eval(repr(record)) == record``, and a number is shown as it was meant: 1/2, 1e-06, or rounded up to six
+digits when it is longer than a line.
+Believes: a subclass is a frozen dataclass with slots whose constructor calls ``fill`` once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from decimal import ROUND_CEILING, Context, Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+_SHORT = 1000
+_SENTENCE = 100
+_FINEST = 1024
+
+
+class Record:
+    """A frozen dataclass that reads its numbers exactly and prints them as they were written."""
+
+    __slots__ = ()
+
+    def fill(self, **values: Any) -> None:
+        """Set the fields, once, in the constructor: the fields are Fractions, what a caller writes may be text."""
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __repr__(self) -> str:
+        fields: Any = self
+        inside = ", ".join(f"{f.name}={_code(getattr(self, f.name))}" for f in dataclasses.fields(fields))
+        return f"{type(self).__name__}({inside})"
+
+
+def brief(record: Record) -> str:
+    """The record as Python, cut to what fits in a sentence."""
+    text = repr(record)
+    return text if len(text) <= _SENTENCE else f"{text[:_SENTENCE]}..."
+
+
+def _code(value: object) -> str:
+    """The value as Python: whole numbers bare, fractions as text, which every constructor reads."""
+    if isinstance(value, Fraction):
+        return str(value.numerator) if value.denominator == 1 else repr(str(value))
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(_code, value))}]"
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def show(x: Fraction) -> str:
+    """A number for people: short fractions and floats as they are, anything longer rounded up to six digits.
+
+    >>> show(Fraction(1, 2)), show(Fraction(1, 10**6)), show(Fraction(10**9 + 1, 3 * 10**9))
+    ('1/2', '1e-06', '0.333334')
+    """
+    if x.denominator < _SHORT and abs(x.numerator) < 1_000_000:
+        return str(x)
+    try:
+        near = float(x)
+    except OverflowError:
+        near = 0.0
+    if near and (Fraction(near) == x or Fraction(repr(near)) == x):
+        return repr(near)
+    context = Context(prec=6, rounding=ROUND_CEILING, Emin=-99999, Emax=99999)
+    return f"{context.divide(Decimal(x.numerator), Decimal(x.denominator)).normalize(context):g}"
+
+
+def short_up(x: Fraction) -> Fraction:
+    """x, or the next multiple of 2^-1024 above it when its denominator is longer than that.
+
+    A price is a sum of fractions with unlike denominators; this keeps it short, at a cost that nobody can see.
+
+    >>> short_up(Fraction(1, 3)), short_up(Fraction(1, 3**700)) > Fraction(1, 3**700)
+    (Fraction(1, 3), True)
+    """
+    if x.denominator.bit_length() <= _FINEST + 1:
+        return x
+    return Fraction(-((-x.numerator << _FINEST) // x.denominator), 1 << _FINEST)
+
+
+def short_down(x: Fraction) -> Fraction:
+    """x, or the next multiple of 2^-1024 below it when its denominator is longer than that."""
+    return -short_up(-x)

@@ -1,0 +1,1 @@
+"""Privacy loss distributions, certified on both sides (pld.md has the proofs)."""

@@ -1,0 +1,218 @@
+"""The pairs with finitely many losses: randomized response, black boxes, discrete noise; and products of them.
+
+Promise: masses within the slack, losses within PLACE; nothing that matters is left out of the list.
+Believes: beliefs.py; events.py for which pair an event has.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from discreet.exact import float_down, float_up
+from discreet.privacy.pld.beliefs import ROUND, Array
+from discreet.privacy.pld.pair import Atoms, Mass, Pair, as_float
+
+_NONE = Mass()
+
+
+class AtomicPair(Pair):
+    """A list of losses, mass at +∞ for P and at -∞ for Q; always symmetric."""
+
+    __slots__ = ("_anchor", "_atoms", "_infinite", "_lattice", "_void", "highest")
+
+    def __init__(
+        self,
+        atoms: Atoms,
+        highest: Fraction | float,
+        infinite: Mass = _NONE,
+        void: Mass = _NONE,
+        *,
+        anchor: float = 0.0,
+        lattice: Fraction | None = None,
+    ) -> None:
+        self.highest = highest
+        self._atoms = atoms
+        self._infinite, self._void = infinite, void
+        self._anchor, self._lattice = anchor, lattice
+
+    @property
+    def atoms(self) -> Atoms:
+        return self._atoms
+
+    @property
+    def infinite(self) -> Mass:
+        return self._infinite
+
+    @property
+    def void(self) -> Mass:
+        return self._void
+
+    @property
+    def anchor(self) -> float:
+        return self._anchor
+
+    @property
+    def lattice(self) -> Fraction | None:
+        return self._lattice
+
+    @property
+    def discrete(self) -> bool:
+        return True
+
+    def reach(self, tail: float) -> tuple[float, float]:
+        loss = self._atoms.loss
+        return (float(loss.min()), float(loss.max())) if len(loss) else (0.0, 0.0)
+
+    @property
+    def top(self) -> tuple[Fraction | float, Fraction | float]:
+        return self.highest, self.highest
+
+
+def mass_of(value: Fraction) -> Mass:
+    """An exact probability between two floats."""
+    return Mass(float_down(value), float_up(value))
+
+
+def box(epsilon: Fraction, delta: Fraction) -> AtomicPair:
+    """The dominating pair of everything that is (ε, δ)-private: randomized response, or the truth with mass δ."""
+    return response(epsilon, 2, delta)
+
+
+def response(epsilon: Fraction, categories: int, delta: Fraction = Fraction(0)) -> AtomicPair:
+    """k-ary randomized response: losses ε, 0, -ε with odds e^ε : k-2 : 1; with probability δ the truth instead."""
+    e = as_float(epsilon, "epsilon") if epsilon else 0.0
+    keep = 1.0 - float(delta) if delta < Fraction(1, 2) else float(1 - delta)
+    small = math.exp(-e)
+    others = float(categories - 1)
+    whole = 1.0 + others * small
+    loss = np.array([-e, 0.0, e]) if categories > 2 else np.array([-e, e])
+    odds = np.array([small, (others - 1.0) * small, 1.0]) if categories > 2 else np.array([small, 1.0])
+    p = keep * odds / whole
+    return AtomicPair(
+        atoms=Atoms(loss, p, p[::-1].copy()),
+        highest=epsilon,
+        infinite=mass_of(delta),
+        void=mass_of(delta),
+        anchor=e,
+        lattice=(epsilon if categories > 2 else 2 * epsilon) or None,
+    )
+
+
+def discrete_laplace(scale: Fraction, shift: int) -> AtomicPair:
+    """P(z) ∝ e^{-|z|/b} on the integers against its shift by Δ: losses (Δ - 2z)/b for z = 0..Δ, ends pooled."""
+    b = as_float(scale, "scale")
+    a = math.exp(-1.0 / b)
+    z = np.arange(shift, -1.0, -1.0)
+    p = np.exp(-z / b) * (-math.expm1(-1.0 / b) / (1.0 + a))
+    p[0], p[-1] = math.exp(-shift / b) / (1.0 + a), 1.0 / (1.0 + a)
+    loss = (shift - 2.0 * z) / b
+    return AtomicPair(
+        atoms=Atoms(loss, p, p[::-1].copy()), highest=shift / scale, anchor=shift / b, lattice=Fraction(2) / scale
+    )
+
+
+def discrete_gaussian(variance: Fraction, shift: int) -> AtomicPair:
+    """P(z) ∝ e^{-z²/2σ²} on the integers against its shift by Δ: losses Δ(Δ - 2z)/(2σ²).
+
+    Integers beyond 38σ + Δ carry less than 2^-1000 and go to the infinite masses; σ is at most a few thousand.
+    """
+    v = as_float(variance, "sigma_squared")
+    half = math.ceil(38.0 * math.sqrt(v)) + shift + 2
+    z = np.arange(half + shift, -half - 1.0, -1.0)
+    weight = np.exp(-z * z / (2.0 * v))
+    norm = math.fsum(np.exp(-np.arange(-half, half + 1.0) ** 2 / (2.0 * v)))
+    p = weight / norm
+    loss = shift * (shift - 2.0 * z) / (2.0 * v)
+    kept = np.flatnonzero(np.maximum(p, p[::-1]) > 1e-290)
+    cut = slice(int(kept[0]), int(kept[-1]) + 1)
+    lost = Mass(0.0, 2.0**-900)
+    # the exponent z²/2σ² <= 900 carries a relative error of 2^-52: the mass one of 900·2^-52
+    atoms = Atoms(loss[cut], p[cut], p[::-1][cut].copy(), slack=2.0**-42)
+    return AtomicPair(atoms, math.inf, lost, lost, anchor=shift * shift / (2.0 * v), lattice=Fraction(shift) / variance)
+
+
+# --- products -----------------------------------------------------------------------------------------------------
+
+
+def product(first: AtomicPair, second: AtomicPair) -> AtomicPair:
+    """Both pairs at once: losses add, masses multiply."""
+    a, b = first.atoms, second.atoms
+    loss = np.add.outer(a.loss, b.loss).ravel()
+    order = np.argsort(loss)
+    slack = a.slack + b.slack + 4.0 * ROUND
+    return AtomicPair(
+        atoms=Atoms(
+            loss[order],
+            np.multiply.outer(a.p, b.p).ravel()[order],
+            np.multiply.outer(a.q, b.q).ravel()[order],
+            slack,
+        ),
+        highest=first.highest + second.highest,
+        infinite=_either(first.infinite, second.infinite),
+        void=_either(first.void, second.void),
+    )
+
+
+def power(pair: AtomicPair, times: int) -> AtomicPair:
+    """The pair ``times`` times over, on its lattice: a sum of n losses out of m + 1 equally spaced ones."""
+    loss = pair.atoms.loss
+    if times == 1:
+        return pair
+    assert pair.lattice is not None
+    step = float(pair.lattice)
+    spots = np.rint((loss - loss[0]) / step).astype(np.int64)
+    dense_p, dense_q = np.zeros(int(spots[-1]) + 1), np.zeros(int(spots[-1]) + 1)
+    dense_p[spots], dense_q[spots] = pair.atoms.p, pair.atoms.q
+    p, q = _repeat(dense_p, times), _repeat(dense_q, times)
+    total = float(times) * loss[0] + step * np.arange(len(p))
+    infinite, void = pair.infinite, pair.void
+    for _ in range(times - 1):
+        infinite, void = _either(infinite, pair.infinite), _either(void, pair.void)
+    # a sum of products of non-negative numbers has the relative error of its longest chain
+    slack = times * pair.atoms.slack + len(p) * times.bit_length() * 2 * ROUND
+    return AtomicPair(
+        Atoms(total, p, q, slack), times * pair.highest, infinite, void, anchor=float(total[-1]), lattice=pair.lattice
+    )
+
+
+def _repeat(x: Array, times: int) -> Array:
+    result: Array | None = None
+    while True:
+        if times & 1:
+            result = x if result is None else np.convolve(result, x)
+        times >>= 1
+        if not times:
+            assert result is not None
+            return result
+        x = np.convolve(x, x)
+
+
+def _either(a: Mass, b: Mass) -> Mass:
+    """1 - (1-a)(1-b), rounded outwards."""
+    return Mass((a.low + b.low * (1.0 - a.low)) * (1.0 - ROUND), (a.high + b.high * (1.0 - a.high)) * (1.0 + 4 * ROUND))
+
+
+def pool(pairs: list[tuple[AtomicPair, int]], most: int = 1 << 13) -> list[tuple[AtomicPair, int]]:
+    """Multiply pairs into few with many atoms, which a grid can hold to second order where single atoms cannot.
+
+    Guarantee: the product of what is returned is the product of what was given.
+    """
+    ready: list[AtomicPair] = []
+    rest: list[tuple[AtomicPair, int]] = []
+    for pair, times in pairs:
+        spread = 1.0 if pair.lattice is None else np.ptp(pair.atoms.loss) / float(pair.lattice)
+        if times == 1 or (pair.lattice is not None and times * spread < 1024 and times < 4096):
+            ready.append(power(pair, times))
+        else:
+            rest.append((pair, times))
+    ready.sort(key=lambda pair: len(pair.atoms.loss))
+    pooled: list[AtomicPair] = []
+    for pair in ready:
+        if pooled and len(pooled[-1].atoms.loss) * len(pair.atoms.loss) <= most:
+            pooled[-1] = product(pooled[-1], pair)
+        else:
+            pooled.append(pair)
+    return [(pair, 1) for pair in pooled] + rest

@@ -1,0 +1,252 @@
+"""The sum of many losses on one grid, by FFT, with every error bounded.
+
+Promise: ``delta_bounds(epsilon)`` encloses E[(1 - e^{ε-S})_+; S finite] + P[S = ∞] for the sum S of the given laws' losses,
+the lower side for losses lowered by the slips and the upper for losses raised by them.
+Believes: beliefs.py.
+
+How: masses are tilted by e^{θ·loss} so that the sum is centred where ε is and the answer, however small, is a fair part
+of the whole. The window of the FFT is chosen by Chernoff bounds of the tilted sums themselves, which are finite sums and
+always exist; what falls outside wraps around, which adds to the upper side and is subtracted from the lower.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.privacy.pld.beliefs import ELEMENTARY, FOURIER, ROUND, Array
+from discreet.privacy.pld.law import Law
+
+Spectrum: TypeAlias = NDArray[np.complex128]
+
+_OUTSIDE = 1e-11  # tilted mass that may lie outside the window, on each side
+LARGEST = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The law of a sum in a window of the grid; the mass at S is y·e^{log_scale - theta·S}."""
+
+    step: float
+    origin: float
+    y: Array
+    theta: float
+    log_scale: float
+    outside_low: float  # tilted mass below the window
+    outside_high: float  # and above it
+    error: float  # of y, in l2
+    relative: float  # of every mass
+    infinite: float
+    slip: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The losses at the two ends of the window."""
+        return self.origin, self.origin + self.step * (len(self.y) - 1)
+
+    def _weights(self, epsilon: float) -> tuple[Array, Array, Array]:
+        """y above ε; e^{-θ(S-ε)}; and 1 - e^{ε-S}, which is not negative."""
+        start = max(0, min(len(self.y), math.floor((epsilon - self.origin) / self.step)))
+        over = np.maximum(self.origin + self.step * np.arange(start, len(self.y)) - epsilon, 0.0)
+        return self.y[start:], np.exp(-self.theta * over), -np.expm1(-over)
+
+    def _scale(self, epsilon: float) -> float:
+        """e^{log_scale - θε}, cut off far above 1: a smaller scale is safe on the lower side alone."""
+        return math.exp(min(600.0, self.log_scale - self.theta * epsilon))
+
+    def value_and_slope(self, epsilon: float) -> tuple[float, float]:
+        """δ(ε) and -δ'(ε), without their errors: for a search that is checked afterwards."""
+        y, damp, gap = self._weights(epsilon)
+        weighted = y * damp
+        value = float((weighted * gap).sum())
+        return self._scale(epsilon) * value + self.infinite, self._scale(epsilon) * (float(weighted.sum()) - value)
+
+    def delta_above(self, epsilon: float) -> float:
+        """An upper bound of δ(ε) when this is a sum of raised laws."""
+        epsilon = epsilon - self.slip
+        if self.log_scale - self.theta * epsilon > 600.0:
+            return 1.0
+        y, damp, gap = self._weights(epsilon)
+        weight = damp * gap
+        value = float((y * weight).sum()) * (1.0 + 64 * ROUND) + self.error * _norm(weight)
+        low, high = self.ends
+        if epsilon < low:
+            value += self.outside_low
+        value += self.outside_high * (math.exp(-self.theta * max(0.0, high - epsilon)))
+        # a sum of n products: pairwise or not, its error is below n ROUND/2 of the sum of their sizes
+        value += len(y) * ROUND * _norm(y) * _norm(weight)
+        scale = self._scale(epsilon) * (1.0 + self.relative + _exponent_error(self.log_scale, self.theta * epsilon))
+        return min(1.0, max(0.0, value) * scale + self.infinite * (1.0 + 4 * ROUND))
+
+    def delta_below(self, epsilon: float) -> float:
+        """A lower bound of δ(ε) when this is a sum of lowered laws."""
+        epsilon = epsilon + self.slip
+        y, damp, gap = self._weights(epsilon)
+        weight = damp * gap
+        value = float((y * weight).sum()) * (1.0 - 64 * ROUND) - self.error * _norm(weight)
+        value -= (self.outside_low + self.outside_high) * _largest_weight(self.theta)
+        value -= len(y) * ROUND * _norm(y) * _norm(weight)
+        scale = self._scale(epsilon) * (1.0 - self.relative - _exponent_error(self.log_scale, self.theta * epsilon))
+        return max(0.0, max(0.0, value) * scale + self.infinite * (1.0 - 4 * ROUND))
+
+
+def _norm(x: Array) -> float:
+    return math.sqrt(float((x * x).sum())) * (1.0 + 2.0**-20)
+
+
+def _largest_weight(theta: float) -> float:
+    """max over d >= 0 of e^{-θd}(1 - e^{-d}): at e^{-d} = θ/(1+θ)."""
+    if theta <= 0.0:
+        return 1.0
+    return min(1.0, math.exp(-theta * math.log1p(1.0 / theta)) / (1.0 + theta) * (1.0 + 2.0**-20))
+
+
+def _exponent_error(*parts: float) -> float:
+    return ELEMENTARY + 4.0 * ROUND * sum(map(abs, parts))
+
+
+# --- tilting ------------------------------------------------------------------------------------------------------
+
+
+def log_moment(laws: list[tuple[Law, int]], theta: float) -> float:
+    """log E e^{θS} of the finite part of the sum."""
+    return sum(times * law.tilted(theta)[1] for law, times in laws)
+
+
+def mean_and_variance(laws: list[tuple[Law, int]], theta: float) -> tuple[float, float]:
+    """Of the sum, tilted by θ."""
+    mean = variance = 0.0
+    for law, times in laws:
+        losses = law.grid.losses
+        weight, _ = law.tilted(theta)
+        centre = float((weight * losses).sum())
+        mean += times * centre
+        variance += times * float((weight * (losses - centre) ** 2).sum())
+    return mean, variance
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Places of the grid (in steps from the sum of the firsts), and the tilted mass that lies outside on each side."""
+
+    first: int
+    count: int
+    low: float
+    high: float
+
+
+def window(laws: list[tuple[Law, int]], theta: float) -> Window:
+    """A window for the tilted sum.
+
+    P[S > b] <= e^{K(θ+λ) - K(θ) - λb} for every λ > 0, so b = (K(θ+λ) - K(θ) + log 1/τ)/λ leaves at most τ above.
+    """
+    step = laws[0][0].grid.step
+    reach = sum(times * (law.grid.count - 1) for law, times in laws)
+    base = sum(times * (law.grid.origin + step * law.grid.first) for law, times in laws)
+    variance = max(mean_and_variance(laws, theta)[1], step * step)
+    here, need = log_moment(laws, theta), math.log(1.0 / _OUTSIDE)
+    low, high = 0, reach
+    tilts = [z / math.sqrt(variance) for z in (3.5, 7.0, 14.0)]
+    downwards = [(tilt, log_moment(laws, theta - tilt) - here) for tilt in tilts]
+    for tilt, rise in downwards:
+        low = max(low, math.floor((-(rise + need) / tilt - base) / step) - 1)
+    for tilt in tilts:
+        high = min(high, math.ceil(((log_moment(laws, theta + tilt) - here + need) / tilt - base) / step) + 1)
+    # moments carry a relative error of ELEMENTARY per law, so the exponents below one of times·ELEMENTARY·(...)
+    times = sum(times for _, times in laws)
+    worst = (abs(theta) + tilts[-1]) * max(abs(x) for law, _ in laws for x in _ends(law))
+    doubt = math.exp(min(50.0, times * ELEMENTARY * 8.0 * (800.0 + worst)))
+    below = _OUTSIDE if low > 0 else 0.0
+    if high - low >= LARGEST:  # too long: give up its lower part, which carries little of δ
+        low = high - LARGEST + 1
+        below = min(1.0, *(math.exp(min(0.0, rise + tilt * (base + step * low))) for tilt, rise in downwards))
+    return Window(low, high - low + 1, below * doubt, _OUTSIDE * doubt if high < reach else 0.0)
+
+
+def _ends(law: Law) -> tuple[float, float]:
+    grid = law.grid
+    return grid.origin + grid.step * grid.first, grid.origin + grid.step * (grid.first + grid.count - 1)
+
+
+def good_length(least: int) -> int:
+    """The next length that the FFT likes: m·2^k with m in 8, 9, 10, 12, 15."""
+    best = 1 << max(3, (least - 1).bit_length())
+    for m in (9, 10, 12, 15):
+        shift = max(0, ((least + m - 1) // m - 1).bit_length())
+        if m << shift >= least:
+            best = min(best, m << shift)
+    return best
+
+
+# --- the sum ------------------------------------------------------------------------------------------------------
+
+
+def total(laws: list[tuple[Law, int]], theta: float) -> Total:
+    """The sum of all losses, each law ``times`` times, around where the tilt θ puts its weight."""
+    step = laws[0][0].grid.step
+    view = window(laws, theta)
+    length = good_length(view.count)
+    spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
+    log_scale = origin = slip = forward = relative = worst = 0.0
+    growth, smallest, repeats = 0.0, math.inf, 0
+    for law, times in laws:
+        tilted, log_norm = law.tilted(theta)
+        norm = _norm(tilted)
+        spectrum *= _power(np.fft.rfft(_fold(tilted, length)), times)
+        log_scale += times * log_norm
+        origin += times * (law.grid.origin + step * law.grid.first)
+        worst += abs(times * (abs(law.grid.origin) + step * (abs(law.grid.first) + law.grid.count)))
+        slip += times * law.slip
+        relative += times * _doubt(law, theta, log_norm)
+        pointwise = FOURIER * math.log2(length) * math.sqrt(length) * norm
+        growth += times * math.log1p(max(0.0, float(tilted.sum()) - 1.0) + pointwise + 2.0 * ROUND)
+        forward += times * FOURIER * math.log2(length) * norm
+        smallest = min(smallest, norm)
+        repeats += times
+    y = np.roll(np.fft.irfft(spectrum, length), -view.first)
+    rounding = 4.0 * ROUND * (2 * repeats + len(laws)) + 2.0 * FOURIER * math.log2(length)
+    error = 2.0 * math.exp(min(growth, 700.0)) * (forward + rounding * smallest)
+    return Total(
+        step=step,
+        origin=origin + step * view.first,
+        y=y,
+        theta=theta,
+        log_scale=log_scale,
+        outside_low=view.low,
+        outside_high=view.high,
+        error=error,
+        relative=relative * (1.0 + relative),
+        infinite=-math.expm1(sum(times * math.log1p(-min(law.infinite, 1.0 - 2.0**-53)) for law, times in laws)),
+        slip=slip + 16.0 * ROUND * (len(laws) + 1) * worst,
+    )
+
+
+def _doubt(law: Law, theta: float, log_norm: float) -> float:
+    """The relative error of a tilted mass times its norm: the exponents are sums of logs of doubles and of θ·loss."""
+    low, high = _ends(law)
+    spread = abs(theta) * max(abs(low), abs(high)) + 750.0 + abs(log_norm)
+    return 4.0 * ELEMENTARY + 8.0 * ROUND * spread
+
+
+def _fold(x: Array, length: int) -> Array:
+    """x wrapped around a circle of this length."""
+    if len(x) <= length:
+        return x if len(x) == length else np.concatenate([x, np.zeros(length - len(x))])
+    rows = -(-len(x) // length)
+    return np.asarray(np.concatenate([x, np.zeros(rows * length - len(x))]).reshape(rows, length).sum(axis=0))
+
+
+def _power(x: Spectrum, times: int) -> Spectrum:
+    """x^times by repeated squaring: fewer than 2·times roundings are compounded."""
+    result = None
+    while True:
+        if times & 1:
+            result = x.copy() if result is None else result * x
+        times >>= 1
+        if not times:
+            return result if result is not None else np.ones_like(x)
+        x = x * x

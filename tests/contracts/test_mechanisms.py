@@ -1,0 +1,122 @@
+"""One suite for every mechanism: its law against every price, its sampler against its law, its receipts."""
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from discreet.checking.laws import Law, Refutation, refutations
+from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.mechanisms.gaussian import gaussian
+from discreet.mechanisms.laplace import laplace
+from discreet.privacy.events import Event
+from discreet.privacy.receipt import Receipt
+from discreet.randomness import SystemBits
+from tests.contracts.cases import CASES, Case
+from tests.helpers.gates import distance
+
+DRAWS = 20_000
+every_mechanism = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+
+
+def both_ways(event: Event, p: Law, q: Law) -> list[Refutation]:
+    return [*refutations(event, p, q), *refutations(event, q, p)]
+
+
+@every_mechanism
+def test_no_price_is_refuted_by_neighbours(case: Case) -> None:
+    for a, b in case.pairs:
+        p, q = (case.mechanism.law(case.mechanism.read(x)) for x in (a, b))
+        assert not both_ways(case.mechanism.event, p, q)
+
+
+@every_mechanism
+def test_the_law_is_a_law(case: Case) -> None:
+    for value, _ in case.pairs:
+        law = case.mechanism.law(case.mechanism.read(value))
+        low, high = (sum((bounds[side] for bounds in law.values()), Fraction(0)) for side in (0, 1))
+        assert 1 - Fraction(1, 1 << 80) <= low <= 1 <= high + Fraction(1, 1 << 80)
+
+
+def surprise(case: Case, value: Any) -> float:
+    """Above 1 is an alarm; a sampler that keeps its law raises it with probability 1e-9."""
+    exact = case.mechanism.read(value)
+    law = {outcome: float(low) for outcome, (low, _) in case.mechanism.law(exact).items()}
+    bits = SystemBits()
+    seen = Counter(case.outcome(case.mechanism.draw(exact, bits)) for _ in range(DRAWS))
+    assert seen.keys() <= law.keys()
+    total = sum(law.values())
+    return distance([seen[x] for x in law], [p / total for p in law.values()])
+
+
+@every_mechanism
+def test_the_sampler_keeps_the_law(case: Case) -> None:
+    assert surprise(case, case.pairs[0][0]) < 1
+
+
+@every_mechanism
+def test_a_receipt_works_once_and_for_its_event_only(case: Case) -> None:
+    value = case.pairs[0][0]
+    receipt = Receipt(case.mechanism.event, number=1)
+    answer = case.mechanism.release(value, receipt)
+    assert answer.receipt is receipt
+    assert answer.event == case.mechanism.event
+    with pytest.raises(ReceiptRefused, match="used already"):
+        case.mechanism.release(value, receipt)
+    other = Receipt(laplace(sensitivity=1, scale=12345).event, number=2)
+    with pytest.raises(ReceiptRefused, match="was paid for"):
+        case.mechanism.release(value, other)
+    assert not other.used
+
+
+@every_mechanism
+def test_bad_input_is_refused_before_the_receipt_is_used(case: Case) -> None:
+    receipt = Receipt(case.mechanism.event, number=1)
+    with pytest.raises((BadData, BadParameter)):
+        case.mechanism.release(case.bad, receipt)
+    assert not receipt.used
+
+
+@every_mechanism
+def test_the_answer_tells_its_story(case: Case) -> None:
+    answer = case.mechanism.release(case.pairs[0][0])
+    assert case.mechanism.cost in str(answer)
+    assert answer.story
+    assert "spent" in answer.explain()
+    assert answer._repr_html_()
+
+
+# --- planted bugs: the same gates must catch them -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("honest", "planted"),
+    [
+        (laplace(sensitivity=1, epsilon=1), laplace(sensitivity=1, scale="0.7")),
+        (laplace(sensitivity=1, epsilon=1), laplace(sensitivity=1, scale="0.99")),
+        (gaussian(sensitivity=1, rho="1/2"), gaussian(sensitivity=1, sigma="0.7")),
+        (gaussian(sensitivity=1, rho="1/2"), gaussian(sensitivity=1, sigma="0.99")),
+        (gaussian(sensitivity=1, epsilon=1, delta="1e-3"), gaussian(sensitivity=1, sigma=2)),
+    ],
+)
+def test_too_little_noise_is_refuted(honest: Any, planted: Any) -> None:
+    assert both_ways(honest.event, planted.law(0), planted.law(1))
+
+
+@pytest.mark.parametrize("honest", [laplace(sensitivity=1, epsilon=1), gaussian(sensitivity=1, rho="1/2")])
+def test_a_larger_move_than_declared_is_refuted(honest: Any) -> None:
+    assert both_ways(honest.event, honest.law(0), honest.law(2))
+
+
+def test_a_sampler_with_another_law_is_caught() -> None:
+    case = CASES[0]
+    wrong = replace(case.mechanism, scale=Fraction(110, 100))  # type: ignore[type-var]
+
+    class Planted:
+        read = case.mechanism.read
+        law = case.mechanism.law
+        draw = wrong.draw
+
+    assert surprise(replace(case, mechanism=Planted()), 0) > 1  # type: ignore[arg-type]

@@ -1,0 +1,181 @@
+"""Sums of losses: exact rational products of small pairs lie between the two sides, always."""
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.exact import exp_down, exp_up, float_down, float_up
+from discreet.privacy.pld import certify
+from discreet.privacy.pld import total as total_module
+from discreet.privacy.pld.atoms import box, discrete_gaussian, discrete_laplace, pool, power, response
+from discreet.privacy.pld.atoms import product as atom_product
+from discreet.privacy.pld.certify import Workload
+from discreet.privacy.pld.continuous import LaplacePair
+from discreet.privacy.pld.law import Grid, Law, raised
+from discreet.privacy.pld.total import Total, Window, total
+from tests.helpers.exact_pairs import ListedPair, Masses, both_ways, product
+
+F = Fraction
+weights = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=2, max_size=3)
+workloads = st.lists(st.tuples(weights, st.integers(1, 4)), min_size=1, max_size=3)
+
+
+def exact_product(work: list[tuple[list[tuple[int, int]], int]]) -> Masses:
+    return product([(ListedPair(w).exact, n) for w, n in work])
+
+
+def delta_is_enclosed(workload: Workload, truth: Masses, epsilon: Fraction) -> bool:
+    low, high = workload.delta(epsilon)
+    return F(low) <= both_ways(truth, exp_down(epsilon)) and F(high) >= both_ways(truth, exp_up(epsilon))
+
+
+def epsilon_is_enclosed(workload: Workload, truth: Masses, delta: Fraction) -> bool:
+    low, high = workload.epsilon(delta)
+    enough = high == math.inf or both_ways(truth, exp_up(F(high))) <= delta
+    needed = low == 0.0 or both_ways(truth, exp_down(F(low))) >= delta
+    return enough and needed
+
+
+@settings(max_examples=40, deadline=None)
+@given(workloads, st.fractions(0, 3, max_denominator=50))
+def test_delta_of_any_small_product_is_enclosed(
+    work: list[tuple[list[tuple[int, int]], int]], epsilon: Fraction
+) -> None:
+    workload = Workload([(ListedPair(w), n) for w, n in work])
+    assert delta_is_enclosed(workload, exact_product(work), epsilon)
+
+
+@settings(max_examples=40, deadline=None)
+@given(workloads, st.sampled_from([F(1, 2), F(1, 10), F(1, 10**3), F(1, 10**9), F(1, 10**30)]))
+def test_epsilon_of_any_small_product_is_enclosed(work: list[tuple[list[tuple[int, int]], int]], delta: Fraction) -> None:
+    workload = Workload([(ListedPair(w), n) for w, n in work])
+    assert epsilon_is_enclosed(workload, exact_product(work), delta)
+
+
+@settings(max_examples=25, deadline=None)
+@given(workloads, st.fractions(F(1, 1000), F(999, 1000), max_denominator=1000))
+def test_misses_of_any_small_product_are_enclosed(work: list[tuple[list[tuple[int, int]], int]], alpha: Fraction) -> None:
+    """The exact trade-off by Neyman and Pearson: outputs sorted by ratio, of each direction; then made symmetric."""
+    low, high = Workload([(ListedPair(w), n) for w, n in work]).misses(alpha)
+    truth = exact_product(work)
+    assert F(low) <= exact_misses(truth, alpha) <= F(high)
+
+
+def exact_misses(masses: Masses, alpha: Fraction) -> Fraction:
+    """sup over t >= 1 of max(1 - H(t) - tα, (1 - H(t) - α)/t), at the kinks of H and at 1."""
+    kinks = {F(1)} | {r for p, q in masses for r in (p / q, q / p) if r >= 1}
+    best = F(0)
+    for t in kinks:
+        h = both_ways(masses, t)
+        best = max(best, 1 - h - t * alpha, (1 - h - alpha) / t)
+    return best
+
+
+# --- planted bugs -------------------------------------------------------------------------------------------------
+
+ASYMMETRIC: list[tuple[list[tuple[int, int]], int]] = [([(1, 9), (29, 21)], 6)]
+
+
+def test_one_direction_alone_is_seen() -> None:
+    truth = exact_product(ASYMMETRIC)
+    seen = []
+    for keep in (0, 1):
+        workload = Workload([(ListedPair(w), n) for w, n in ASYMMETRIC])
+        assert len(workload.directions) == 2
+        workload.directions = [workload.directions[keep]]
+        seen.append(delta_is_enclosed(workload, truth, F(1)))
+    assert seen.count(False) == 1
+
+
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window that is too small, and does not say so."""
+    real = total_module.window
+
+    def window(laws: list[tuple[Law, int]], theta: float) -> Window:
+        view = real(laws, theta)
+        return Window(view.first + view.count // 4, view.count // 2, 0.0, 0.0)
+
+    monkeypatch.setattr(total_module, "window", window)
+
+
+def no_tilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The tilt is not taken back."""
+    monkeypatch.setattr(Total, "_scale", lambda self, epsilon: 1.0)
+
+
+def one_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One repetition is lost."""
+    real = total_module._power
+    monkeypatch.setattr(total_module, "_power", lambda x, n: real(x, max(1, n - 1)))
+
+
+def off_by_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses rounded down by a cell on the upper side."""
+    monkeypatch.setattr(
+        certify, "raised", lambda p, g: (lambda made: replace(made, grid=replace(g, first=g.first - 1)))(raised(p, g))
+    )
+
+
+@pytest.mark.parametrize("plant", [small, no_tilt, one_less, off_by_a_cell])
+def test_a_bug_in_the_sum_is_seen(plant: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    work: list[tuple[list[tuple[int, int]], int]] = [([(3, 2), (2, 3)], 12), ([(7, 5), (5, 7)], 3)]
+    truth = exact_product(work)
+    asked = [F(1, 4), F(1), F(5, 2)]
+    assert all(delta_is_enclosed(Workload([(ListedPair(w), n) for w, n in work]), truth, e) for e in asked)
+    plant(monkeypatch)
+    assert not all(delta_is_enclosed(Workload([(ListedPair(w), n) for w, n in work]), truth, e) for e in asked)
+
+
+# --- parts --------------------------------------------------------------------------------------------------------
+
+
+def test_the_fft_agrees_with_direct_convolution_within_its_bound() -> None:
+    law = raised(LaplacePair(F(1), 1.0), Grid.cover(0.01, 1.0, -1.0, 1.0))
+    made = total([(law, 8)], 0.7)
+    tilted, _ = law.tilted(0.7)
+    direct = np.ones(1)
+    for _ in range(8):
+        direct = np.convolve(direct, tilted)
+    start = round((made.origin - 8 * (law.grid.origin + law.grid.step * law.grid.first)) / law.grid.step)
+    seen = direct[start : start + len(made.y)]
+    assert np.linalg.norm(seen - made.y[: len(seen)]) <= made.error + 2e-11
+    assert made.error < 1e-10
+
+
+def test_pooling_keeps_the_product() -> None:
+    pairs = [(response(F(1, 10 + k), 2 + k % 2), 1 + k % 3) for k in range(9)]
+    pooled = pool(pairs, most=64)
+    assert len(pooled) < len(pairs)
+    theta = 1.7
+
+    def log_moment(work: list[tuple[object, int]]) -> float:
+        return sum(n * math.log(float((p.atoms.p * np.exp(theta * p.atoms.loss)).sum())) for p, n in work)  # type: ignore[attr-defined]
+
+    assert math.isclose(log_moment(list(pooled)), log_moment(list(pairs)), rel_tol=1e-12)
+
+
+def test_powers_and_products_carry_infinite_mass() -> None:
+    one = box(F(1, 2), F(1, 100))
+    three = power(one, 3)
+    assert three.infinite.low <= 1 - 0.99**3 <= three.infinite.high
+    assert three.top == (F(3, 2), F(3, 2))
+    assert atom_product(one, three).infinite.high >= 1 - 0.99**4
+    assert abs(three.atoms.p.sum() - 0.99**3) < 1e-14
+
+
+@pytest.mark.parametrize("shift", [1, 2, 7])
+def test_discrete_noise_has_its_masses(shift: int) -> None:
+    for pair in (discrete_laplace(F(3, 2), shift), discrete_gaussian(F(5), shift)):
+        assert abs(pair.atoms.p.sum() - 1.0) < 1e-14
+        assert np.allclose(pair.atoms.p * np.exp(-pair.atoms.loss), pair.atoms.q, rtol=1e-12, atol=1e-300)
+        assert (np.diff(pair.atoms.loss) > 0).all()
+
+
+def test_a_float_of_a_fraction_goes_the_right_way() -> None:
+    assert F(float_down(F(1, 3))) <= F(1, 3) <= F(float_up(F(1, 3)))
