@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.answer import confidence_level
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_down, exp_up, integer, positive
 from discreet.mechanisms.gaussian import Gaussian, gaussian
@@ -122,11 +123,9 @@ class ThresholdKeys(Mechanism[Counts, dict[Key, int]]):
         """A key with at least this exact count is named with the given confidence.
 
         >>> threshold_keys(epsilon=1, delta="1e-6").named_from(0.95)
-        18
+        17
         """
-        allowed = 1 - positive(confidence, "confidence")
-        if allowed <= 0:
-            raise BadParameter("confidence", confidence, "must be below 1")
+        allowed = 1 - confidence_level(confidence)
         return self.threshold + least_whole(lambda k: self.noise.tail_up(k) / 2 <= allowed)
 
 
@@ -157,7 +156,10 @@ def threshold_keys(
     if (delta is None) == (threshold is None):
         raise BadParameter("delta", delta, "must be given, or threshold, and not both")
     if delta is None:
-        return ThresholdKeys(noise, integer(threshold or 0, "threshold", at_least=m + 1), c, m)
+        mechanism = ThresholdKeys(noise, integer(threshold or 0, "threshold", at_least=m + 1), c, m)
+        if mechanism.delta >= 1:
+            raise BadParameter("threshold", threshold, "must be larger: with this one, delta would reach 1")
+        return mechanism
     allowed = _positive_delta(delta)
     return ThresholdKeys(noise, m + least_whole(lambda k: _delta_up(noise, k, c) <= allowed, start=1), c, m)
 
@@ -192,7 +194,7 @@ def _short_up(x: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class OptimalKeys(Mechanism[Counts, tuple[Key, ...]]):
-    """Made by ``optimal_keys(...)``: a key with count n is named with probability ``chances[n]``."""
+    """Made by ``optimal_keys(...)``: a key with count n is named with probability ``chance(n)``."""
 
     epsilon: Fraction
     delta: Fraction
@@ -220,8 +222,11 @@ class OptimalKeys(Mechanism[Counts, tuple[Key, ...]]):
 
     def chance(self, count: int) -> Fraction:
         """The exact probability that a key with this count is named."""
-        table = chances(self.epsilon / self.keys_per_unit, self.delta / self.keys_per_unit)
+        table = self._chances()
         return table[min(max(count, 0), len(table) - 1)]
+
+    def _chances(self) -> tuple[Fraction, ...]:
+        return chances(self.epsilon / self.keys_per_unit, self.delta / self.keys_per_unit)
 
     def read(self, value: Any) -> Counts:
         """The keys that exist, with their exact counts of units."""
@@ -229,10 +234,13 @@ class OptimalKeys(Mechanism[Counts, tuple[Key, ...]]):
 
     def draw(self, value: Counts, bits: Bits) -> tuple[Key, ...]:
         """The named keys."""
+        table = self._chances()
+        capped = np.minimum(value.counts, len(table) - 1)
+        order = np.argsort(capped, kind="stable")
+        counts, starts = np.unique(capped[order], return_index=True)
         named = np.zeros(len(value.keys), dtype=np.bool_)
-        for count in np.unique(value.counts).tolist():
-            place = np.flatnonzero(value.counts == count)
-            named[place] = flips(rational(self.chance(count)), len(place), bits)
+        for count, place in zip(counts.tolist(), np.split(order, starts[1:]), strict=True):
+            named[place] = flips(rational(table[count]), len(place), bits)
         return tuple(value.keys[i] for i in np.flatnonzero(named).tolist())
 
     def law(self, value: Counts) -> Law:

@@ -74,7 +74,9 @@ class Ruler:
 
     def _places(self, x: NDArray[np.float64]) -> Integers:
         """Both ways count the marks below x exactly; which one is taken follows from the marks."""
-        if self._start is None:
+        if not len(self):
+            places = np.zeros(len(x), dtype=np.int64)
+        elif self._start is None:
             below = np.searchsorted(self.marks, x, side="left")
             nearest = self.marks[np.minimum(below, len(self) - 1)]
             places = 2 * below + (nearest == x)
@@ -101,9 +103,11 @@ def _stretch(x: NDArray[np.float64], first: np.float64, last: np.float64, step: 
 
 def _stretches(marks: NDArray[np.float64]) -> tuple[NDArray[np.int32] | None, float]:
     """A table to find marks by, if stretches can be so narrow that none holds two marks."""
+    if len(marks) < 2:
+        return None, 0.0
     span = float(marks[-1]) / 2 - float(marks[0]) / 2
     fine = 1 << max(4, (4 * len(marks)).bit_length())
-    while len(marks) > 1 and fine <= _FINEST and 1e-300 < span < 1e300:
+    while fine <= _FINEST and 1e-300 < span < 1e300:
         step = fine / (2 * span)
         stretch = _stretch(marks, marks[0], marks[-1], step)
         held = np.bincount(stretch, minlength=fine + 1)

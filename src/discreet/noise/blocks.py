@@ -209,11 +209,11 @@ class Blocks:
         beyond = np.flatnonzero(j == self._beyond)
         while len(beyond):
             away[beyond] += self._law.wrap or 0
+            self._check_range(away)
             j[beyond] = self._indices(words(bits, len(beyond), np.uint16).astype(np.uint64), bits)
             beyond = beyond[j[beyond] == self._beyond]
         h, negative = self._split(j)
-        if len(h) and int((h + away).max()) >= _RANGE >> r:
-            raise BeyondRange("a draw left the 64-bit range; check the source of randomness")
+        self._check_range(h + away)
         value = ((h + away) ^ -negative) << r
         if place is not None:
             low = np.where(negative == 1, (1 << r) - 1 - place, place)
@@ -229,6 +229,10 @@ class Blocks:
             if len(refused):
                 value[refused] = self.sample(len(refused), bits)
         return value
+
+    def _check_range(self, h: NDArray[np.int64]) -> None:
+        if len(h) and int(h.max()) >= _RANGE >> self._r:
+            raise BeyondRange("a draw left the 64-bit range; check the source of randomness")
 
 
 def block_bits(scale: Fraction) -> int:

@@ -54,13 +54,17 @@ def delta_up(sigma_squared: Fraction, shift: int, epsilon: Fraction) -> Fraction
 
 
 def expected_size_up(sigma_squared: Fraction) -> Fraction:
-    """An upper bound of E|Z|: the sum for σ up to 512, σ√(2/π) + 1/σ beyond (the sum is below σ² + 1 there)."""
+    """An upper bound of E|Z|: the sum itself for σ up to 512, σ√(2/π) + 1/2 beyond.
+
+    z f(z) rises to its maximum σ e^{-1/2} at σ and falls after it, so its sum over z >= 1 is at most its integral σ²
+    plus that maximum; twice that over N >= σ√2π is σ√(2/π) + 2 e^{-1/2}/√2π, and the last term is below 1/2.
+    """
     if sigma_squared <= _SUM_UP_TO**2:
         terms = _terms(sigma_squared)
         weighted = sum(z * high for z, (_, high) in enumerate(terms)) + 2 * len(terms)
         return Fraction(2 * weighted, _normaliser(sigma_squared)[0])
     low_pi, _ = pi_bounds(BITS)
-    return sqrt_up(2 * sigma_squared / low_pi) + 1 / sqrt_down(sigma_squared)
+    return sqrt_up(2 * sigma_squared / low_pi) + Fraction(1, 2)
 
 
 def _tail(sigma_squared: Fraction, a: int) -> tuple[Fraction, Fraction]:

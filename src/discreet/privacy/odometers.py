@@ -5,11 +5,11 @@ however the questions and their prices were chosen. So if one stops, for whateve
 ε, what was released is (ε, δ)-private. A filter promises before; an odometer tells after. They are not the same.
 Believes: the proof below, and Ville's inequality.
 
-Proof. Let L_t be the loss after t answers and S_t = Σρ_i, each ρ_i fixed before its answer is drawn. For any α > 1, zCDP
+Proof. Let L_t be the loss after t answers and S_t = Σρ_i, each ρ_i fixed before its answer is drawn. For any α > 1 zCDP
 says that E[e^{(α-1)(L_t - L_{t-1})} | past] <= e^{(α-1)αρ_t}, so e^{(α-1)(L_t - αS_t)} is a supermartingale that starts
 at 1, and by Ville it ever exceeds 1/δ with probability at most δ: L_t <= αS_t + log(1/δ)/(α-1) for all t at once. Take
-lines α_0, α_1, ... with δ_j = δ/((j+1)(j+2)), which add up to less than δ: the lowest line holds too. Line j is the best
-one near S = first·2^j, so the reading is close to S + 2√(S log(1/δ_j)). Where all events are pure, Σε_i holds surely.
+lines α_0, α_1, ... with δ_j = δ/((j+1)(j+2)), which add up to less than δ: the lowest line holds too. Line j is best
+near S = first·2^j, so the reading is close to S + 2√(S log(1/δ_j)). Where all events are pure, Σε_i holds surely.
 """
 
 from __future__ import annotations

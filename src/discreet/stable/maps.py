@@ -133,8 +133,8 @@ class Chain(StableMap):
 
     Guarantee: the stability of the last at the stability of the one before it, and so on: distances bound distances.
 
-    >>> from discreet.stable.cap import cap_rows
-    >>> from discreet.stable.count import count
+    >>> from discreet.stable.capping import cap_rows
+    >>> from discreet.stable.counting import count
     >>> people = cap_rows(3, unit="person") >> count()
     >>> people.stability(2)
     6
@@ -184,6 +184,10 @@ class Chain(StableMap):
     def told(self) -> tuple[str, ...]:
         """What each of them does."""
         return tuple(line for each in self.maps for line in each.told())
+
+    def after(self, domain: Domain, metric: Metric) -> Chain:
+        """The same maps, behind something that gives this domain and this metric."""
+        return chain((self.written[0].after(domain, metric), *self.written[1:]))
 
     def parts(self) -> tuple[StableMap, ...]:
         """The maps as they were written."""

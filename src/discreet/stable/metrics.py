@@ -88,6 +88,11 @@ class RowMetric:
             owned.setdefault(owner, []).append(row)
         return Counter((owner, frozenset(Counter(held).items())) for owner, held in owned.items())
 
+    @property
+    def step(self) -> str:
+        """One step in words."""
+        return f"one {'row' if self.unit is None else f'unit (by {show_field(self.unit)})'} {self.how.value}"
+
     def __str__(self) -> str:
         return f"{'rows' if self.unit is None else f'units by {show_field(self.unit)}'} {self.how.value}"
 

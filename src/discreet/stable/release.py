@@ -110,7 +110,7 @@ class Release(ABC):
         """The price for one unit, or for a group of ``distance`` units together.
 
         >>> from discreet.mechanisms.laplace import laplace
-        >>> from discreet.stable.count import count
+        >>> from discreet.stable.counting import count
         >>> release = count() >> laplace(epsilon="1/2")
         >>> release.cost(), release.cost(distance=3)
         (Pure(epsilon='1/2'), Pure(epsilon='3/2'))
@@ -159,7 +159,7 @@ class Release(ABC):
 
     def explain(self) -> str:
         """How an answer is made, and what it costs."""
-        steps = (*self.told(), f"costs {self.cost()} for {self.input_metric}, one step")
+        steps = (*self.told(), f"costs {self.cost()} against {self.input_metric.step}")
         return "\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1))
 
 
@@ -230,7 +230,9 @@ def measured(before: Before, mechanism: Noisy | Waiting) -> Measured:
     moved = before.stability(1)
     if not (moved.l1 if isinstance(moved, Moves) else moved):
         raise BadParameter(
-            "mechanism", "behind an answer that cannot move", "must be left out: the answer is public between neighbours"
+            "mechanism",
+            "behind an answer that cannot move",
+            "must be left out: the answer is public between neighbours",
         )
     if isinstance(mechanism, Waiting):
         if getattr(mechanism, "real", None):
@@ -250,7 +252,9 @@ def _made_before(mechanism: Noisy, moved: int | Moves, dimension: int) -> Noisy:
     needed = mechanism.event_at(sensitivity(moved, mechanism))
     if not price(needed) <= price(mechanism.event):
         raise BadParameter(
-            "sensitivity", "of the mechanism", f"must cover the map's, {moved}; leave it out and it follows from the map"
+            "sensitivity",
+            "of the mechanism",
+            f"must cover the map's, {moved}; leave it out and it follows from the map",
         )
     return mechanism
 

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from discreet.privacy.pld.beliefs import ROUND, Array
+from discreet.privacy.pld.beliefs import ROUND, TINY, Array
 from discreet.privacy.pld.law import Grid, Law, margin, nearest
 from discreet.privacy.pld.pair import Pair
 
@@ -46,7 +46,7 @@ def centred(pair: Pair, grid: Grid) -> Grid:
 
     Any grid is valid. A heap that ends between grid points costs the lower side a first-order error; this avoids it.
     """
-    if pair.discrete or len(pair.atoms.loss):
+    if pair.discrete or len(pair.atoms.loss) or grid.count < 8:
         return grid
     half = 0.5 * grid.step
     moved = grid
@@ -90,7 +90,7 @@ def _gather(pair: Pair, grid: Grid) -> tuple[Array, Array, Array]:
         exact[-1] += 0.5 * pair.above(float(edges[-1]))[0]
     atoms = pair.atoms
     if len(atoms.loss):
-        p = atoms.p * (1.0 - atoms.slack)
+        p = np.maximum(atoms.p * (1.0 - atoms.slack) - TINY, 0.0)
         place, beyond = nearest(atoms.loss, grid)
         spot = np.rint(place).astype(np.int64)
         spot = np.where(spot >= grid.count, grid.count - 1, spot)

@@ -29,7 +29,7 @@ def misses(below: list[Total], above: list[Total], alpha: float) -> tuple[float,
     for term in (_steep, _flat):
         low = max(low, _search(lambda e, term=term: term(e, max(t.delta_above(e) for t in above), alpha), top))  # type: ignore[misc]
     high = min(_most(total, alpha) for total in below)
-    return max(0.0, low - 2.0**-44), min(1.0 - alpha, max(low, high + 2.0**-44))
+    return max(0.0, low - 2.0**-44), min(1.0 - alpha + 2.0**-52, max(low, high + 2.0**-44))
 
 
 def _steep(epsilon: float, delta: float, alpha: float) -> float:

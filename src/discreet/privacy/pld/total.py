@@ -207,7 +207,8 @@ def total(laws: list[tuple[Law, int]], theta: float) -> Total:
         forward += times * FOURIER * math.log2(length) * norm
         smallest = min(smallest, norm)
         repeats += times
-    y = np.roll(np.fft.irfft(spectrum, length), -view.first)
+    # true masses are not negative: cutting off at 0 brings each nearer to the truth
+    y = np.maximum(np.roll(np.fft.irfft(spectrum, length), -view.first)[: view.count], 0.0)
     rounding = 4.0 * ROUND * (2 * repeats + len(laws)) + 2.0 * FOURIER * math.log2(length)
     error = 2.0 * math.exp(min(growth, 700.0)) * (forward + rounding * smallest)
     return Total(

@@ -1,0 +1,127 @@
+"""Ask release after release, each chosen after seeing the earlier answers, until the budget is used up.
+
+Promise: all answers together keep the budget, however they were chosen. A question is paid before the data are looked at;
+one that does not fit is refused, and nothing is drawn or spent. Nothing is ever given back. Any number of threads may ask.
+Believes: privacy/filters.py for the theorem behind each kind of budget.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.answer import Answer
+from discreet.errors import BadParameter
+from discreet.privacy.filters import Charge, Filter, Rule
+from discreet.privacy.measures import Measure
+from discreet.privacy.receipt import Receipt
+from discreet.stable.domains import Rows, read_rows
+from discreet.stable.metrics import ADD_REMOVE, Relation, RowMetric, as_metric
+from discreet.stable.release import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question that was paid: what it cost, what was done, and the answer, if it got that far."""
+
+    charge: Charge
+    story: tuple[str, ...]
+    answer: Answer | None
+
+
+class Interaction:
+    """Data with a budget, open for questions. Made by ``interact``.
+
+    Guarantee: for inputs one step apart in ``metric``, all answers together keep ``budget``.
+
+    >>> from discreet.mechanisms.laplace import laplace
+    >>> from discreet.privacy.measures import Pure
+    >>> from discreet.stable.counting import count
+    >>> session = interact([3, 1, 4, 1, 5], Pure(1))
+    >>> question = count() >> laplace(epsilon="0.4")
+    >>> one, two = session.ask(question), session.ask(question)
+    >>> session.spent, session.remaining
+    (Pure(epsilon='4/5'), Pure(epsilon='1/5'))
+    >>> session.ask(question)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.OverBudget: asked for epsilon 2/5, epsilon 1/5 is left; ask for less, or accept more error
+    """
+
+    __slots__ = ("_data", "_filter", "_history", "_lock", "_metric")
+
+    def __init__(self, data: Any, spending: Filter, metric: RowMetric) -> None:
+        self._data = tuple(read_rows(data))  # a copy: later changes of the caller's list are other data
+        self._filter = spending
+        self._metric = metric
+        self._history: list[Asked] = []
+        self._lock = threading.Lock()
+
+    @property
+    def metric(self) -> RowMetric:
+        """What one step between inputs is."""
+        return self._metric
+
+    @property
+    def budget(self) -> Measure:
+        """The promise that all answers together keep."""
+        return self._filter.budget
+
+    @property
+    def spent(self) -> Measure:
+        """What was charged so far."""
+        return self._filter.spent
+
+    @property
+    def remaining(self) -> Measure:
+        """What one further question may cost."""
+        return self._filter.remaining
+
+    @property
+    def history(self) -> tuple[Asked, ...]:
+        """What was asked, in the order in which the answers came."""
+        with self._lock:
+            return tuple(self._history)
+
+    def ask(self, release: Release) -> Answer:
+        """Pay for a release, then make it; or raise OverBudget and change nothing."""
+        self._check(release)
+        event, told = release.event(), release.told()
+        charge = self._filter.spend(event)  # refuses here, before anything is drawn
+        answer: Answer | None = None
+        try:
+            answer = release(list(self._data), Receipt(event, number=charge.number))
+        finally:
+            with self._lock:
+                self._history.append(Asked(charge, told, answer))
+        return answer
+
+    def _check(self, release: Release) -> None:
+        given: object = release
+        if not isinstance(given, Release):
+            raise BadParameter("release", type(given).__name__, "must be a release: a map >> a mechanism")
+        if given.input_metric != self._metric:
+            raise BadParameter(
+                "release",
+                f"priced for {given.input_metric}",
+                f"must be priced for {self._metric}, as the budget: build it with that as neighbours=",
+            )
+        if not isinstance(given.input_domain, Rows):
+            raise BadParameter("release", f"of {given.input_domain}", "must take rows")
+
+
+def interact(
+    data: Any, budget: Measure | Filter, *, neighbours: Relation = None, rule: Rule | None = None
+) -> Interaction:
+    """Open data for questions that may be chosen as one goes.
+
+    ``neighbours`` says for whom the budget is meant: rows added or removed unless it is given; ``units("person")`` for
+    people with many rows. ``rule`` chooses the theorem behind an (ε, δ) budget; see ``dp.Filter``.
+    """
+    given: object = budget
+    if isinstance(given, Filter):
+        if rule is not None:
+            raise BadParameter("rule", rule.name, "must be left out: the filter has one")
+        return Interaction(data, given, as_metric(neighbours) or ADD_REMOVE)
+    return Interaction(data, Filter(budget, rule), as_metric(neighbours) or ADD_REMOVE)  # type: ignore[arg-type]
