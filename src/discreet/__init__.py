@@ -6,7 +6,7 @@ from discreet.mechanisms.additive import Trunc
 from discreet.mechanisms.gaussian import gaussian
 from discreet.mechanisms.laplace import laplace
 from discreet.mechanisms.sensitivity import L1, L2, Linf
-from discreet.privacy import events
+from discreet.privacy import events, plots
 from discreet.privacy.bound import Bound
 from discreet.privacy.calibrate import budget_for, calibrate
 from discreet.privacy.compose import compose
@@ -35,5 +35,6 @@ __all__ = [
     "gaussian",
     "laplace",
     "noise",
+    "plots",
     "randomness",
 ]

@@ -1,7 +1,7 @@
 """conversions.py: every theorem against a pair of laws that attains it, so that one per cent too good would fail."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,10 +16,15 @@ from discreet.privacy import conversions as to
 from discreet.privacy.measures import GDP, ZCDP, Approx, Pure, Renyi
 from discreet.privacy.normal import quantile_up
 
-mpmath.mp.dps = 60
 epsilons = st.fractions(min_value=Fraction(1, 1000), max_value=10, max_denominator=1000)
-SLIGHTLY = mpf(10) ** -25
+SLIGHTLY = mpf(2) ** -83
 Law = list[Any]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _precise() -> Iterator[None]:
+    with mpmath.workdps(60):
+        yield
 
 
 def real(x: Any) -> Any:

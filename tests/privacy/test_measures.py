@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from flint import arb, ctx, fmpq
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadParameter, NotATheorem
@@ -24,7 +24,7 @@ promises = st.one_of(
 )
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _precise() -> Iterator[None]:
     before, ctx.prec = ctx.prec, 300
     yield
@@ -84,7 +84,6 @@ def test_larger_groups_are_promised_less(promise: Any, k: int, more: int) -> Non
 
 
 @given(small, st.integers(1, 6))
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_group_of_an_approximate_promise(epsilon: Fraction, k: int) -> None:
     """Against ball arithmetic; a constant one per cent too good would be below the truth."""
     delta = Fraction(1, 10**30)

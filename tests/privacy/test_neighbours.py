@@ -72,13 +72,14 @@ def test_units_have_names() -> None:
 
 @pytest.mark.parametrize("bad", [0, -1, "x"])
 def test_bad_input(bad: Any) -> None:
-    for call in (
+    calls: list[Any] = [
         lambda: PeoplePerWindow(bad),
         lambda: counts_sensitivity(ADD, keys=bad),
         lambda: counts_sensitivity(ADD, each=bad),
         lambda: capped_sum_sensitivity(0, 1, bad, ADD),
         lambda: restate(Pure(1), ADD, ADD, units=bad),
         lambda: sum_sensitivity(Fraction(1), bad, ADD),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(BadParameter):
             call()

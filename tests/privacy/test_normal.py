@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from flint import arb, ctx, fmpq
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadParameter
 from discreet.privacy import normal
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def _precise() -> Iterator[None]:
     before, ctx.prec = ctx.prec, 12_000  # erfc at the edge of the tail is relative, 1 - erfc is not
     yield
@@ -47,7 +47,7 @@ points = st.builds(Fraction, st.integers(-(10**7), 10**7), st.integers(10**5, 10
 @example(Fraction(-1, 10**30), 128)
 @example(Fraction(-60), 128)
 @example(Fraction(50), 64)
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None)
 def test_cdf_encloses(x: Fraction, bits: int) -> None:
     encloses(x, bits, normal.cdf_down(x, bits), normal.cdf_up(x, bits))
 
@@ -62,7 +62,7 @@ def test_sides_swapped_would_be_caught() -> None:
 @example(Fraction(1, 2))
 @example(Fraction(1, 10**400))
 @example(1 - Fraction(1, 10**60))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None)
 def test_quantile_encloses(p: Fraction) -> None:
     if p in (0, 1):
         for quantile in (normal.quantile_down, normal.quantile_up):

@@ -1,6 +1,7 @@
 """optimal.py against exact convolution of the boxes, and against the printed formula."""
 
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -17,9 +18,14 @@ from discreet.errors import BadParameter, NoPrice
 from discreet.privacy import events
 from discreet.privacy.optimal import Optimal, price_optimal
 
-mpmath.mp.dps = 60
 epsilons = st.fractions(min_value=Fraction(1, 50), max_value=4, max_denominator=50)
 deltas = st.sampled_from([Fraction(0), Fraction(1, 1000), Fraction(1, 10)])
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _precise() -> Iterator[None]:
+    with mpmath.workdps(60):
+        yield
 
 
 def real(x: Any) -> Any:

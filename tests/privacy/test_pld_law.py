@@ -69,7 +69,10 @@ PAIRS: dict[str, tuple[Pair, ref.Curve]] = {
     "box": (box(F(1, 2), F(1, 1000)), ref.response(F(1, 2), 2, F(1, 1000))),
     "discrete laplace": (discrete_laplace(F(2), 3), discrete_laplace_curve(F(2), 3)),
     "discrete gaussian": (discrete_gaussian(F(9, 4), 2), discrete_gaussian_curve(F(9, 4), 2, 60)),
-    "wide discrete laplace": (WideDiscreteLaplacePair(F(40, 90), 90.0, 40.0), discrete_laplace_curve(F(90), 40)),
+    "wide discrete laplace": (
+        WideDiscreteLaplacePair(F(40, 90), 40 / 90, 90.0, 40.0),
+        discrete_laplace_curve(F(90), 40),
+    ),
     "wide discrete gaussian": (WideDiscreteGaussianPair(90.0, 100.0), discrete_gaussian_curve(F(8100), 100, 900)),
     "sampled gaussian, removed": (
         RemovedPair(GaussianPair(1.25), F(1, 100)),
@@ -102,7 +105,7 @@ def grid_for(pair: Pair, cells: int, shift: float = 0.0, tail: float = 1e-9) -> 
 
 def places(grid: Grid) -> list[arb]:
     """t = e^x on and between the grid points, and outside the grid."""
-    ends = grid.losses[0] - 3 * grid.step, grid.losses[-1] + 3 * grid.step
+    ends = np.array([grid.losses[0] - 3 * grid.step, grid.losses[-1] + 3 * grid.step])
     inside = grid.losses[:: max(1, grid.count // 12)]
     parts = [inside, inside + 0.31 * grid.step, inside + 0.5 * grid.step, inside + 0.93 * grid.step, ends]
     return [ref.ball(float(x)).exp() for x in np.concatenate(parts)]
@@ -221,7 +224,7 @@ def _whole_cell(pair: Pair, grid: Grid) -> Law:
     [
         _whole_cell,
         lambda pair, grid: _one_step(lowered(pair, grid), 1),
-        lambda pair, grid: raised(pair, grid),
+        raised,
     ],
     ids=["nearest rounding", "losses a cell up", "the upper law"],
 )

@@ -13,21 +13,31 @@ from hypothesis import strategies as st
 from discreet.exact import exp_down, exp_up, float_down, float_up
 from discreet.privacy.pld import certify
 from discreet.privacy.pld import total as total_module
-from discreet.privacy.pld.atoms import box, discrete_gaussian, discrete_laplace, pool, power, response
+from discreet.privacy.pld.atoms import AtomicPair, box, discrete_gaussian, discrete_laplace, pool, power, response
 from discreet.privacy.pld.atoms import product as atom_product
-from discreet.privacy.pld.certify import Workload
+from discreet.privacy.pld.certify import Effort, Workload
 from discreet.privacy.pld.continuous import LaplacePair
 from discreet.privacy.pld.law import Grid, Law, raised
 from discreet.privacy.pld.total import Total, Window, total
-from tests.helpers.exact_pairs import ListedPair, Masses, both_ways, product
+from tests.helpers.exact_pairs import ListedPair, Masses, both_ways, hockey, product
 
 F = Fraction
 weights = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), min_size=2, max_size=3)
 workloads = st.lists(st.tuples(weights, st.integers(1, 4)), min_size=1, max_size=3)
+small_workloads = st.lists(st.tuples(weights, st.integers(1, 2)), min_size=1, max_size=2)
 
 
 def exact_product(work: list[tuple[list[tuple[int, int]], int]]) -> Masses:
     return product([(ListedPair(w).exact, n) for w, n in work])
+
+
+def workload_of(work: list[tuple[list[tuple[int, int]], int]], *, grid: bool = True) -> Workload:
+    """With or without the short cut that lists all losses; a coarse aim, since truth must not depend on it."""
+    made = Workload([(ListedPair(w), n) for w, n in work], Effort(absolute=0.05, relative=0.05, delta=0.2, misses=0.1))
+    if grid:
+        for direction in made.directions:
+            direction.list, direction.loose = None, direction.work
+    return made
 
 
 def delta_is_enclosed(workload: Workload, truth: Masses, epsilon: Fraction) -> bool:
@@ -47,34 +57,35 @@ def epsilon_is_enclosed(workload: Workload, truth: Masses, delta: Fraction) -> b
 def test_delta_of_any_small_product_is_enclosed(
     work: list[tuple[list[tuple[int, int]], int]], epsilon: Fraction
 ) -> None:
-    workload = Workload([(ListedPair(w), n) for w, n in work])
-    assert delta_is_enclosed(workload, exact_product(work), epsilon)
+    for grid in (True, False):
+        assert delta_is_enclosed(workload_of(work, grid=grid), exact_product(work), epsilon)
 
 
 @settings(max_examples=40, deadline=None)
 @given(workloads, st.sampled_from([F(1, 2), F(1, 10), F(1, 10**3), F(1, 10**9), F(1, 10**30)]))
-def test_epsilon_of_any_small_product_is_enclosed(work: list[tuple[list[tuple[int, int]], int]], delta: Fraction) -> None:
-    workload = Workload([(ListedPair(w), n) for w, n in work])
-    assert epsilon_is_enclosed(workload, exact_product(work), delta)
+def test_epsilon_of_any_small_product_is_enclosed(
+    work: list[tuple[list[tuple[int, int]], int]], delta: Fraction
+) -> None:
+    for grid in (True, False):
+        assert epsilon_is_enclosed(workload_of(work, grid=grid), exact_product(work), delta)
 
 
-@settings(max_examples=25, deadline=None)
-@given(workloads, st.fractions(F(1, 1000), F(999, 1000), max_denominator=1000))
-def test_misses_of_any_small_product_are_enclosed(work: list[tuple[list[tuple[int, int]], int]], alpha: Fraction) -> None:
-    """The exact trade-off by Neyman and Pearson: outputs sorted by ratio, of each direction; then made symmetric."""
-    low, high = Workload([(ListedPair(w), n) for w, n in work]).misses(alpha)
-    truth = exact_product(work)
-    assert F(low) <= exact_misses(truth, alpha) <= F(high)
+@settings(max_examples=15, deadline=None)
+@given(small_workloads, st.fractions(F(1, 1000), F(999, 1000), max_denominator=1000))
+def test_misses_of_any_small_product_are_enclosed(
+    work: list[tuple[list[tuple[int, int]], int]], alpha: Fraction
+) -> None:
+    """The exact trade-off, by its formula as a supremum of lines."""
+    truth = exact_misses(exact_product(work), alpha)
+    for grid in (True, False):
+        low, high = workload_of(work, grid=grid).misses(alpha)
+        assert F(low) <= truth <= F(high)
 
 
 def exact_misses(masses: Masses, alpha: Fraction) -> Fraction:
-    """sup over t >= 1 of max(1 - H(t) - tα, (1 - H(t) - α)/t), at the kinks of H and at 1."""
-    kinks = {F(1)} | {r for p, q in masses for r in (p / q, q / p) if r >= 1}
-    best = F(0)
-    for t in kinks:
-        h = both_ways(masses, t)
-        best = max(best, 1 - h - t * alpha, (1 - h - alpha) / t)
-    return best
+    """sup over t of 1 - H(t) - tα, at the kinks of H; the smaller of both directions."""
+    sides = (masses, [(q, p) for p, q in masses])
+    return min(max(1 - hockey(side, t) - t * alpha for t in [F(0), *(p / q for p, q in side)]) for side in sides)
 
 
 # --- planted bugs -------------------------------------------------------------------------------------------------
@@ -86,7 +97,7 @@ def test_one_direction_alone_is_seen() -> None:
     truth = exact_product(ASYMMETRIC)
     seen = []
     for keep in (0, 1):
-        workload = Workload([(ListedPair(w), n) for w, n in ASYMMETRIC])
+        workload = workload_of(ASYMMETRIC)
         assert len(workload.directions) == 2
         workload.directions = [workload.directions[keep]]
         seen.append(delta_is_enclosed(workload, truth, F(1)))
@@ -117,9 +128,7 @@ def one_less(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def off_by_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Losses rounded down by a cell on the upper side."""
-    monkeypatch.setattr(
-        certify, "raised", lambda p, g: (lambda made: replace(made, grid=replace(g, first=g.first - 1)))(raised(p, g))
-    )
+    monkeypatch.setattr(certify, "raised", lambda p, g: replace(raised(p, g), grid=replace(g, first=g.first - 1)))
 
 
 @pytest.mark.parametrize("plant", [small, no_tilt, one_less, off_by_a_cell])
@@ -127,9 +136,9 @@ def test_a_bug_in_the_sum_is_seen(plant: Callable[[pytest.MonkeyPatch], None], m
     work: list[tuple[list[tuple[int, int]], int]] = [([(3, 2), (2, 3)], 12), ([(7, 5), (5, 7)], 3)]
     truth = exact_product(work)
     asked = [F(1, 4), F(1), F(5, 2)]
-    assert all(delta_is_enclosed(Workload([(ListedPair(w), n) for w, n in work]), truth, e) for e in asked)
+    assert all(delta_is_enclosed(workload_of(work), truth, e) for e in asked)
     plant(monkeypatch)
-    assert not all(delta_is_enclosed(Workload([(ListedPair(w), n) for w, n in work]), truth, e) for e in asked)
+    assert not all(delta_is_enclosed(workload_of(work), truth, e) for e in asked)
 
 
 # --- parts --------------------------------------------------------------------------------------------------------
@@ -154,16 +163,17 @@ def test_pooling_keeps_the_product() -> None:
     assert len(pooled) < len(pairs)
     theta = 1.7
 
-    def log_moment(work: list[tuple[object, int]]) -> float:
-        return sum(n * math.log(float((p.atoms.p * np.exp(theta * p.atoms.loss)).sum())) for p, n in work)  # type: ignore[attr-defined]
+    def log_moment(work: list[tuple[AtomicPair, int]]) -> float:
+        return sum(n * math.log(float((p.atoms.p * np.exp(theta * p.atoms.loss)).sum())) for p, n in work)
 
-    assert math.isclose(log_moment(list(pooled)), log_moment(list(pairs)), rel_tol=1e-12)
+    assert math.isclose(log_moment(pooled), log_moment(pairs), rel_tol=1e-12)
 
 
 def test_powers_and_products_carry_infinite_mass() -> None:
     one = box(F(1, 2), F(1, 100))
     three = power(one, 3)
-    assert three.infinite.low <= 1 - 0.99**3 <= three.infinite.high
+    assert three is not None
+    assert F(three.infinite.low) <= 1 - F(99, 100) ** 3 <= F(three.infinite.high)
     assert three.top == (F(3, 2), F(3, 2))
     assert atom_product(one, three).infinite.high >= 1 - 0.99**4
     assert abs(three.atoms.p.sum() - 0.99**3) < 1e-14
@@ -173,7 +183,7 @@ def test_powers_and_products_carry_infinite_mass() -> None:
 def test_discrete_noise_has_its_masses(shift: int) -> None:
     for pair in (discrete_laplace(F(3, 2), shift), discrete_gaussian(F(5), shift)):
         assert abs(pair.atoms.p.sum() - 1.0) < 1e-14
-        assert np.allclose(pair.atoms.p * np.exp(-pair.atoms.loss), pair.atoms.q, rtol=1e-12, atol=1e-300)
+        assert np.allclose(pair.atoms.p * np.exp(-pair.atoms.loss), pair.atoms.q, rtol=1e-12, atol=1e-250)
         assert (np.diff(pair.atoms.loss) > 0).all()
 
 

@@ -7,15 +7,19 @@ arithmetic and rounded in favour of the claim, so an alarm is a counterexample, 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import NoPrice, NotATheorem
 from discreet.exact import exp_up, log_down
 from discreet.privacy.basic import price_basic
+from discreet.privacy.bound import Real
 from discreet.privacy.compose import compose
-from discreet.privacy.conversions import gdp_delta
+from discreet.privacy.conversions import gdp_delta, zcdp_to_approx
 from discreet.privacy.events import Event
+from discreet.privacy.frozen import show
 from discreet.privacy.gdp import price_gdp
 from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
 from discreet.privacy.renyi import price_renyi
@@ -24,8 +28,12 @@ from discreet.privacy.zcdp import price_zcdp
 Law = Mapping[Hashable, tuple[Fraction, Fraction]]
 """For each output, bounds of its probability; outputs that are left out have mass below 2^-100 in all."""
 
+_Pair = tuple[Law, Law, Fraction]
+
+LEFT_OUT = Fraction(1, 1 << 100)
 NEGLIGIBLE = Fraction(1, 1 << 90)
 _BITS = 400
+_LEAST = Fraction(1, 1 << _BITS)
 ORDERS = (2, 3, 5, 8, 16)
 EPSILONS = tuple(Fraction(x) for x in ("0", "1/10", "1/2", "1", "2", "4"))
 
@@ -41,22 +49,30 @@ class Refutation:
         return f"claimed {self.claim}; refuted: {self.shown}"
 
 
-def delta_down(p: Law, q: Law, epsilon: Fraction) -> Fraction:
+def delta_down(p: Law, q: Law, epsilon: Fraction, missing: Fraction = LEFT_OUT) -> Fraction:
     """A lower bound of the hockey-stick divergence: the least δ with which p is (ε, δ)-close to q.
 
+    ``missing`` is the mass that q may have beyond its bounds, wherever it lies: e^ε times that is taken off.
+
     >>> fair, biased = {0: (Fraction(1, 2),) * 2, 1: (Fraction(1, 2),) * 2}, {0: (Fraction(1),) * 2}
-    >>> delta_down(fair, biased, Fraction(0)), delta_down(biased, fair, Fraction(0))
-    (Fraction(1, 2), Fraction(1, 2))
+    >>> float(delta_down(fair, biased, Fraction(0))), float(delta_down(biased, fair, Fraction(0)))
+    (0.5, 0.5)
     """
     growth = exp_up(epsilon) if epsilon else Fraction(1)
     zero = (Fraction(0), Fraction(0))
-    return _sum_down(low - growth * q.get(x, zero)[1] for x, (low, _) in p.items())
+    total = _sum_down(low - growth * q.get(x, zero)[1] for x, (low, _) in p.items())
+    return max(Fraction(0), total - growth * missing)
 
 
-def renyi_down(p: Law, q: Law, order: int) -> Fraction:
-    """A lower bound of the Rényi divergence of a whole order above 1: log Σ p^α q^(1-α) / (α - 1)."""
-    ratios = ((low, q[x][1]) for x, (low, _) in p.items() if x in q and q[x][1])
-    total = _sum_down(low * _short_down(low / high) ** (order - 1) for low, high in ratios)
+def renyi_down(p: Law, q: Law, order: int, missing: Fraction = LEFT_OUT) -> Fraction:
+    """A lower bound of the Rényi divergence of a whole order above 1: log Σ p^α q^(1-α) / (α - 1).
+
+    Outputs that q does not list count as one: joining outputs never raises the divergence.
+    """
+    ratios = [(low, q[x][1]) for x, (low, _) in p.items() if x in q and q[x][1]]
+    alone = sum((low for x, (low, _) in p.items() if x not in q or not q[x][1]), Fraction(0))
+    ratios.append((alone, max(missing, _LEAST)))
+    total = _sum_down(low * _short_down(low / high) ** (order - 1) for low, high in ratios if low)
     return log_down(total) / (order - 1) if total else Fraction(0)
 
 
@@ -71,14 +87,18 @@ def _short_down(x: Fraction) -> Fraction:
     return Fraction((x.numerator << shift) // x.denominator, 1 << shift) if shift > 0 else Fraction(x)
 
 
-def refutations(event: Event, p: Law, q: Law) -> Iterator[Refutation]:
-    """Every price of the event that the pair of laws (in this direction) refutes."""
-    for price in prices(event):
-        yield from _against(price, p, q)
-    yield from _against_composition(event, p, q)
+def refutations(claim: Event | Measure, p: Law, q: Law, missing: Fraction = LEFT_OUT) -> Iterator[Refutation]:
+    """Every price of the event, or the one promise, that the pair of laws (in this direction) refutes."""
+    if not isinstance(claim, Event):
+        yield from against(claim, p, q, missing)
+        return
+    for price in prices(claim):
+        yield from against(price, p, q, missing)
+    yield from _against_composition(claim, p, q, missing)
 
 
-def prices(event: Event) -> Iterator[Measure]:
+@lru_cache(maxsize=128)
+def prices(event: Event) -> tuple[Measure, ...]:
     """What each accountant that knows the event says of it."""
     rules: tuple[Callable[[Event], Measure], ...] = (
         price_basic,
@@ -86,44 +106,62 @@ def prices(event: Event) -> Iterator[Measure]:
         lambda e: price_renyi(e, ORDERS),
         price_gdp,
     )
+    found = []
     for rule in rules:
-        try:
-            yield rule(event)
-        except (NoPrice, NotATheorem):
-            continue
+        with suppress(NoPrice, NotATheorem):
+            found.append(rule(event))
+    return tuple(found)
 
 
-def _against(price: Measure, p: Law, q: Law) -> Iterator[Refutation]:
+def against(price: Measure, p: Law, q: Law, missing: Fraction = LEFT_OUT) -> Iterator[Refutation]:
+    """What the pair of laws, in this direction, shows against one promise."""
+    pair = (p, q, missing)
     match price:
         case Pure(epsilon=epsilon):
-            yield from _against(Approx(epsilon, 0), p, q)
+            yield from _at(price, epsilon, Fraction(0), pair)
         case Approx(epsilon=epsilon, delta=delta):
-            if (shown := delta_down(p, q, epsilon)) > delta + NEGLIGIBLE:
-                yield Refutation(str(price), f"delta at least {float(shown):.6g} at that epsilon")
+            yield from _at(price, epsilon, delta, pair)
         case ZCDP(rho=rho, delta=delta) if not delta:
             for whole in ORDERS:
-                if (least := renyi_down(p, q, whole)) > rho * whole + NEGLIGIBLE:
-                    yield Refutation(str(price), f"Rényi divergence at least {float(least):.6g} at order {whole}")
+                yield from _at_order(price, whole, rho * whole, pair)
+        case ZCDP():
+            for epsilon in EPSILONS:
+                yield from _at(price, epsilon, zcdp_to_approx(price, epsilon=epsilon).delta, pair)
         case Renyi(bounds=bounds):
             for order, epsilon in bounds:
-                if order.denominator == 1 and (least := renyi_down(p, q, int(order))) > epsilon + NEGLIGIBLE:
-                    yield Refutation(str(price), f"Rényi divergence at least {float(least):.6g} at order {order}")
+                if order.denominator == 1:
+                    yield from _at_order(price, int(order), epsilon, pair)
         case GDP():
             for epsilon in EPSILONS:
-                if (shown := delta_down(p, q, epsilon)) > Fraction(gdp_delta(price, epsilon).upper) + NEGLIGIBLE:
-                    yield Refutation(str(price), f"delta at least {float(shown):.6g} at epsilon {epsilon}")
+                yield from _at(price, epsilon, Fraction(gdp_delta(price, epsilon).upper), pair)
 
 
-def _against_composition(event: Event, p: Law, q: Law) -> Iterator[Refutation]:
+def _at(price: Measure, epsilon: Fraction, delta: Fraction, pair: _Pair) -> Iterator[Refutation]:
+    p, q, missing = pair
+    if (shown := delta_down(p, q, epsilon, missing)) > delta + NEGLIGIBLE:
+        yield Refutation(str(price), f"delta at least {float(shown):.6g} at epsilon {show(epsilon)}")
+
+
+def _at_order(price: Measure, order: int, bound: Fraction, pair: _Pair) -> Iterator[Refutation]:
+    p, q, missing = pair
+    if (least := renyi_down(p, q, order, missing)) > bound + NEGLIGIBLE:
+        yield Refutation(str(price), f"Rényi divergence at least {float(least):.6g} at order {order}")
+
+
+def _against_composition(event: Event, p: Law, q: Law, missing: Fraction) -> Iterator[Refutation]:
+    for epsilon, upper in _composed(event):
+        shown = delta_down(p, q, epsilon, missing)
+        if shown > Fraction(upper) + NEGLIGIBLE:
+            yield Refutation(
+                f"delta {float(upper):.6g} at epsilon {epsilon} by its privacy loss distribution",
+                f"delta at least {float(shown):.6g}",
+            )
+
+
+@lru_cache(maxsize=128)
+def _composed(event: Event) -> tuple[tuple[Fraction, Real], ...]:
     try:
         whole = compose([event])
     except (NoPrice, NotATheorem):
-        return
-    for epsilon in EPSILONS:
-        upper = whole.delta(epsilon=epsilon).upper
-        shown = delta_down(p, q, epsilon)
-        if shown > Fraction(upper) + NEGLIGIBLE:
-            yield Refutation(
-                f"delta {upper:.6g} at epsilon {epsilon} by its privacy loss distribution",
-                f"delta at least {float(shown):.6g}",
-            )
+        return ()
+    return tuple((epsilon, whole.delta(epsilon=epsilon).upper) for epsilon in EPSILONS)

@@ -20,6 +20,7 @@ from discreet.exact import Number, integer
 from discreet.mechanisms.ruler import Ruler, ruler
 
 MOST = 1 << 26
+_FAR = 1 << 62
 Integers = NDArray[np.int64]
 
 
@@ -58,11 +59,11 @@ class Keys:
 
     def of(self, data: Any) -> Integers:
         """The cell of each record, -1 for none."""
-        if isinstance(data, np.ndarray) and data.ndim == 1 and data.dtype.kind in "iu" and isinstance(self.keys, range):
+        if isinstance(self.keys, range) and -_FAR < self.keys.start <= self.keys.stop < _FAR and _is_whole(data, 1):
             inside = (data >= self.keys.start) & (data < self.keys.stop)
-            return np.where(inside, data, self.keys.start - 1).astype(np.int64) - self.keys.start
+            return np.where(inside, data.astype(np.int64) - self.keys.start, -1)  # what wraps here is not inside
         place = dict(zip(self.keys, range(len(self.keys)), strict=True))
-        return np.array([_look_up(place, record) for record in _records(data)], dtype=np.int64)
+        return np.array([_look_up(place, record) for record in records_of(data)], dtype=np.int64)
 
 
 def _look_up(place: dict[Any, int], record: Any) -> int:
@@ -155,23 +156,31 @@ class Table:
     def rows(self, data: Any) -> Integers:
         """The records as rows of integers, each within its column; a record that does not fit is all -1."""
         sizes = np.array(self.columns)
-        if isinstance(data, np.ndarray) and data.dtype.kind in "iu" and data.ndim == 2 and data.shape[1] == len(sizes):
-            inside = ((data >= 0) & (data < sizes)).all(axis=1)
-            return np.where(inside[:, None], data, -1).astype(np.int64)
+        if _is_whole(data, 2) and data.shape[1] == len(sizes):
+            inside = np.all((data >= 0) & (data < sizes), axis=1, keepdims=True)
+            return np.where(inside, data.astype(np.int64), -1)
         nothing = (-1,) * len(sizes)
-        fitted = [_fit(record, self.columns) or nothing for record in _records(data)]
+        fitted = [_fit(record, self.columns) or nothing for record in records_of(data)]
         return np.array(fitted, dtype=np.int64).reshape(-1, len(sizes))
 
 
+def _is_whole(data: Any, dimensions: int) -> bool:
+    """Whether this is a plain array of integers with so many dimensions."""
+    return type(data) is np.ndarray and data.dtype.kind in "iu" and data.ndim == dimensions
+
+
 def _fit(record: Any, columns: tuple[int, ...]) -> tuple[int, ...] | None:
-    if not isinstance(record, (tuple, list, np.ndarray)) or len(record) != len(columns):
-        return None
-    if not all(isinstance(v, numbers.Integral) and 0 <= v < k for v, k in zip(record, columns, strict=True)):
-        return None
-    return tuple(int(v) for v in record)
+    try:
+        if len(record) == len(columns) and all(isinstance(v, numbers.Integral) for v in record):
+            row = tuple(int(v) for v in record)
+            return row if all(0 <= v < k for v, k in zip(row, columns, strict=True)) else None
+    except Exception:  # noqa: S110  a record of another shape is in no cell, whatever it raises
+        pass
+    return None
 
 
-def _records(data: Any) -> list[Any]:
+def records_of(data: Any) -> list[Any]:
+    """The records one by one."""
     if isinstance(data, np.ndarray) and data.ndim >= 1:
         return data.tolist() if data.ndim == 1 else list(data)
     if isinstance(data, Iterable) and not isinstance(data, (str, bytes, np.ndarray)):
@@ -181,7 +190,7 @@ def _records(data: Any) -> list[Any]:
 
 def count_records(data: Any) -> int:
     """How many records there are."""
-    return len(data) if hasattr(data, "__len__") and not isinstance(data, (str, bytes)) else len(_records(data))
+    return len(data) if hasattr(data, "__len__") and not isinstance(data, (str, bytes)) else len(records_of(data))
 
 
 def tally(cell: Integers, size: int) -> Integers:

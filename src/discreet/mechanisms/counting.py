@@ -21,7 +21,7 @@ from discreet.errors import BadData
 from discreet.exact import Number, float_up, integer
 from discreet.mechanisms.additive import Exact, Released
 from discreet.mechanisms.budget import Budget, Moves, Noise, noise_for, part, read_budget, read_neighbours
-from discreet.mechanisms.cells import Cells, count_records, read_cells, tally
+from discreet.mechanisms.cells import Cells, count_records, read_cells, records_of, tally
 from discreet.mechanisms.estimate import Estimate
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.tails import Scaled, Within
@@ -134,11 +134,10 @@ class AttributeCounts(Mechanism[Exact, Released]):
     def read(self, value: Any) -> Integers:
         """The exact counts. An entry counts if it is 1 (or True); anything else, and what is missing, does not."""
         if isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.shape[1:] == (self.d,):
-            return np.count_nonzero(value == 1, axis=0).astype(np.int64)
-        if isinstance(value, (str, bytes)) or not isinstance(value, (Iterable, np.ndarray)) or np.ndim(value) == 0:
-            raise BadData(f"data must be a list of records with {self.d} attributes each, or such an array")
+            found: Integers = (value == 1).sum(axis=0, dtype=np.int64)
+            return found
         total = np.zeros(self.d, dtype=np.int64)
-        for record in value:
+        for record in records_of(value):
             total += [_has(record, i) for i in range(self.d)]
         return total
 
@@ -221,11 +220,14 @@ class Shares(Estimate[tuple[Any, int], NoisyShares]):
         if self.size is None:
             return shares, Scaled(accuracy, Fraction(1, max(noisy.records, 1)))
         size = self.size
-        return shares, Within(lambda level: _farthest(shares, counts, accuracy, noisy.records, size, level), Fraction(1))
+        return shares, Within(
+            lambda level: _farthest(shares, counts, accuracy, records=noisy.records, size=size, level=level),
+            Fraction(1),
+        )
 
 
 def _farthest(
-    shares: NDArray[np.float64], counts: Any, accuracy: Accuracy, records: int, size: Noise, level: Fraction
+    shares: NDArray[np.float64], counts: Any, accuracy: Accuracy, *, records: int, size: Noise, level: Fraction
 ) -> float:
     """How far an exact share may lie from its estimate, if counts and size lie within their error bars together."""
     each = 1 - (1 - level) / 2

@@ -157,7 +157,10 @@ def cdf(
     """
     cells, wanted = _read_thresholds(thresholds), _read_strategy(strategy)
     return shares_of(
-        lambda paid: _make(cells, paid, wanted, neighbours), read_budget(epsilon, rho), read_neighbours(neighbours), "cdf"
+        lambda paid: _make(cells, paid, wanted, neighbours),
+        read_budget(epsilon, rho),
+        read_neighbours(neighbours),
+        "cdf",
     )
 
 

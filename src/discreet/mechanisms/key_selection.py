@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from discreet.answer import confidence_level
 from discreet.errors import BadData, BadParameter
-from discreet.exact import Number, exp_down, exp_up, integer, positive
+from discreet.exact import Number, exp_down, exp_up, integer, log_down, positive
 from discreet.mechanisms.gaussian import Gaussian, gaussian
 from discreet.mechanisms.laplace import Laplace, laplace
 from discreet.mechanisms.mechanism import Mechanism
@@ -175,10 +175,14 @@ def _noise(
 
 
 def _delta_up(noise: Laplace | Gaussian, away: int, keys: int) -> Fraction:
-    """1 - (1 - p)^c <= min(1, c p), p = P[Z >= away], away >= 1: half of P[|Z| > away - 1], by symmetry."""
+    """1 - (1 - p)^c, rounded up, p = P[Z >= away], away >= 1: half of P[|Z| > away - 1], by symmetry.
+
+    As a Fraction the power grows with the keys, so it is taken through the logarithm, unless c p is closer.
+    """
     p = noise.tail_up(away - 1) / 2
-    exact = 1 - (1 - p) ** keys if keys <= 64 else keys * p  # as a Fraction the power grows with the keys
-    return _short_up(min(exact, Fraction(1)))
+    if keys == 1:
+        return _short_up(p)
+    return _short_up(min(keys * p, 1 - exp_down(keys * log_down(1 - p))))
 
 
 def _short_up(x: Fraction) -> Fraction:
@@ -239,7 +243,7 @@ class OptimalKeys(Mechanism[Counts, tuple[Key, ...]]):
         order = np.argsort(capped, kind="stable")
         counts, starts = np.unique(capped[order], return_index=True)
         named = np.zeros(len(value.keys), dtype=np.bool_)
-        for count, place in zip(counts.tolist(), np.split(order, starts[1:]), strict=True):
+        for count, place in zip(counts.tolist(), np.split(order, starts[1:]), strict=False):  # none: one empty part
             named[place] = flips(rational(table[count]), len(place), bits)
         return tuple(value.keys[i] for i in np.flatnonzero(named).tolist())
 
@@ -320,7 +324,9 @@ def read_counts(value: Any) -> Counts:
         raise BadData("counts must be a mapping from key to a whole number of units")
     if not all(isinstance(n, numbers.Integral) and not isinstance(n, bool) for n in value.values()):
         raise BadData("counts must be whole numbers")
-    keys = sorted((key for key, n in value.items() if n > 0), key=_place)
+    held: list[Any] = [key for key, n in value.items() if n > 0]
+    alike = set(map(type, held))
+    keys = sorted(held) if alike <= {str} or alike <= {int} else sorted(held, key=_place)
     return Counts(tuple(keys), np.array([min(int(value[key]), _SATURATE) for key in keys], dtype=np.int64))
 
 

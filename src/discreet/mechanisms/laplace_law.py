@@ -11,7 +11,7 @@ from functools import lru_cache
 from discreet.exact import exp_down, exp_up
 from discreet.privacy.interval import Interval
 
-ONE = Interval(1, 1, 0)
+ONE = Interval.of(Fraction(1))  # with all its bits, so that what is made from it keeps them
 _BITS = 192
 
 

@@ -171,7 +171,7 @@ class RandomizedResponse(Mechanism[Values, Values]):
         """All estimated frequencies are within this of the true ones, with the given confidence: Hoeffding's bound.
 
         >>> randomized_response(epsilon=1).error_at(0.95, people=10_000)
-        0.029389...
+        0.0293886...
         """
         level, n = confidence_level(confidence), integer(people, "people", at_least=1)
         tails = 2 if self.categories == 2 else 2 * self.categories
@@ -229,11 +229,12 @@ def _end(seen: Fraction, allowed: Fraction) -> Fraction:
         m = (low + high) / 2
         near = (s * math.log(s / m) if s else 0.0) + ((1 - s) * math.log((1 - s) / (1 - m)) if s < 1 > m else 0.0)
         low, high = (m, high) if near <= most else (low, m)
-    more = Fraction(high) - seen
-    while seen + more < 1:
-        more += max(more / (1 << 24), _STEP)
-        if seen + more < 1 and _surely_far(seen, seen + more, allowed):
-            return seen + more
+    end = Fraction(high)
+    step = max((end - seen) / (1 << 24), _STEP)
+    while end + step < 1:
+        end, step = end + step, 2 * step
+        if _surely_far(seen, end, allowed):
+            return end
     return Fraction(1)
 
 

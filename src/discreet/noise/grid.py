@@ -27,6 +27,7 @@ FINENESS = 40  # the grid is 2^40 times finer than the noise, so rounding is los
 _FINEST = -1022
 _FARTHEST = 1 << 900
 _WIDEST = 1 << 62
+_PART = 1 << 16
 Reals = Sequence[float] | NDArray[np.floating] | NDArray[np.integer]
 
 
@@ -78,9 +79,9 @@ class Grid:
         """The exact sum of the quantised records, as a Python integer."""
         x = _as_doubles(values)
         total = 0
-        step = max(1, min(1 << 16, _WIDEST // max(1, self.largest)))
-        for start in range(0, len(x), step):  # each part's sum is below 2^62, so int64 holds it
-            total += int(self.quantise(x[start : start + step]).sum())
+        for start in range(0, len(x), _PART):  # the halves' sums are below 2^47 and 2^48: int64 holds them
+            cells = self.quantise(x[start : start + _PART])
+            total += (int((cells >> 32).sum()) << 32) + int((cells & 0xFFFFFFFF).sum())
         return total
 
     def value(self, cells: int) -> float:

@@ -16,8 +16,8 @@ from discreet.exact import Number, exp_up, log_up, sqrt_up
 from discreet.privacy import events
 from discreet.privacy.basic import price_basic
 from discreet.privacy.events import Event
-from discreet.privacy.frozen import short_up
-from discreet.privacy.measures import Approx, small_probability
+from discreet.privacy.frozen import short_up, show
+from discreet.privacy.measures import HUGE, Approx, small_probability
 
 
 def price_advanced(event: Event, slack: Number) -> Approx:
@@ -32,6 +32,8 @@ def price_advanced(event: Event, slack: Number) -> Approx:
         raise BadParameter("slack", slack, "must be above 0")
     mean = squares = deltas = Fraction(0)
     for each, times in _parts(event):
+        if each.epsilon > HUGE:
+            raise NoPrice(f"advanced composition is for small epsilons, not for {show(each.epsilon)}; use basic")
         mean += times * each.epsilon * (exp_up(each.epsilon) - 1)
         squares += times * each.epsilon**2
         deltas += times * each.delta

@@ -13,7 +13,7 @@ from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import BITS, Number, exp_up, log_up, number
 from discreet.privacy.events import Sampling
 from discreet.privacy.frozen import short_up
-from discreet.privacy.measures import Approx
+from discreet.privacy.measures import HUGE, Approx
 from discreet.privacy.neighbours import Neighbours
 
 
@@ -40,7 +40,7 @@ def amplified(promise: Approx, rate: Number, how: Sampling, neighbours: Neighbou
 
 def amplified_epsilon_up(epsilon: Fraction, rate: Fraction) -> Fraction:
     """An upper bound of log(1 + q(e^ε - 1)), never above ε."""
-    if not epsilon or rate == 1:
+    if not epsilon or rate == 1 or epsilon > HUGE:
         return epsilon
     bits = BITS + max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
     return min(epsilon, short_up(log_up(1 + rate * (exp_up(epsilon, bits) - 1))))

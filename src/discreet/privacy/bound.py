@@ -31,7 +31,7 @@ class Bound:
 
     def __post_init__(self) -> None:
         for name, value in (("lower", self.lower), ("upper", self.upper)):
-            if math.isnan(value):
+            if isinstance(value, float) and math.isnan(value):
                 raise BadParameter(name, value, "must be a number")
         if not self.lower <= self.upper:
             raise BadParameter("lower", self.lower, f"must be at most upper, which is {self.upper}")

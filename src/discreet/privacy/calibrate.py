@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from functools import lru_cache
 from typing import TypeAlias
 
 from discreet.errors import BadParameter, NoPrice, NotATheorem
 from discreet.exact import Number, positive
 from discreet.privacy.basic import price_basic
 from discreet.privacy.conversions import gdp_to_approx, largest_gdp, largest_zcdp, renyi_to_approx, zcdp_to_approx
-from discreet.privacy.events import Event
+from discreet.privacy.events import Composed, Event, Gaussian, Repeat
 from discreet.privacy.frozen import brief
 from discreet.privacy.gdp import price_gdp
 from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi, small_probability
@@ -35,7 +34,7 @@ def calibrate(
     Guarantee: the event fits. ``fits`` may be given to price by another accountant; it must never say yes when the
     truth is no. By default the closed forms decide.
 
-    >>> from discreet.privacy.events import Gaussian, Laplace, Repeat
+    >>> from discreet.privacy.events import Laplace
     >>> calibrate(lambda s: Laplace(scale=s), Pure("1/2"))
     Laplace(scale=2, sensitivity=1)
     >>> event = calibrate(lambda s: Repeat(Gaussian(sigma=s), 1000), Approx(1, 1e-6))
@@ -66,7 +65,7 @@ def calibrate(
 def budget_for(event: Event, *, delta: Number = 0) -> Approx:
     """The least ε at this δ that the closed forms certify for an event.
 
-    >>> from discreet.privacy.events import Gaussian, Laplace
+    >>> from discreet.privacy.events import Laplace
     >>> budget_for(Laplace(scale=2))
     Approx(epsilon='1/2', delta=0)
     >>> float(budget_for(Gaussian(sigma=1), delta=1e-6).epsilon)
@@ -101,6 +100,8 @@ def covers(event: Event, budget: Measure) -> bool:
 
 
 def _covers_approx(event: Event, budget: Approx) -> bool:
+    if _is_gaussian(event):
+        return _by_gdp(event, budget)  # exact: no other route can say more
     priced = False
     for verdict in (_by_basic, _by_gdp, _by_zcdp, _by_renyi):
         try:
@@ -114,27 +115,35 @@ def _covers_approx(event: Event, budget: Approx) -> bool:
     return False
 
 
+def _is_gaussian(event: Event) -> bool:
+    match event:
+        case Gaussian():
+            return True
+        case Repeat(event=inner):
+            return _is_gaussian(inner)
+        case Composed(events=parts):
+            return all(map(_is_gaussian, parts))
+        case _:
+            return False
+
+
 def _by_basic(event: Event, budget: Approx) -> bool:
     return price_basic(event) <= budget
 
 
 def _by_gdp(event: Event, budget: Approx) -> bool:
-    return price_gdp(event) <= _largest_gdp(budget)
+    return price_gdp(event) <= largest_gdp(budget)
 
 
 def _by_zcdp(event: Event, budget: Approx) -> bool:
     price = price_zcdp(event)
     if price.delta:
         return budget.delta > price.delta and zcdp_to_approx(price, delta=budget.delta).epsilon <= budget.epsilon
-    return price <= _largest_zcdp(budget)
+    return price <= largest_zcdp(budget)
 
 
 def _by_renyi(event: Event, budget: Approx) -> bool:
     return bool(budget.delta) and renyi_to_approx(price_renyi(event), delta=budget.delta).epsilon <= budget.epsilon
-
-
-_largest_gdp = lru_cache(maxsize=64)(largest_gdp)
-_largest_zcdp = lru_cache(maxsize=64)(largest_zcdp)
 
 
 def _prices(event: Event, delta: Fraction) -> Iterator[Approx]:

@@ -1,8 +1,8 @@
 """What a list of events costs together: ε for a δ, δ for an ε, and what is left to an attacker, all enclosed.
 
-Promise: every ``Bound`` encloses the truth for the product of the events' dominating pairs (pld/dominate.py), the larger
-of both directions. So ``upper`` is a valid price of whatever ran, adaptively or not, as long as the events themselves were
-fixed in advance; and ``lower`` says how much of it is due to the arithmetic.
+Promise: every ``Bound`` encloses the truth for the product of the events' dominating pairs (pld/dominate.py), the
+larger of both directions. So ``upper`` is a valid price of whatever ran, adaptively or not, as long as the events
+themselves were fixed in advance; and ``lower`` says how much of it is due to the arithmetic.
 Believes: pld/ (its beliefs about floating point are in pld/beliefs.py); conversions.py for Gaussians alone.
 
 >>> from discreet.privacy import events
@@ -14,7 +14,7 @@ Believes: pld/ (its beliefs about floating point are in pld/beliefs.py); convers
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -85,7 +85,7 @@ class Composition:
         wanted = number(alpha, "alpha")
         if not 0 <= wanted <= 1:
             raise BadParameter("alpha", alpha, "must lie between 0 and 1")
-        found = [self._recall_way(way, wanted) for way in self._ways]
+        found = [way.tradeoff(wanted) for way in self._ways]
         return Bound(min(float(b.lower) for b in found), min(float(b.upper) for b in found))
 
     def true_positive_rate(self, false_positive: Number) -> Bound:
@@ -107,17 +107,13 @@ class Composition:
         chosen = alphas if alphas is not None else [Fraction(k, 20) for k in range(21)]
         return [(float(number(a, "alpha")), self.tradeoff(a)) for a in chosen]
 
-    def _recall(self, what: str, key: Fraction, ask: object) -> Bound:
-        assert callable(ask)
+    def _recall(self, what: str, key: Fraction, ask: Callable[[_Way], Bound]) -> Bound:
         known = self._known.get((what, key))
         if known is None:
             found = [ask(way) for way in self._ways]
             known = Bound(max(b.lower for b in found), max(b.upper for b in found))
             self._known[what, key] = known
         return known
-
-    def _recall_way(self, way: _Way, alpha: Fraction) -> Bound:
-        return way.tradeoff(alpha)
 
 
 @dataclass(frozen=True, slots=True)

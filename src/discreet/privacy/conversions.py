@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import BadParameter
 from discreet.exact import (
@@ -26,8 +27,10 @@ from discreet.exact import (
 from discreet.privacy import normal
 from discreet.privacy.bound import Bound
 from discreet.privacy.frozen import short_down, short_up, show
-from discreet.privacy.measures import GDP, ZCDP, Approx, Pure, Renyi, check_order, small_probability
+from discreet.privacy.measures import GDP, HUGE, ZCDP, Approx, Pure, Renyi, check_order, small_probability
 from discreet.privacy.search import largest, least, lowest_point
+
+_HUGE_EPSILON = 10**5
 
 # --- from pure ----------------------------------------------------------------------------------------------------
 
@@ -58,8 +61,8 @@ def pure_to_zcdp_tight(promise: Pure) -> ZCDP:
     0.46211715726000...
     """
     epsilon = promise.epsilon
-    if not epsilon:
-        return ZCDP(0)
+    if not epsilon or epsilon > HUGE:
+        return ZCDP(epsilon)  # tanh is below 1
     bits = BITS + max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
     tanh = (exp_up(epsilon, bits) - 1) / (exp_up(epsilon, bits) + 1)  # grows with e^ε
     return ZCDP(min(epsilon**2 / 2, short_up(epsilon * tanh)))
@@ -78,6 +81,8 @@ def pure_to_renyi(promise: Pure, orders: Iterable[Number]) -> Renyi:
 
 
 def _pure_renyi_up(epsilon: Fraction, order: Fraction) -> Fraction:
+    if order * epsilon > HUGE:
+        return epsilon
     bits = BITS + 2 * max(0, epsilon.denominator.bit_length() - epsilon.numerator.bit_length())
     top = exp_up(order * epsilon, bits) + exp_up((1 - order) * epsilon, bits)
     return short_up(log_up(top / (1 + exp_down(epsilon, bits))) / (order - 1))
@@ -94,6 +99,8 @@ def pure_to_gdp(promise: Pure) -> GDP:
     """
     if not promise.epsilon:
         return GDP(0)
+    if promise.epsilon > HUGE:
+        raise BadParameter("epsilon", show(promise.epsilon), f"must be at most {HUGE} for a Gaussian promise")
     return GDP(-2 * normal.quantile_down(1 / (1 + exp_up(promise.epsilon))))
 
 
@@ -141,7 +148,7 @@ def zcdp_to_approx_classical(promise: ZCDP, *, delta: Number | None = None, epsi
         return rho + 2 * sqrt_up(rho * log_up(1 / d))
 
     def delta_up(rho: Fraction, e: Fraction) -> Fraction:
-        return exp_up(-((e - rho) ** 2) / (4 * rho)) if e > rho else Fraction(1)
+        return _small_exp_up(-((e - rho) ** 2) / (4 * rho)) if e > rho else Fraction(1)
 
     return _with_slack(promise, delta, epsilon, epsilon_up, delta_up)
 
@@ -171,7 +178,12 @@ def _epsilon_at(order: Fraction, renyi: Fraction, delta: Fraction) -> Fraction:
 def _delta_at(order: Fraction, renyi: Fraction, epsilon: Fraction) -> Fraction:
     """The tight conversion at one order, rounded up."""
     gain = (order - 1) * log_up(1 - 1 / order) - log_down(order)
-    return exp_up((order - 1) * (renyi - epsilon) + gain)
+    return _small_exp_up((order - 1) * (renyi - epsilon) + gain)
+
+
+def _small_exp_up(x: Fraction) -> Fraction:
+    """An upper bound of min(1, e^x)."""
+    return exp_up(max(x, Fraction(-HUGE))) if x < 0 else Fraction(1)
 
 
 def _zcdp_epsilon_up(rho: Fraction, delta: Fraction) -> Fraction:
@@ -267,11 +279,13 @@ def _gaussian_delta_up(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     mu = sqrt_up(mu_squared, 2 * BITS)  # δ grows with μ
     bits = _gaussian_bits(mu)
     here = normal.cdf_up(mu / 2 - epsilon / mu, bits)
+    if epsilon > _HUGE_EPSILON:
+        return short_up(here)  # the second term is left out, which is against us
     return min(Fraction(1), short_up(here - exp_down(epsilon, bits) * normal.cdf_down(-mu / 2 - epsilon / mu, bits)))
 
 
 def _gaussian_delta_down(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
-    if not mu_squared:
+    if not mu_squared or epsilon > _HUGE_EPSILON:
         return Fraction(0)
     mu = sqrt_down(mu_squared, 2 * BITS)
     bits = _gaussian_bits(mu)
@@ -288,6 +302,7 @@ def _gaussian_bits(mu: Fraction) -> int:
 # --- the largest promise that fits a budget -----------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def largest_gdp(budget: Approx) -> GDP:
     """The largest μ such that μ-GDP implies the budget, rounded down.
 
@@ -299,6 +314,7 @@ def largest_gdp(budget: Approx) -> GDP:
     return GDP(largest(lambda mu: _gaussian_delta_up(mu * mu, budget.epsilon) <= budget.delta))
 
 
+@lru_cache(maxsize=256)
 def largest_zcdp(budget: Approx) -> ZCDP:
     """The largest ρ such that ρ-zCDP implies the budget by the tight conversion, rounded down.
 

@@ -16,6 +16,7 @@ from discreet.exact import exp_up, float_down, float_up, log_up, sqrt_down
 from discreet.privacy import events
 from discreet.privacy.events import Event, Sampling
 from discreet.privacy.frozen import brief
+from discreet.privacy.measures import HUGE
 from discreet.privacy.neighbours import Neighbours
 
 
@@ -33,7 +34,7 @@ def to_dp_accounting(event: Event) -> Any:
             return theirs.LaplaceDpEvent(float_down(b / d))
         case events.DiscreteLaplace(scale=b, sensitivity=d):
             return theirs.DiscreteLaplaceDpEvent(float_up(1 / b), int(d))
-        case events.RandomizedResponse(epsilon=e, categories=k):
+        case events.RandomizedResponse(epsilon=e, categories=k) if e <= HUGE:
             return theirs.RandomizedResponseDpEvent(float_down(k / (exp_up(e) + k - 1)), k)
         case events.ZCDP(rho=rho, delta=delta) if not delta:
             return theirs.ZCDpEvent(float_up(rho))

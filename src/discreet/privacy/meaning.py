@@ -11,7 +11,7 @@ from fractions import Fraction
 from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, float_up, number, sqrt_up
 from discreet.privacy import normal
-from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
+from discreet.privacy.measures import GDP, HUGE, ZCDP, Approx, Measure, Pure, Renyi
 from discreet.privacy.tradeoff import power_up
 
 
@@ -54,7 +54,7 @@ def posterior(promise: Measure, prior: Number, *, false_positive: Number = 0) ->
     if alarm:
         found, wrong = power_up(promise, alarm), alarm
     elif isinstance(promise, Pure):
-        found, wrong = exp_up(promise.epsilon), Fraction(1)
+        found, wrong = _grown(promise.epsilon), Fraction(1)
     else:
         raise BadParameter("false_positive", false_positive, "must be above 0 unless the promise is pure")
     return float_up(before * found / (before * found + (1 - before) * wrong))
@@ -63,9 +63,9 @@ def posterior(promise: Measure, prior: Number, *, false_positive: Number = 0) ->
 def _advantage(promise: Measure) -> Fraction:
     match promise:
         case Pure(epsilon=e):
-            return (exp_up(e) - 1) / (exp_up(e) + 1)
+            return 1 - 2 / (_grown(e) + 1)
         case Approx(epsilon=e, delta=d):
-            return 1 - 2 * (1 - d) / (exp_up(e) + 1)
+            return 1 - 2 * (1 - d) / (_grown(e) + 1)
         case GDP(mu_squared=m):
             return 2 * normal.cdf_up(sqrt_up(m) / 2) - 1
         case ZCDP(rho=rho, delta=d):
@@ -74,5 +74,12 @@ def _advantage(promise: Measure) -> Fraction:
             return _from_divergence(min(epsilon for _, epsilon in bounds))
 
 
+def _grown(epsilon: Fraction) -> Fraction:
+    """e^ε rounded up; beyond what can matter, a number that makes every figure 1 when it leaves for floats."""
+    if epsilon > HUGE:
+        return Fraction(1 << HUGE * 2)
+    return exp_up(epsilon) if epsilon else Fraction(1)
+
+
 def _from_divergence(d: Fraction) -> Fraction:
-    return min(sqrt_up(d / 2), sqrt_up(1 - exp_down(-d)))
+    return min(sqrt_up(d / 2), sqrt_up(1 - exp_down(-d))) if d <= HUGE else Fraction(1)

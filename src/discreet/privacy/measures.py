@@ -17,6 +17,9 @@ from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import BITS, Number, exp_down, exp_up, integer, non_negative, number, sqrt_up
 from discreet.privacy.frozen import Record, show
 
+HUGE = 4096
+"""An exponent beyond which e^x is never written out: a caller may ask for any ε, and must not fill the memory."""
+
 
 class Promise(Record):
     """A privacy guarantee. Promises of one kind are partially ordered by what they cost."""
@@ -89,8 +92,9 @@ class Approx(Promise):
         Chain the definition k times: P0(S) <= e^ε P1(S) + δ <= e^{2ε} P2(S) + e^ε δ + δ and so on.
         """
         k = integer(k, "k", at_least=1)
-        delta = self.delta * _geometric_sum_up(self.epsilon, k) if self.delta else Fraction(0)
-        if delta >= 1:
+        hopeless = self.delta and (k - 1) * self.epsilon > HUGE  # δ has fewer than 4096 bits, so δe^{(k-1)ε} > 1
+        delta = self.delta * _geometric_sum_up(self.epsilon, k) if self.delta and not hopeless else Fraction(0)
+        if hopeless or delta >= 1:
             raise NotATheorem(f"({self}) promises nothing to a group of {k}: delta would reach 1")
         return Approx(k * self.epsilon, delta)
 

@@ -23,10 +23,11 @@ from discreet.privacy.bound import Bound
 from discreet.privacy.events import Event
 from discreet.privacy.frozen import Record, short_down, short_up, show
 from discreet.privacy.interval import ZERO, Interval, power
-from discreet.privacy.measures import Approx, small_probability
+from discreet.privacy.measures import HUGE, Approx, small_probability
 
 _BITS = 256
 _EXACT = 1 << 14
+_MOST = 100_000
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -43,11 +44,12 @@ class Optimal(Record):
     times: int
 
     def __init__(self, epsilon: Number, delta: Number, times: int) -> None:
-        self.fill(
-            epsilon=non_negative(epsilon, "epsilon"),
-            delta=small_probability(delta),
-            times=integer(times, "times", at_least=1),
-        )
+        e, k = non_negative(epsilon, "epsilon"), integer(times, "times", at_least=1)
+        if e > HUGE:
+            raise BadParameter("epsilon", epsilon, f"must be at most {HUGE}; beyond, the sum is as good")
+        if k > _MOST:
+            raise BadParameter("times", times, f"must be at most {_MOST}; compose more than that numerically")
+        self.fill(epsilon=e, delta=small_probability(delta), times=k)
 
     @property
     def lost(self) -> Bound:
@@ -76,12 +78,14 @@ class Optimal(Record):
         return kept.lower, kept.upper
 
     def _delta(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+        kept_low, kept_high = self._kept()  # δ = 1 - kept (1 - gain)
+        if epsilon >= self.times * self.epsilon:
+            return 1 - kept_high, 1 - kept_low
         factor = Interval.of(exp_down(epsilon, _BITS), exp_up(epsilon, _BITS))
         low = high = ZERO
         for p, q in _prefixes(self.epsilon, self.times):
             gain = p.minus(factor * q)
             low, high = gain if gain.lower > low.lower else low, gain if gain.upper > high.upper else high
-        kept_low, kept_high = self._kept()  # δ = 1 - kept (1 - gain)
         return 1 - kept_high * (1 - low.lower), min(Fraction(1), 1 - kept_low * (1 - min(Fraction(1), high.upper)))
 
     def _epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction]:

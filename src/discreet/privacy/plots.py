@@ -15,6 +15,7 @@ from discreet.privacy.basic import price_basic
 from discreet.privacy.compose import Composition, compose
 from discreet.privacy.conversions import zcdp_to_approx
 from discreet.privacy.events import Event, Repeat
+from discreet.privacy.optimal import price_optimal
 from discreet.privacy.zcdp import price_zcdp
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def growth_rules(delta: Number) -> dict[str, Callable[[Event], float]]:
     return {
         "basic": lambda e: float(price_basic(e).epsilon),
         "advanced": lambda e: float(price_advanced(e, delta).epsilon),
+        "optimal (as black boxes)": lambda e: float(price_optimal(e, delta).epsilon),
         "zCDP": lambda e: float(zcdp_to_approx(price_zcdp(e), delta=delta).epsilon),
         "exact (PLD)": lambda e: float(compose(e).epsilon(delta).upper),
     }

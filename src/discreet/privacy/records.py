@@ -59,7 +59,10 @@ def event_from_json(text: str) -> Event:
     >>> event_from_json(to_json(events.Laplace(scale="0.1")))
     Laplace(scale='1/10', sensitivity=1)
     """
-    result: Event = _read(_open(text, "event"), _EVENTS)
+    try:
+        result: Event = _read(_open(text, "event"), _EVENTS)
+    except RecursionError:
+        raise BadParameter("text", text, "must not nest events so deeply") from None
     return result
 
 

@@ -29,7 +29,8 @@ from discreet.privacy.basic import price_basic
 from discreet.privacy.conversions import pure_to_renyi
 from discreet.privacy.events import Event, MaxNoise, Sampling
 from discreet.privacy.frozen import brief, short_up
-from discreet.privacy.measures import Pure, Renyi, check_order
+from discreet.privacy.interval import ZERO, Interval, power
+from discreet.privacy.measures import HUGE, Pure, Renyi, check_order
 from discreet.privacy.neighbours import Neighbours
 
 ORDERS: tuple[Number, ...] = (
@@ -66,6 +67,8 @@ def _moment(event: Event, order: Fraction) -> Fraction:
         case events.DiscreteLaplace(scale=b, sensitivity=d):
             return _discrete_laplace(1 / b, d.numerator, order)
         case events.RandomizedResponse(epsilon=e, categories=k):
+            if order * e > HUGE:
+                return (order - 1) * e
             top = exp_up(order * e) + exp_up((1 - order) * e) + k - 2
             return min((order - 1) * e, log_up(top / (exp_down(e) + k - 1)))
         case events.Exponential(epsilon=e) | events.NoisyMax(epsilon=e, noise=MaxNoise.GUMBEL):
@@ -110,6 +113,8 @@ def _pure(epsilon: Fraction, order: Fraction) -> Fraction:
 
 def _laplace(t: Fraction, order: Fraction) -> Fraction:
     """(α e^{(α-1)t} + (α-1) e^{-αt})/(2α-1), logged (Mironov 2017, Proposition 6)."""
+    if order * t > HUGE:
+        return (order - 1) * t
     bits = _bits(t)
     top = order * exp_up((order - 1) * t, bits) + (order - 1) * exp_up(-order * t, bits)
     return min((order - 1) * t, log_up(top / (2 * order - 1)))
@@ -117,8 +122,10 @@ def _laplace(t: Fraction, order: Fraction) -> Fraction:
 
 def _discrete_laplace(t: Fraction, shift: int, order: Fraction) -> Fraction:
     """The sum over the integers: those below both centres, those above both, and the shift - 1 between them."""
-    bits = _bits(t) + shift.bit_length()
     d = shift * t
+    if order * d > HUGE:
+        return (order - 1) * d
+    bits = _bits(t) + shift.bit_length()
     x = exp_down(-t, bits)
     outer = (exp_up((order - 1) * d, bits) + exp_up(-order * d, bits)) / (1 + x)
     # between: e^{(α-1)d} Σ_{0<z<shift} e^{-(2α-1)zt} (1-x)/(1+x)
@@ -151,17 +158,24 @@ def _sampled(inner: Event, rate: Fraction, order: Fraction) -> Fraction:
 
 @lru_cache(maxsize=4096)
 def _binomial_sum(inner: Event, q: Fraction, n: int) -> Fraction:
-    """log Σ_k C(n,k) (1-q)^{n-k} q^k E_Q L^k, rounded up; the terms k = 0 and 1 have E_Q L^k = 1."""
-    total = Fraction(0)
-    for k in range(n + 1):
-        # beyond what the binomial weights alone add up to 1, only the excess of each moment counts
-        if k >= 2:
-            total += math.comb(n, k) * (1 - q) ** (n - k) * q**k * (_raw_moment(inner, k) - 1)
-    return log_up(1 + total)
+    """log Σ_k C(n,k) (1-q)^{n-k} q^k E_Q L^k, rounded up.
+
+    The weights add up to 1 and E_Q L^k is 1 for k = 0 and 1, so only the excess over 1 of the others is summed.
+    """
+    unsampled = _moment(inner, Fraction(n))
+    if unsampled > HUGE or q == 1:
+        return unsampled  # the mean of (1-q+qL)^n is at most that of L^n
+    inside, outside = Interval.of(q), Interval.of(1 - q)
+    total = ZERO
+    for k in range(2, n + 1):
+        weight = (power(inside, k) * power(outside, n - k)).times(math.comb(n, k))
+        total = total + weight * Interval.of(_excess_up(inner, k))
+    return min(unsampled, log_up(1 + total.upper))
 
 
 @lru_cache(maxsize=4096)
-def _raw_moment(inner: Event, k: int) -> Fraction:
+def _excess_up(inner: Event, k: int) -> Fraction:
+    """An upper bound of E_Q L^k - 1."""
     moment = _moment(inner, Fraction(k))
     bits = BITS + max(0, moment.denominator.bit_length() - moment.numerator.bit_length())
-    return exp_up(moment, bits)
+    return exp_up(moment, bits) - 1

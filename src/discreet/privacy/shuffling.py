@@ -17,7 +17,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
+from functools import lru_cache
 
+from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, integer, non_negative, positive
 from discreet.privacy.bound import Bound
 from discreet.privacy.frozen import short_down, short_up
@@ -28,6 +30,9 @@ from discreet.privacy.search import least
 _BITS = 256
 _LEFT_OUT = 160  # terms below 2^-160 of the largest are bounded, not summed
 _ONE = Interval(1, 1, 0)
+_MOST_LOCAL = 256
+_NEAR = 20_000
+_MOST_PEOPLE = 1_000_000
 
 
 def shuffled(local_epsilon: Number, people: int, *, delta: Number) -> Approx:
@@ -36,7 +41,7 @@ def shuffled(local_epsilon: Number, people: int, *, delta: Number) -> Approx:
     >>> float(shuffled(1, 1000, delta=1e-6).epsilon)
     0.1824123...
     """
-    local, n = positive(local_epsilon, "local_epsilon"), integer(people, "people", at_least=1)
+    local, n = _read(local_epsilon, people)
     d = small_probability(delta)
     if not d:
         return Approx(local, 0)
@@ -51,7 +56,7 @@ def shuffled_delta(local_epsilon: Number, people: int, epsilon: Number) -> Bound
     >>> float(bound.upper), bound.width < 1e-40
     (1.2113...e-09, True)
     """
-    local, n = positive(local_epsilon, "local_epsilon"), integer(people, "people", at_least=1)
+    local, n = _read(local_epsilon, people)
     e = non_negative(epsilon, "epsilon")
     if e >= local:
         return Bound(Fraction(0), Fraction(0))
@@ -65,9 +70,25 @@ def shuffled_delta(local_epsilon: Number, people: int, epsilon: Number) -> Bound
     return Bound(short_down(lower), min(Fraction(1), short_up(upper)))
 
 
+def _read(local_epsilon: Number, people: int) -> tuple[Fraction, int]:
+    """The checked parameters. More people never hurt (they could be ignored), so their number may be cut."""
+    local = positive(local_epsilon, "local_epsilon")
+    if local > _MOST_LOCAL:
+        raise BadParameter(
+            "local_epsilon", local_epsilon, f"must be at most {_MOST_LOCAL}: shuffling adds nothing there"
+        )
+    return local, min(_MOST_PEOPLE, integer(people, "people", at_least=1))
+
+
+def _bits(local: Fraction) -> int:
+    """Enough bits for e^{ε₀} - 1 when ε₀ is small."""
+    return _BITS + 2 * max(0, local.denominator.bit_length() - local.numerator.bit_length())
+
+
+@lru_cache(maxsize=4)
 def _clones(local: Fraction, n: int) -> tuple[list[Interval], int, Fraction]:
     """The binomial weights of C around its mode, up to a factor; the first c; and a bound of what is left out."""
-    odds = Interval.of(1 / (exp_up(local, _BITS) - 1), 1 / (exp_down(local, _BITS) - 1))
+    odds = Interval.of(1 / (exp_up(local, _bits(local)) - 1), 1 / (exp_down(local, _bits(local)) - 1))
     mode = min(n, int((n + 1) * exp_down(-local, 32)))
     floor = Fraction(1, 1 << _LEFT_OUT)
     up = [_ONE]
@@ -95,8 +116,9 @@ def _geometric(last: Fraction, ratio: Fraction) -> Fraction:
 
 def _gains(local: Fraction, epsilon: Fraction, first: int, count: int) -> Iterator[Interval]:
     """The gain of the best test for c = first, first + 1, ..."""
-    x_low, x_high = exp_down(epsilon, _BITS), exp_up(epsilon, _BITS)
-    y_low, y_high = exp_down(local, _BITS), exp_up(local, _BITS)
+    bits = _bits(local)
+    x_low, x_high = exp_down(epsilon, bits), exp_up(epsilon, bits)
+    y_low, y_high = exp_down(local, bits), exp_up(local, bits)
     # θ grows with e^ε; in e^{ε₀} it is 1/(1+e^ε) (e^ε + (e^ε - 1)/(e^{ε₀} - 1)), falling
     theta_low = (x_low * y_high - 1) / ((y_high - 1) * (1 + x_low))
     theta_high = (x_high * y_low - 1) / ((y_low - 1) * (1 + x_high))
@@ -117,6 +139,22 @@ def _floor(theta: Fraction, m: int) -> int:
     return m * theta.numerator // theta.denominator
 
 
+def _point(c: int, j: int) -> Interval:
+    """C(c, j)/2^c, from the middle where that is near: a large binomial coefficient takes a second."""
+    start = c // 2 if 0 <= j - c // 2 <= _NEAR else j
+    point = _binomial(c, start)
+    for i in range(start, j):
+        point = point.times(c - i, i + 1)
+    return point
+
+
+@lru_cache(maxsize=64)
+def _binomial(c: int, j: int) -> Interval:
+    ways = math.comb(c, j)
+    cut = max(0, ways.bit_length() - _BITS)
+    return Interval(ways >> cut, -(-ways >> cut), cut - c)
+
+
 class _Tail:
     """P[A = j] and P[A > j] for A ~ Bin(c, 1/2), moved to the next c and j step by step."""
 
@@ -126,9 +164,7 @@ class _Tail:
 
     def __init__(self, c: int, j: int) -> None:
         self.c, self.j = c, j
-        ways = math.comb(c, j)
-        cut = max(0, ways.bit_length() - _BITS)
-        self.point = Interval(ways >> cut, -(-ways >> cut), cut - c)
+        self.point = _point(c, j)
         self._sum_beyond()
 
     def go_to(self, c: int, j: int) -> None:

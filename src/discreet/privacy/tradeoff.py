@@ -12,11 +12,12 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 
+from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, probability
 from discreet.privacy import normal
 from discreet.privacy.conversions import renyi_to_approx, zcdp_to_approx
 from discreet.privacy.frozen import short_up
-from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
+from discreet.privacy.measures import GDP, HUGE, ZCDP, Approx, Measure, Pure, Renyi
 from discreet.privacy.search import lowest_point
 
 _LEAST, _MOST = -12.0, 8.0  # e to these powers: the ε among which the best is looked for
@@ -60,6 +61,8 @@ def power_up(promise: Measure, false_positive: Number) -> Fraction:
 
 
 def _approx(epsilon: Fraction, delta: Fraction, alpha: Fraction) -> Fraction:
+    if epsilon > HUGE:
+        return Fraction(1) if alpha else delta
     steep = exp_up(epsilon) * alpha + delta
     flat = 1 - exp_down(-epsilon) * (1 - delta - alpha)
     return min(Fraction(1), steep, flat)
@@ -77,7 +80,7 @@ def _best(delta_up: Callable[[Fraction], Fraction], alpha: Fraction) -> Fraction
     def bound(e: Fraction) -> Fraction:
         try:
             return _approx(e, delta_up(e), alpha)
-        except ValueError:  # at this ε nothing is promised
+        except BadParameter:  # at this ε nothing is promised
             return Fraction(1)
 
     best = lowest_point(lambda t: float(bound(Fraction(math.exp(t)))), _LEAST, _MOST, _STEPS)

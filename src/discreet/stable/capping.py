@@ -13,14 +13,14 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadParameter
 from discreet.exact import integer
-from discreet.privacy.neighbours import Neighbours
 from discreet.stable.canonical import code, same_unit, shuffled_place
 from discreet.stable.domains import Domain, Groups, Rows
 from discreet.stable.maps import StableMap
-from discreet.stable.metrics import Relation, RowMetric, as_metric, steps, units
+from discreet.stable.metrics import ADD_REMOVE, How, Metric, Relation, RowMetric, as_metric, steps
 from discreet.stable.total import Field, attempt, check_field, reader, show_field
 
 _LONGEST_SALT = 64
+_FIRST = "must come first, or behind filter(..., neighbours=units(...)): a map of rows knows no units"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +28,8 @@ class CapRows(StableMap):
     """At most ``cap`` rows of each unit: those that come first by a salted hash of their content.
 
     Guarantee: ``k`` units added or removed, at most ``k * cap`` rows added or removed; ``k`` units changed or edited,
-    at most ``k * cap`` rows edited. Which rows of a unit are kept depends on that unit's rows alone, not on their order.
-    Rows that name no unit, and rows without a code (canonical.py), are left out.
+    at most ``k * cap`` rows edited. Which rows of a unit are kept depends on that unit's rows alone, and not on their
+    order. Rows that name no unit, and rows without a code (canonical.py), are left out.
 
     >>> capped = cap_rows(2, unit="id")
     >>> visits = [{"id": 1, "x": x} for x in range(5)] + [{"id": 2, "x": 0}, {"id": None, "x": 0}]
@@ -44,11 +44,26 @@ class CapRows(StableMap):
     salt: bytes
 
     def __post_init__(self) -> None:
+        if self.metric is None:  # waits for its place in a chain
+            return
         super(CapRows, self).__post_init__()
         if self.input_metric.unit is None:
-            raise BadParameter(
-                "unit", None, "must say whose a row is; behind a map of rows, which knows no units, it comes too late"
-            )
+            raise BadParameter("neighbours", str(self.input_metric), f"must name units, or give unit=: {_FIRST}")
+        if self.input_metric.how is How.IN_PLACE:
+            raise BadParameter("neighbours", str(self.input_metric), "must be units added or removed, or changed")
+
+    @property
+    def input_metric(self) -> RowMetric:
+        """Units, added or removed or changed."""
+        if self.metric is None:
+            raise BadParameter("unit", None, "must say where a row names its unit")
+        return self.metric
+
+    def after(self, domain: Domain, metric: Metric) -> CapRows:
+        """The same map behind one that still knows units."""
+        if isinstance(metric, RowMetric) and metric.unit is None:
+            raise BadParameter("cap_rows", f"behind a map of {metric}", _FIRST)
+        return super(CapRows, self).after(domain, metric)
 
     @property
     def output_domain(self) -> Domain:
@@ -103,8 +118,7 @@ def cap_rows(cap: int, *, unit: Field = None, neighbours: Relation = None, salt:
         check_field(unit, "unit")
         if stated is not None and stated.unit is not None:
             raise BadParameter("neighbours", str(stated), "must not name units when unit= does")
-        relation = Neighbours.ADD_REMOVE if neighbours is None else neighbours
-        stated = units(unit, relation)  # type: ignore[arg-type]
+        stated = RowMetric((stated or ADD_REMOVE).how, unit)
     return CapRows(cap=cap, salt=check_salt(salt), metric=stated)
 
 

@@ -54,9 +54,8 @@ class Cast(RowByRow):
         return [attempt(one, row, self.otherwise) for row in rows]
 
     def _whole(self, row: Any) -> int:
-        if isinstance(row, str):
-            return attempt(lambda text: whole_from_text(str(text)), row, int(self.otherwise))
-        return whole(row, None, None, self.otherwise)
+        read = attempt(whole_from_text, row, None)
+        return whole(row, None, None, self.otherwise) if read is None else read
 
     def told(self) -> tuple[str, ...]:
         """The wanted kind."""

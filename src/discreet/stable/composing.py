@@ -1,7 +1,7 @@
 """Releases made of releases: one after the other on the same data, or side by side on parts of it.
 
 Promise: the event of the whole follows from the events of the parts; nothing is charged twice and nothing is left out.
-Believes: basic composition; and for parts that one row cannot be in twice, that a row added or removed meets one of them.
+Believes: basic composition; and group privacy of the measures.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Sequential(Release):
     releases: tuple[Release, ...]
 
     @property
-    def input_domain(self) -> domains.Domain:
+    def input_domain(self) -> domains.Rows | domains.Groups:
         """What they all take."""
         return self.releases[0].input_domain
 
@@ -113,8 +113,8 @@ def sequential(releases: Sequence[Release]) -> Sequential:
 class Parallel(Release):
     """One release for each part of the data; a row is in the part whose public key it holds, or in none.
 
-    Guarantee: a row added or removed is in one part, so it costs what the dearest release costs. A changed row may leave
-    one part and enter another: two steps, the price for a group of two (2ε, 4ρ). d rows are a group of d.
+    Guarantee: a row added or removed is in one part, so it costs what the dearest release costs. A changed row may
+    leave one part and enter another: two steps, the price for a group of two (2ε, 4ρ). d rows are a group of d.
 
     >>> from discreet.mechanisms.laplace import laplace
     >>> from discreet.privacy.neighbours import Neighbours
@@ -129,7 +129,7 @@ class Parallel(Release):
     metric: RowMetric
 
     @property
-    def input_domain(self) -> domains.Domain:
+    def input_domain(self) -> domains.Rows | domains.Groups:
         """Rows."""
         return domains.Rows()
 

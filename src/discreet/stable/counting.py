@@ -21,8 +21,8 @@ class Count(StableMap):
     """The number of rows; behind group_by, the number in each group, in the order of the keys.
 
     Guarantee: d rows added, removed or edited move the number by at most d; changed rows do not move it, since their
-    number is public. In groups, d rows added or removed move the counts by d in L1 and d² in L2 squared; d edits by 2d and
-    2d², as a row may leave one group and enter another (d and d² when there is one group). All are attained.
+    number is public. In groups, d rows added or removed move the counts by d in L1 and d² in L2 squared; d edits by 2d
+    and 2d², as a row may leave one group and enter another (d and d² when there is one group). All are attained.
 
     >>> count().stability(1), count_by(["a", "b"]).stability(1)
     (1, Moves(l1=1, l2_squared=1, linf=1))

@@ -1,7 +1,7 @@
 """Keep the rows for which a condition holds.
 
-Promise: k rows added, removed or changed, at most k rows kept or left out differently. A condition that fails on a row is
-false there.
+Promise: k rows added, removed or changed, at most k rows kept or left out differently. A condition that fails on a row
+is false there.
 Believes: the condition is a function of its row alone.
 """
 

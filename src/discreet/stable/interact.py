@@ -1,7 +1,8 @@
 """Ask release after release, each chosen after seeing the earlier answers, until the budget is used up.
 
-Promise: all answers together keep the budget, however they were chosen. A question is paid before the data are looked at;
-one that does not fit is refused, and nothing is drawn or spent. Nothing is ever given back. Any number of threads may ask.
+Promise: all answers together keep the budget, however they were chosen. A question is paid before the data are looked
+at; one that does not fit is refused, and nothing is drawn or spent. Nothing is ever given back. Any number of threads
+may ask.
 Believes: privacy/filters.py for the theorem behind each kind of budget.
 """
 

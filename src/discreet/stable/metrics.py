@@ -3,16 +3,16 @@
 Promise: ``between`` is the distance itself, computed without looking at any map; checks of stability stand on it.
 Believes: canonical.py tells rows apart. Two rows are the same if they are alike in type and content.
 
-Data are bags of elements: rows, or units (a unit with all of its rows). With a = what only the first bag holds and b = what
-only the second holds, counted with repetitions:
+Data are bags of elements: rows, or units (a unit with all of its rows). With a = what only the first bag holds and
+b = what only the second holds, counted with repetitions:
 
     ADDED      |a| + |b|             elements added or removed
     CHANGED    |a|, if |a| = |b|     elements changed, their number being public
     EDITED     max(|a|, |b|)         elements added, removed or changed
     IN_PLACE   how many places of two lists of one length differ: a stream, whose order is public
 
-CHANGED <= IN_PLACE, and EDITED <= ADDED <= 2 EDITED. CHANGED and EDITED agree where both are finite, but only where the
-number is public may a sum be charged high - low and no more.
+CHANGED <= IN_PLACE, and EDITED <= ADDED <= 2 EDITED. CHANGED and EDITED agree where both are finite, but only where
+the number is public may a sum be charged high - low and no more.
 """
 
 from __future__ import annotations

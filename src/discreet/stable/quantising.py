@@ -54,7 +54,7 @@ class Quantise(RowByRow):
 
 
 def quantise(grid: Grid, *, neighbours: Relation = None) -> Quantise:
-    """Put each row onto a public grid; see ``dp.noise.public_grid``. Behind the mechanism, ``grid.value`` leads back."""
+    """Put each row onto a public grid, see ``dp.noise.public_grid``; behind the mechanism ``grid.value`` leads back."""
     given: object = grid
     if not isinstance(given, Grid):
         raise BadParameter("grid", given, "must be a public grid, as made by public_grid(low, high, scale=...)")

@@ -34,16 +34,36 @@ class Before(Protocol):
     """What a release needs of the map before it."""
 
     @property
-    def input_domain(self) -> domains.Domain: ...
+    def input_domain(self) -> domains.Rows | domains.Groups:
+        """What it takes."""
+        ...
+
     @property
-    def input_metric(self) -> RowMetric: ...
+    def input_metric(self) -> RowMetric:
+        """What distance counts before it."""
+        ...
+
     @property
-    def output_domain(self) -> domains.Domain: ...
+    def output_domain(self) -> domains.Domain:
+        """What it gives."""
+        ...
+
     @property
-    def output_metric(self) -> Metric: ...
-    def stability(self, distance: int) -> Any: ...
-    def apply(self, data: Any) -> Any: ...
-    def told(self) -> tuple[str, ...]: ...
+    def output_metric(self) -> Metric:
+        """What distance counts behind it."""
+        ...
+
+    def stability(self, distance: int) -> Any:
+        """How far apart its outputs are."""
+        ...
+
+    def apply(self, data: Any) -> Any:
+        """The function."""
+        ...
+
+    def told(self) -> tuple[str, ...]:
+        """What it does, in words."""
+        ...
 
 
 @runtime_checkable
@@ -51,20 +71,39 @@ class Noisy(Protocol):
     """A mechanism that adds noise to whole numbers and can price any sensitivity: ``laplace``, ``gaussian``."""
 
     @property
-    def event(self) -> Event: ...
-    def event_at(self, sensitivity: Sensitivity) -> Event: ...
-    def read(self, value: Any) -> Any: ...
-    def draw(self, value: Any, bits: Bits) -> Any: ...
+    def event(self) -> Event:
+        """What a release writes into the ledger."""
+        ...
+
+    def event_at(self, sensitivity: Sensitivity) -> Event:
+        """The event for another sensitivity, with the same noise."""
+        ...
+
+    def read(self, value: Any) -> Any:
+        """The exact input."""
+        ...
+
+    def draw(self, value: Any, bits: Bits) -> Any:
+        """The noisy value."""
+        ...
+
     @property
-    def accuracy(self) -> Accuracy | None: ...
-    def story(self) -> str: ...
+    def accuracy(self) -> Accuracy | None:
+        """How far off an answer may be."""
+        ...
+
+    def story(self) -> str:
+        """What is done, in words."""
+        ...
 
 
 @runtime_checkable
 class Waiting(Protocol):
     """A mechanism that waits for its sensitivity."""
 
-    def at(self, sensitivity: Sensitivity, dimension: int = 1) -> Noisy: ...
+    def at(self, sensitivity: Sensitivity, dimension: int = 1) -> Noisy:
+        """The mechanism for this sensitivity."""
+        ...
 
 
 class Release(ABC):
@@ -77,7 +116,7 @@ class Release(ABC):
 
     @property
     @abstractmethod
-    def input_domain(self) -> domains.Domain:
+    def input_domain(self) -> domains.Rows | domains.Groups:
         """What it takes."""
 
     @property
@@ -149,7 +188,8 @@ class Release(ABC):
         """Post-processing: the same release with f applied to what comes out, at the same price."""
         if not callable(f):
             raise BadParameter("f", f, "must be a function of the released value")
-        return Then(self, f, told or getattr(f, "__name__", "post-processed"), accuracy)
+        name = told if told is not None else str(getattr(f, "__name__", "post-processed"))
+        return Then(self, f, name, accuracy)
 
     def error_at(self, confidence: Number = CONFIDENCE) -> float:
         """The error bar of an answer, known before there is one."""
@@ -188,7 +228,7 @@ class Measured(Release):
     mechanism: Noisy
 
     @property
-    def input_domain(self) -> domains.Domain:
+    def input_domain(self) -> domains.Rows | domains.Groups:
         """What the map takes."""
         return self.map.input_domain
 
@@ -225,7 +265,7 @@ def measured(before: Before, mechanism: Noisy | Waiting) -> Measured:
             raise BadParameter(
                 "mechanism",
                 f"behind {other}",
-                "must come behind a number or a vector: insert count(), count_by(keys=[...]) or sum(bounds=(low, high))",
+                "must come behind numbers: insert count(), count_by(keys=[...]) or sum(bounds=(low, high))",
             )
     moved = before.stability(1)
     if not (moved.l1 if isinstance(moved, Moves) else moved):
@@ -249,8 +289,8 @@ def _made_before(mechanism: Noisy, moved: int | Moves, dimension: int) -> Noisy:
         raise BadParameter("real", True, "must be left out: the answers of stable maps are whole numbers")
     if getattr(mechanism, "dimension", dimension) != dimension:
         raise BadParameter("dimension", getattr(mechanism, "dimension", None), f"must be {dimension}, as the map gives")
-    needed = mechanism.event_at(sensitivity(moved, mechanism))
-    if not price(needed) <= price(mechanism.event):
+    asked, had = price_zcdp(mechanism.event_at(sensitivity(moved, mechanism))), price_zcdp(mechanism.event)
+    if not asked <= had:
         raise BadParameter(
             "sensitivity",
             "of the mechanism",
@@ -284,7 +324,7 @@ class Then(Release):
     known: Accuracy | None = None
 
     @property
-    def input_domain(self) -> domains.Domain:
+    def input_domain(self) -> domains.Rows | domains.Groups:
         """What the release takes."""
         return self.release.input_domain
 
@@ -321,7 +361,7 @@ class Prepared(Release):
     release: Release
 
     @property
-    def input_domain(self) -> domains.Domain:
+    def input_domain(self) -> domains.Rows | domains.Groups:
         """What the map takes."""
         return self.map.input_domain
 

@@ -6,7 +6,7 @@ Believes: canonical.py.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.errors import BadParameter
@@ -46,7 +46,7 @@ class Resize(StableMap):
     @property
     def output_domain(self) -> Domain:
         """As many rows as the size, of the same kind."""
-        return replace(self.input_domain, size=self.size)
+        return Rows(self.input_domain.row, self.size)
 
     @property
     def output_metric(self) -> RowMetric:

@@ -23,11 +23,12 @@ class Sum(StableMap):
     """The sum of the rows, each clamped to whole numbers in [low, high]; behind group_by, the sum of each group.
 
     Guarantee, with m = max(|low|, |high|): d rows added or removed move the sum by at most d·m; changed ones by
-    d·(high - low); edited ones by d·max(m, high - low). In groups: added or removed d·m in L1, d²m² in L2 squared; edited
-    2d·m and d²·max(2m², (high - low)²), as a row may take its number from one group to another. All are attained.
+    d·(high - low); edited ones by d·max(m, high - low). In groups: added or removed d·m in L1, d²m² in L2 squared;
+    edited 2d·m and d²·max(2m², (high - low)²), as a row may take its number from one group to another. All are
+    attained.
 
-    What is no number counts as ``missing``, which lies between the bounds. Numbers that are not whole are rounded to the
-    nearest; insert quantise(grid) for reals.
+    What is no number counts as ``missing``, which lies between the bounds. Numbers that are not whole are rounded to
+    the nearest; insert quantise(grid) for reals.
 
     >>> total = sum(bounds=(0, 100))
     >>> total([5, 7, 1000, -3, None, float("nan")]), total.stability(2)
@@ -119,8 +120,8 @@ def sum(
 ) -> Sum:
     """Sum the rows, or a field ``of`` each row, clamped to public bounds of whole numbers.
 
-    Without bounds it takes those of the map before it, such as clip or quantise. ``missing`` is the number in the bounds
-    nearest to 0 unless it is given.
+    Without bounds it takes those of the map before it, such as clip or quantise. ``missing`` is the number in the
+    bounds nearest to 0 unless it is given.
     """
     if bounds is None and missing is not None:
         raise BadParameter("missing", missing, "must be given together with bounds")

@@ -103,7 +103,7 @@ def _whole(value: Any, low: int | None, high: int | None, missing: int) -> int:
     elif isinstance(value, (int, np.integer, np.bool_)):
         rounded = int(value)
     elif isinstance(value, (float, np.floating, Fraction, Decimal)):
-        if value != value:
+        if value.is_nan() if isinstance(value, Decimal) else value != value:  # noqa: PLR0124 - NaN alone
             return missing
         if high is not None and value >= high:
             return high
@@ -127,10 +127,13 @@ def plain_number(value: Any) -> Any:
     >>> plain_number(1.5), plain_number("1.5"), plain_number(None)
     (1.5, None, None)
     """
-    known = type(value) in (bool, int, float, Fraction, Decimal) or isinstance(value, np.generic)
-    return value if known and isinstance(value, (numbers.Real, Decimal, np.bool_)) else None
+    kind = type(value)  # isinstance would ask the value
+    known = kind in (bool, int, float, Fraction, Decimal) or issubclass(kind, np.generic)
+    return value if known and issubclass(kind, (numbers.Real, Decimal, np.bool_)) else None
 
 
-def whole_from_text(text: str) -> int:
+def whole_from_text(value: Any) -> int:
     """A whole number written out, as in "12", "-3", "2.5" (rounded) or "1e3"; raises for anything else."""
-    return round(number(text.strip()))
+    if not isinstance(value, str):
+        raise LookupError
+    return round(number(str(value).strip()))

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.exact import float_down, float_up
-from discreet.privacy.pld.beliefs import ROUND, Array
+from discreet.privacy.pld.beliefs import PLACE, ROUND, Array
 from discreet.privacy.pld.pair import Atoms, Mass, Pair, as_float
 
 _NONE = Mass()
@@ -40,34 +40,42 @@ class AtomicPair(Pair):
 
     @property
     def atoms(self) -> Atoms:
+        """The list."""
         return self._atoms
 
     @property
     def infinite(self) -> Mass:
+        """Mass of P where Q has none."""
         return self._infinite
 
     @property
     def void(self) -> Mass:
+        """Mass of Q where P has none."""
         return self._void
 
     @property
     def anchor(self) -> float:
+        """A loss that should lie on the grid."""
         return self._anchor
 
     @property
     def lattice(self) -> Fraction | None:
+        """If known: the step on which all losses lie."""
         return self._lattice
 
     @property
     def discrete(self) -> bool:
+        """Always."""
         return True
 
     def reach(self, tail: float) -> tuple[float, float]:
+        """Everything."""
         loss = self._atoms.loss
         return (float(loss.min()), float(loss.max())) if len(loss) else (0.0, 0.0)
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
+        """The largest loss."""
         return self.highest, self.highest
 
 
@@ -123,7 +131,7 @@ def discrete_gaussian(variance: Fraction, shift: int) -> AtomicPair:
     half = math.ceil(38.0 * math.sqrt(v)) + shift + 2
     z = np.arange(half + shift, -half - 1.0, -1.0)
     weight = np.exp(-z * z / (2.0 * v))
-    norm = math.fsum(np.exp(-np.arange(-half, half + 1.0) ** 2 / (2.0 * v)))
+    norm = math.fsum(np.exp(-(np.arange(-half, half + 1.0) ** 2) / (2.0 * v)))
     p = weight / norm
     loss = shift * (shift - 2.0 * z) / (2.0 * v)
     kept = np.flatnonzero(np.maximum(p, p[::-1]) > 1e-290)
@@ -136,66 +144,104 @@ def discrete_gaussian(variance: Fraction, shift: int) -> AtomicPair:
 
 # --- products -----------------------------------------------------------------------------------------------------
 
+MOST = 1 << 13  # atoms that a product may have
+
+
+def listed(pair: Pair) -> AtomicPair:
+    """Any pair without a density, its atoms sorted."""
+    if isinstance(pair, AtomicPair):
+        return pair
+    atoms = pair.atoms
+    order = np.argsort(atoms.loss)
+    kept = Atoms(atoms.loss[order], atoms.p[order], atoms.q[order], atoms.slack, atoms.places)
+    return AtomicPair(kept, math.inf, pair.infinite, pair.void, anchor=pair.anchor, lattice=pair.lattice)
+
 
 def product(first: AtomicPair, second: AtomicPair) -> AtomicPair:
     """Both pairs at once: losses add, masses multiply."""
     a, b = first.atoms, second.atoms
     loss = np.add.outer(a.loss, b.loss).ravel()
     order = np.argsort(loss)
-    slack = a.slack + b.slack + 4.0 * ROUND
-    return AtomicPair(
-        atoms=Atoms(
-            loss[order],
-            np.multiply.outer(a.p, b.p).ravel()[order],
-            np.multiply.outer(a.q, b.q).ravel()[order],
-            slack,
-        ),
-        highest=first.highest + second.highest,
-        infinite=_either(first.infinite, second.infinite),
-        void=_either(first.void, second.void),
+    atoms = Atoms(
+        loss[order],
+        np.multiply.outer(a.p, b.p).ravel()[order],
+        np.multiply.outer(a.q, b.q).ravel()[order],
+        a.slack + b.slack + 4.0 * ROUND,
+        a.places + b.places + 1.0,
     )
+    infinite, void = _either(first.infinite, second.infinite), _either(first.void, second.void)
+    return AtomicPair(atoms, first.highest + second.highest, infinite, void)
 
 
-def power(pair: AtomicPair, times: int) -> AtomicPair:
-    """The pair ``times`` times over, on its lattice: a sum of n losses out of m + 1 equally spaced ones."""
-    loss = pair.atoms.loss
+def power(pair: AtomicPair, times: int, most: int = MOST) -> AtomicPair | None:
+    """The pair ``times`` times over, or None where that would take more than ``most`` atoms."""
     if times == 1:
         return pair
-    assert pair.lattice is not None
+    found = _lattice_power(pair, times, most)
+    if found is not None:
+        return found
+    if len(pair.atoms.loss) < 2 or len(pair.atoms.loss) ** min(times, 64) > most:
+        return None
+    result = pair
+    for _ in range(times - 1):
+        result = product(result, pair)
+    return result
+
+
+def _lattice_power(pair: AtomicPair, times: int, most: int) -> AtomicPair | None:
+    """On a lattice the sum of n losses out of m + 1 equally spaced ones has only n·m + 1 values."""
+    loss = pair.atoms.loss
+    if pair.lattice is None:
+        return None
     step = float(pair.lattice)
-    spots = np.rint((loss - loss[0]) / step).astype(np.int64)
+    spots = np.rint((loss - loss[0]) / step)
+    if np.abs(loss - loss[0] - step * spots).max() > PLACE * (1.0 + np.abs(loss).max()):
+        return None
+    if times * spots[-1] >= min(most, 1024):
+        return None
     dense_p, dense_q = np.zeros(int(spots[-1]) + 1), np.zeros(int(spots[-1]) + 1)
-    dense_p[spots], dense_q[spots] = pair.atoms.p, pair.atoms.q
+    dense_p[spots.astype(np.int64)], dense_q[spots.astype(np.int64)] = pair.atoms.p, pair.atoms.q
     p, q = _repeat(dense_p, times), _repeat(dense_q, times)
     total = float(times) * loss[0] + step * np.arange(len(p))
-    infinite, void = pair.infinite, pair.void
-    for _ in range(times - 1):
-        infinite, void = _either(infinite, pair.infinite), _either(void, pair.void)
     # a sum of products of non-negative numbers has the relative error of its longest chain
-    slack = times * pair.atoms.slack + len(p) * times.bit_length() * 2 * ROUND
+    slack = times * pair.atoms.slack + len(p) * (2 + times.bit_length()) * 2 * ROUND
+    infinite, void = (_any_of(mass, times) for mass in (pair.infinite, pair.void))
     return AtomicPair(
-        Atoms(total, p, q, slack), times * pair.highest, infinite, void, anchor=float(total[-1]), lattice=pair.lattice
+        Atoms(total, p, q, slack, times * (pair.atoms.places + 1.0)),
+        times * pair.highest,
+        infinite,
+        void,
+        anchor=float(total[-1]),
+        lattice=pair.lattice,
     )
 
 
 def _repeat(x: Array, times: int) -> Array:
-    result: Array | None = None
-    while True:
+    """x convolved with itself, ``times`` times, by squaring."""
+    result = np.ones(1)
+    while times:
         if times & 1:
-            result = x if result is None else np.convolve(result, x)
+            result = np.convolve(result, x)
         times >>= 1
-        if not times:
-            assert result is not None
-            return result
-        x = np.convolve(x, x)
+        if times:
+            x = np.convolve(x, x)
+    return result
 
 
 def _either(a: Mass, b: Mass) -> Mass:
     """1 - (1-a)(1-b), rounded outwards."""
-    return Mass((a.low + b.low * (1.0 - a.low)) * (1.0 - ROUND), (a.high + b.high * (1.0 - a.high)) * (1.0 + 4 * ROUND))
+    low, high = a.low + b.low * (1.0 - a.low), a.high + b.high * (1.0 - a.high)
+    return Mass(low * (1.0 - 8 * ROUND), high * (1.0 + 8 * ROUND))
 
 
-def pool(pairs: list[tuple[AtomicPair, int]], most: int = 1 << 13) -> list[tuple[AtomicPair, int]]:
+def _any_of(mass: Mass, times: int) -> Mass:
+    result = mass
+    for _ in range(times - 1):
+        result = _either(result, mass)
+    return result
+
+
+def pool(pairs: list[tuple[AtomicPair, int]], most: int = MOST) -> list[tuple[AtomicPair, int]]:
     """Multiply pairs into few with many atoms, which a grid can hold to second order where single atoms cannot.
 
     Guarantee: the product of what is returned is the product of what was given.
@@ -203,11 +249,11 @@ def pool(pairs: list[tuple[AtomicPair, int]], most: int = 1 << 13) -> list[tuple
     ready: list[AtomicPair] = []
     rest: list[tuple[AtomicPair, int]] = []
     for pair, times in pairs:
-        spread = 1.0 if pair.lattice is None else np.ptp(pair.atoms.loss) / float(pair.lattice)
-        if times == 1 or (pair.lattice is not None and times * spread < 1024 and times < 4096):
-            ready.append(power(pair, times))
-        else:
+        whole = power(pair, times, most)
+        if whole is None:
             rest.append((pair, times))
+        else:
+            ready.append(whole)
     ready.sort(key=lambda pair: len(pair.atoms.loss))
     pooled: list[AtomicPair] = []
     for pair in ready:

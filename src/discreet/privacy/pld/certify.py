@@ -13,14 +13,16 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.exact import float_down, float_up
-from discreet.privacy.pld.atoms import AtomicPair, pool
+from discreet.privacy.pld.atoms import listed, pool
+from discreet.privacy.pld.curve import Curve
 from discreet.privacy.pld.invert import epsilon_above, epsilon_below
 from discreet.privacy.pld.law import Grid, Law, raised
+from discreet.privacy.pld.listed import ListedTotal
 from discreet.privacy.pld.lower import centred, lowered
 from discreet.privacy.pld.pair import Pair
 from discreet.privacy.pld.power import misses
 from discreet.privacy.pld.search import Sketch, common_lattice
-from discreet.privacy.pld.total import Total, total
+from discreet.privacy.pld.total import total
 
 Work = list[tuple[Pair, int]]
 
@@ -41,11 +43,31 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True)
+class Plan:
+    """Where and how finely to look: the tilt, the mass that may be cut off a tail, the spread of the sum, the step."""
+
+    theta: float
+    tail: float
+    spread: float
+    step: float
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one direction said on one mesh; ``finest`` if a finer mesh would be useless or too long."""
+
+    low: float
+    high: float
+    step: float = 0.0
+    finest: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Sums:
     """The two totals of one direction on one mesh."""
 
-    below: Total
-    above: Total
+    below: Curve
+    above: Curve
 
 
 @dataclass(slots=True)
@@ -54,11 +76,13 @@ class Direction:
 
     work: Work
     loose: Work = field(default_factory=list)
+    list: ListedTotal | None = None
 
     def __post_init__(self) -> None:
-        single = [(p, n) for p, n in self.work if isinstance(p, AtomicPair)]
-        rest = [(p, n) for p, n in self.work if not isinstance(p, AtomicPair)]
-        self.loose = [*pool(single), *rest]
+        pooled = pool([(listed(p), n) for p, n in self.work if p.discrete])
+        self.loose = [*pooled, *((p, n) for p, n in self.work if not p.discrete)]
+        if len(self.loose) == len(pooled) == 1 and pooled[0][1] == 1:
+            self.list = ListedTotal(pooled[0][0])
 
     @property
     def infinite(self) -> tuple[float, float]:
@@ -67,7 +91,23 @@ class Direction:
         high = -math.expm1(sum(n * math.log1p(-min(p.infinite.high, 1 - 2.0**-53)) for p, n in self.work))
         return low * (1 - 2.0**-40), high * (1 + 2.0**-40)
 
-    def mesh(self, aim: float, span: float) -> tuple[Work, float, bool]:
+    def sums(self, plan: Plan) -> tuple[Sums, float, bool]:
+        """Both totals on a mesh of about the step planned; its step; and whether a finer one is useless or too long."""
+        if self.list is not None:
+            return Sums(self.list, self.list), 0.0, True
+        widest = max(high - low for low, high in (pair.reach(plan.tail) for pair, _ in self.work))
+        span = max(_SPREAD * plan.spread, min(widest, 4.0 * _SPREAD * plan.spread))
+        work, step, exact = self._mesh(plan.step, span)
+        below: list[tuple[Law, int]] = []
+        above: list[tuple[Law, int]] = []
+        for pair, times in work:
+            grid = Grid.cover(step, pair.anchor, *pair.reach(plan.tail))
+            above.append((raised(pair, grid), times))
+            below.append((lowered(pair, centred(pair, grid)), times))
+        sums = Sums(total(below, plan.theta), total(above, plan.theta))
+        return sums, step, exact or span / step > _LONGEST / 4
+
+    def _mesh(self, aim: float, span: float) -> tuple[Work, float, bool]:
         """The pairs to use, a step of about ``aim``, and whether every loss lies on that grid."""
         aim = max(aim, span / _LONGEST)
         common = common_lattice(self.work)
@@ -79,22 +119,11 @@ class Direction:
             if size >= aim / 8.0:
                 return self.work, float(common / math.ceil(size / aim)), False
         aligned = [(n, p.lattice) for p, n in self.loose if p.lattice is not None]
-        if aligned:
-            lattice = max(aligned, key=lambda item: item[0])[1]
-            assert lattice is not None
+        if aligned:  # hold at least the commonest atoms
+            _, lattice = max(aligned, key=lambda item: item[0])
             if float(lattice) >= aim:
                 return self.loose, float(lattice / math.ceil(float(lattice) / aim)), False
         return self.loose, aim, False
-
-    def sums(self, work: Work, step: float, theta: float, tail: float) -> Sums:
-        """Both totals on this mesh."""
-        below: list[tuple[Law, int]] = []
-        above: list[tuple[Law, int]] = []
-        for pair, times in work:
-            grid = Grid.cover(step, pair.anchor, *pair.reach(tail))
-            above.append((raised(pair, grid), times))
-            below.append((lowered(pair, centred(pair, grid)), times))
-        return Sums(total(below, theta), total(above, theta))
 
 
 class Workload:
@@ -111,26 +140,16 @@ class Workload:
 
     def epsilon(self, delta: Fraction) -> tuple[float, float]:
         """Bounds of the least ε >= 0 with δ(ε) <= delta, 0 < delta < 1."""
-        low, high = float_down(delta), float_up(delta)
-        if low <= 0.0:
-            low = 5e-324
+        low, high = max(float_down(delta), 5e-324), float_up(delta)
 
-        def ask(direction: Direction, aim: float | None) -> tuple[float, float, float, bool]:
-            infinite = direction.infinite
-            if infinite[0] > high:
-                return math.inf, math.inf, 0.0, True
-            room = low - infinite[1]
-            if room <= 0.0:
-                room = low * 1e-3
-            tail = max(_NEGLIGIBLE * room / self._times, 1e-290)
-            sketch = Sketch.of(direction.work, tail)
-            theta = sketch.tilt_for_delta(room)
-            _, mean, spread = sketch.log_delta(theta)
-            want = self.effort.absolute + self.effort.relative * max(mean, 0.0)
-            return self._on_mesh(
-                direction, theta, tail, aim or _first_step(self._times, theta, want), spread,
-                lambda sums: (epsilon_below(sums.below, high), epsilon_above(sums.above, low)),
-            )  # fmt: skip
+        def ask(direction: Direction, step: float | None) -> Answer:
+            least, most = direction.infinite
+            if least > high:
+                return Answer(math.inf, math.inf)
+            room = low - most if low > most else 1e-3 * low
+            plan = self._plan(direction, self._tail(room), lambda sketch: sketch.tilt_for_delta(room), step)
+            sums, used, finest = direction.sums(plan)
+            return Answer(epsilon_below(sums.below, high), epsilon_above(sums.above, low), used, finest)
 
         return self._answer(ask, lambda up: self.effort.absolute + self.effort.relative * up)
 
@@ -138,96 +157,92 @@ class Workload:
         """Bounds of δ(ε), ε >= 0."""
         low, high = float_down(epsilon), float_up(epsilon)
 
-        def ask(direction: Direction, aim: float | None) -> tuple[float, float, float, bool]:
+        def ask(direction: Direction, step: float | None) -> Answer:
             tail = 1e-30
-            for _ in range(4):
+            for _ in range(4):  # the tail that may be cut depends on δ itself
                 sketch = Sketch.of(direction.work, tail)
-                theta = sketch.tilt_for_epsilon(high)
-                k, mean, variance = sketch.moments(theta)
-                damp = max(1.0, math.sqrt(2 * math.pi * variance) * theta * (1.0 + theta))
-                size = k - theta * max(high, mean) - math.log(damp)
-                new = max(1e-290, _NEGLIGIBLE * math.exp(max(size, -640.0)) / self._times)
-                if new > tail * 1e-6:
+                now = self._tail(math.exp(max(-640.0, sketch.log_delta_at(sketch.tilt_for_epsilon(high), high))))
+                if now > 1e-6 * tail:
                     break
-                tail = new
-            tail = new
-            want = self.effort.delta / max(theta, 1.0) / 2.0
-            return self._on_mesh(
-                direction, theta, tail, aim or _first_step(self._times, theta, want), math.sqrt(variance),
-                lambda sums: (sums.below.delta_below(high), sums.above.delta_above(low)),
-            )  # fmt: skip
+                tail = now
+            plan = self._plan(direction, now, lambda sketch: sketch.tilt_for_epsilon(high), step, delta=True)
+            sums, used, finest = direction.sums(plan)
+            return Answer(sums.below.delta_below(high), sums.above.delta_above(low), used, finest)
 
         return self._answer(ask, lambda up: self.effort.delta * up)
 
     def misses(self, alpha: Fraction) -> tuple[float, float]:
-        """Bounds of the least rate of misses of a test with this rate of false alarms."""
-        low, high, refined = 0.0, 1.0, 1.0
+        """Bounds of the least rate of misses of a test with this rate of false alarms, 0 < alpha < 1."""
+        low, high = float_down(alpha), float_up(alpha)
+        goal = max(high, 1e-30)
+        found = Answer(0.0, 1.0)
+        steps: list[float | None] = [None] * len(self.directions)
         for _ in range(_ROUNDS):
-            below: list[Total] = []
-            above: list[Total] = []
+            below: list[Curve] = []
+            above: list[Curve] = []
             useless = True
-            for direction in self.directions:
-                goal = max(float_up(alpha), 1e-30)
-                tail = max(_NEGLIGIBLE * goal / self._times, 1e-290)
-                sketch = Sketch.of(direction.work, tail)
-                theta = sketch.tilt_for_false_alarms(goal)
-                aim = refined * _first_step(self._times, theta, self.effort.absolute)
-                sums, _, finest = self._sums(direction, theta, tail, aim, math.sqrt(sketch.moments(theta)[2]))
+            for i, direction in enumerate(self.directions):
+                plan = self._plan(direction, self._tail(goal), lambda s: s.tilt_for_false_alarms(goal), steps[i])
+                sums, steps[i], finest = direction.sums(plan)
                 useless = useless and finest
                 below.append(sums.below)
                 above.append(sums.above)
-            low = max(low, misses(below, above, float_up(alpha))[0])
-            high = min(high, misses(below, above, float_down(alpha))[1])
-            if high - low <= self.effort.misses or useless:
+            found = Answer(max(found.low, misses(below, above, high)[0]), min(found.high, misses(below, above, low)[1]))
+            if found.high - found.low <= self.effort.misses or useless:
                 break
-            refined /= min(16.0, max(1.6, 1.15 * math.sqrt((high - low) / self.effort.misses)))
-        return low, max(low, high)
+            finer = _finer((found.high - found.low) / self.effort.misses)
+            steps = [step / finer if step else None for step in steps]
+        return found.low, max(found.low, found.high)
 
     # --- effort
 
-    def _on_mesh(
+    def _tail(self, size: float) -> float:
+        """What may be cut off each loss when δ is of this size."""
+        return max(_NEGLIGIBLE * size / self._times, 1e-290)
+
+    def _plan(
         self,
         direction: Direction,
-        theta: float,
         tail: float,
-        aim: float,
-        spread: float,
-        read: Callable[[Sums], tuple[float, float]],
-    ) -> tuple[float, float, float, bool]:
-        sums, step, finest = self._sums(direction, theta, tail, aim, spread)
-        return *read(sums), step, finest
-
-    def _sums(
-        self, direction: Direction, theta: float, tail: float, aim: float, spread: float
-    ) -> tuple[Sums, float, bool]:
-        """Both totals on a mesh of about ``aim``, its step, and whether a finer one is useless or too long."""
-        widest = max(pair.reach(tail)[1] - pair.reach(tail)[0] for pair, _ in direction.work)
-        span = max(_SPREAD * spread, min(widest, 4.0 * _SPREAD * spread))
-        work, step, exact = direction.mesh(aim, span)
-        return direction.sums(work, step, theta, tail), step, exact or span / step > _LONGEST / 4
+        tilt: Callable[[Sketch], float],
+        step: float | None,
+        *,
+        delta: bool = False,
+    ) -> Plan:
+        """The first mesh is a guess; later ones are given."""
+        sketch = Sketch.of(direction.work, tail)
+        theta = tilt(sketch)
+        _, mean, variance = sketch.moments(theta)
+        if step is None:
+            width = self.effort.absolute + self.effort.relative * max(mean, 0.0)
+            if delta:
+                width = 0.5 * self.effort.delta / max(theta, 1.0)
+            step = _first_step(self._times, theta, width)
+        return Plan(theta, tail, math.sqrt(variance), step)
 
     def _answer(
-        self,
-        ask: Callable[[Direction, float | None], tuple[float, float, float, bool]],
-        wanted: Callable[[float], float],
+        self, ask: Callable[[Direction, float | None], Answer], wanted: Callable[[float], float]
     ) -> tuple[float, float]:
         """Ask each direction, on finer meshes until the answer is narrow; a direction that cannot win is left out."""
-        best = {i: ask(direction, None) for i, direction in enumerate(self.directions)}
+        best = [ask(direction, None) for direction in self.directions]
         for _ in range(_ROUNDS):
-            low, high = max(a[0] for a in best.values()), max(a[1] for a in best.values())
-            width = high - low if high < math.inf else (0.0 if low == math.inf else math.inf)
+            low, high = max(a.low for a in best), max(a.high for a in best)
             goal = wanted(high)
-            open_ = [i for i, a in best.items() if a[1] > low and a[1] - a[0] > goal and not a[3]]
-            if width <= goal or not open_:
+            wide = [i for i, a in enumerate(best) if a.high > low and a.high - a.low > goal and not a.finest]
+            if high - low <= goal or not wide:
                 break
-            for i in open_:
+            for i in wide:
                 was = best[i]
-                ratio = (was[1] - was[0]) / goal
-                now = ask(self.directions[i], was[2] / min(16.0, max(1.6, 1.15 * math.sqrt(ratio))))
-                best[i] = (max(was[0], now[0]), min(was[1], now[1]), now[2], now[3])
-        return max(a[0] for a in best.values()), max(a[1] for a in best.values())
+                now = ask(self.directions[i], was.step / _finer((was.high - was.low) / goal))
+                best[i] = Answer(max(was.low, now.low), min(was.high, now.high), now.step, now.finest)
+        return max(a.low for a in best), max(a.high for a in best)
 
 
 def _first_step(times: int, theta: float, width: float) -> float:
-    """Second order: the two sides differ by about times·(θ+1)·step²/8 in ε."""
-    return math.sqrt(8.0 * width / (times * (theta + 1.0)))
+    """Second order: the two sides differ by about times·(θ+1)·step²/6 in ε."""
+    return math.sqrt(6.0 * width / (times * (theta + 1.0)))
+
+
+def _finer(ratio: float) -> float:
+    """By how much to divide a step when the answer is this many times too wide."""
+    return min(16.0, max(1.6, 1.15 * math.sqrt(ratio)))

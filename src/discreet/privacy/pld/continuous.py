@@ -42,6 +42,7 @@ class GaussianPair(Pair):
     mu: float
 
     def cells(self, edges: Array) -> Cells:
+        """By differences of the smaller tails."""
         mu = self.mu
         p, p_error = _between(mu / 2 - edges / mu)
         q, q_error = _between(-mu / 2 - edges / mu)
@@ -68,21 +69,25 @@ class GaussianPair(Pair):
         return s, error
 
     def above(self, loss: float) -> tuple[float, float]:
+        """One tail each."""
         x = np.array([self.mu / 2 - loss / self.mu, -self.mu / 2 - loss / self.mu])
         p, q = _normal(x)
         return float(p), float(q)
 
     def below(self, loss: float) -> tuple[float, float]:
+        """One tail each."""
         x = np.array([loss / self.mu - self.mu / 2, loss / self.mu + self.mu / 2])
         p, q = _normal(x)
         return float(p), float(q)
 
     def reach(self, tail: float) -> tuple[float, float]:
+        """By the bound e^{-z²/2} of the tail."""
         z = math.sqrt(2.0 * math.log(1.0 / max(tail, 1e-300)))
         return self.mu * (self.mu / 2 - z), self.mu * (self.mu / 2 + z)
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
+        """There is none."""
         return math.inf, math.inf
 
 
@@ -103,121 +108,97 @@ def _exponential(edges: Array, epsilon: float, factor: float) -> Cells:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplacePair(Pair):
-    """Laplace noise around 0 against around ε, scale 1: atoms at ±ε, density e^{(l-ε)/2}/4 between; symmetric."""
+class _BoundedPair(Pair):
+    """A symmetric pair with losses from -ε to ε; ``value`` is the double nearest to ε."""
 
     epsilon: Fraction
     value: float
 
     @property
-    def atoms(self) -> Atoms:
-        e = self.value
-        half = np.array([0.5 * math.exp(-e), 0.5])
-        return Atoms(np.array([-e, e]), half, half[::-1])
-
-    @property
     def anchor(self) -> float:
+        """The largest loss."""
         return self.value
 
     @property
     def lattice(self) -> Fraction | None:
+        """From end to end: any whole part of it puts both ends on the grid."""
         return 2 * self.epsilon
 
-    def cells(self, edges: Array) -> Cells:
-        return _exponential(edges, self.value, 0.5)
-
     def above(self, loss: float) -> tuple[float, float]:
-        return _outside(self, loss, upwards=True)
+        """By one cell."""
+        return self._one_cell(min(loss, self.value), self.value)
 
     def below(self, loss: float) -> tuple[float, float]:
-        return _outside(self, loss, upwards=False)
+        """By one cell."""
+        return self._one_cell(-self.value, max(loss, -self.value))
+
+    def _one_cell(self, low: float, high: float) -> tuple[float, float]:
+        if not low < high:
+            return 0.0, 0.0
+        cells = self.cells(np.array([low, high]))
+        return float(cells.p[0]), float(cells.q[0])
 
     def reach(self, tail: float) -> tuple[float, float]:
+        """Everything."""
         return -self.value, self.value
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
+        """Exactly ε."""
         return self.epsilon, self.epsilon
 
 
-@dataclass(frozen=True, slots=True)
-class BoundedRangePair(Pair):
+class LaplacePair(_BoundedPair):
+    """Laplace noise around 0 against around ε, scale 1: atoms at ±ε, density e^{(l-ε)/2}/4 between; symmetric."""
+
+    __slots__ = ()
+
+    @property
+    def atoms(self) -> Atoms:
+        """Both ends: everything to one side of both centres has the same loss."""
+        half = np.array([0.5 * math.exp(-self.value), 0.5])
+        return Atoms(np.array([-self.value, self.value]), half, half[::-1])
+
+    def cells(self, edges: Array) -> Cells:
+        """P has half of the mass e^{(l-ε)/2}, Q half of e^{-(l+ε)/2}."""
+        return _exponential(edges, self.value, 0.5)
+
+
+class BoundedRangePair(_BoundedPair):
     """The dominating pair of all mechanisms whose loss has range ε: density ½ e^{(l-ε)/2}/(1 - e^{-ε}) on [-ε, ε].
 
     A loss inside [t-ε, t] is dominated by the two ends, H_t(e^x) = (1-e^{t-ε})(1-e^{x-t})/(1-e^{-ε}), largest over t at
     t = (x+ε)/2: H(e^x) = (1-e^{(x-ε)/2})²/(1-e^{-ε}), convex in e^x, whose pair has the density above; symmetric.
     """
 
-    epsilon: Fraction
-    value: float
-
-    @property
-    def anchor(self) -> float:
-        return self.value
-
-    @property
-    def lattice(self) -> Fraction | None:
-        return 2 * self.epsilon
+    __slots__ = ()
 
     def cells(self, edges: Array) -> Cells:
+        """As Laplace between its ends, with all of the mass."""
         return _exponential(edges, self.value, -1.0 / math.expm1(-self.value))
-
-    def above(self, loss: float) -> tuple[float, float]:
-        return _outside(self, loss, upwards=True)
-
-    def below(self, loss: float) -> tuple[float, float]:
-        return _outside(self, loss, upwards=False)
-
-    def reach(self, tail: float) -> tuple[float, float]:
-        return -self.value, self.value
-
-    @property
-    def top(self) -> tuple[Fraction | float, Fraction | float]:
-        return self.epsilon, self.epsilon
-
-
-def _outside(pair: Pair, loss: float, *, upwards: bool) -> tuple[float, float]:
-    """P and Q of one side of a loss, by one cell."""
-    low, high = pair.reach(0.0)
-    edges = np.array([min(loss, high), high]) if upwards else np.array([low, max(loss, low)])
-    if not edges[0] < edges[1]:
-        return 0.0, 0.0
-    cells = pair.cells(edges)
-    return float(cells.p[0]), float(cells.q[0])
 
 
 @dataclass(frozen=True, slots=True)
-class WideDiscreteLaplacePair(Pair):
+class WideDiscreteLaplacePair(_BoundedPair):
     """P(z) ∝ e^{-|z|/b} on the integers against its shift by Δ, without a list of the integers between; symmetric.
 
     Between 0 and Δ the loss is (Δ-2z)/b; a range of z has mass (a^{z0} - a^{z1})/(1 + a), a = e^{-1/b}. An edge that
     is one unit in the last place of z off moves by 2Δ/b·2^-53, which is an error of place.
     """
 
-    epsilon: Fraction
     scale: float
     shift: float
 
     @property
-    def _value(self) -> float:
-        return self.shift / self.scale
-
-    @property
     def atoms(self) -> Atoms:
-        a, e = math.exp(-1.0 / self.scale), self._value
+        """Both ends, z <= 0 and z >= Δ."""
+        a, e = math.exp(-1.0 / self.scale), self.value
         ends = np.array([math.exp(-e) / (1.0 + a), 1.0 / (1.0 + a)])
         return Atoms(np.array([-e, e]), ends, ends[::-1])
 
-    @property
-    def anchor(self) -> float:
-        return self._value
-
-    @property
-    def lattice(self) -> Fraction | None:
-        return 2 * self.epsilon
-
     def cells(self, edges: Array) -> Cells:
-        b, e = self.scale, self._value
+        """Ranges of z, from one rounded edge to the next."""
+        b, e = self.scale, self.value
         # {L > x} is {z < (Δ - b x)/2}, and 1 <= z <= Δ-1
         z = np.clip(np.ceil(0.5 * (self.shift - b * np.clip(edges, -e, e))), 1.0, self.shift)
         first, width = z[1:], z[:-1] - z[1:]
@@ -232,22 +213,9 @@ class WideDiscreteLaplacePair(Pair):
         """e^{edge} q with the exponents added before e is taken."""
         b = self.scale
         width = z[:-1] - z[1:]
-        exponent = np.maximum(edges[:-1], -self._value) + (z[:-1] - 1.0 - self.shift) / b
+        exponent = np.maximum(edges[:-1], -self.value) + (z[:-1] - 1.0 - self.shift) / b
         grown = norm * np.exp(np.minimum(exponent, 0.0)) * -np.expm1(-width / b)
-        return np.where(width > 0, grown * np.exp(np.minimum(edges[:-1] + self._value, 0.0)), 0.0)
-
-    def above(self, loss: float) -> tuple[float, float]:
-        return _outside(self, loss, upwards=True)
-
-    def below(self, loss: float) -> tuple[float, float]:
-        return _outside(self, loss, upwards=False)
-
-    def reach(self, tail: float) -> tuple[float, float]:
-        return -self._value, self._value
-
-    @property
-    def top(self) -> tuple[Fraction | float, Fraction | float]:
-        return self.epsilon, self.epsilon
+        return np.where(width > 0, grown * np.exp(np.minimum(edges[:-1] + self.value, 0.0)), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +234,7 @@ class WideDiscreteGaussianPair(Pair):
         return self.shift / self.sigma
 
     def cells(self, edges: Array) -> Cells:
+        """Between half-integers, as the continuous pair."""
         mu, sigma = self._mu, self.sigma
         # L = Δ(Δ-2z)/(2σ²) > x is z < Δ/2 - x σ²/Δ; the edges move to the half-integer above
         z = self.shift / 2 - edges * sigma / mu
@@ -288,14 +257,18 @@ class WideDiscreteGaussianPair(Pair):
         )
 
     def above(self, loss: float) -> tuple[float, float]:
+        """About as the continuous pair."""
         return GaussianPair(self._mu).above(loss)
 
     def below(self, loss: float) -> tuple[float, float]:
+        """About as the continuous pair."""
         return GaussianPair(self._mu).below(loss)
 
     def reach(self, tail: float) -> tuple[float, float]:
+        """About as the continuous pair."""
         return GaussianPair(self._mu).reach(tail)
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
+        """There is none."""
         return math.inf, math.inf

@@ -1,8 +1,8 @@
 """Which pair stands for an event: one rule per event, and a refusal for the rest.
 
-Promise: the pair returned dominates the event's mechanism, in both directions and under adaptive composition. For Laplace,
-Gaussian, their discrete forms in one dimension, randomized response and black boxes it is attained; for the others it is
-the best that holds for every mechanism the event describes.
+Promise: the pair returned dominates the event's mechanism, in both directions and under adaptive composition. For
+Laplace, Gaussian, their discrete forms in one dimension, randomized response and black boxes it is attained; for the
+others it is a pair that holds for every mechanism the event describes.
 Believes: events.py for the pairs; Zhu, Dong and Wang 2022 (Poisson sampling, and that dominating pairs compose);
 Kairouz, Oh and Viswanath 2015 (black boxes); pld.md for the exponential mechanism.
 """
@@ -47,7 +47,9 @@ def pair_of(event: Event) -> Pair:
         case events.DiscreteLaplace(scale=b, sensitivity=d):
             if d <= _LISTED:
                 return discrete_laplace(b, int(d))
-            return WideDiscreteLaplacePair(d / b, as_float(b, "scale"), as_float(d, "sensitivity"))
+            return WideDiscreteLaplacePair(
+                d / b, as_float(d / b, "sensitivity/scale"), as_float(b, "scale"), as_float(d, "sensitivity")
+            )
         case events.DiscreteGaussian(sigma_squared=v):
             return _discrete_gaussian(event, v)
         case events.RandomizedResponse(epsilon=e, categories=k):
@@ -79,12 +81,16 @@ def gaussian_pair(mu_squared: Fraction) -> GaussianPair:
 def _discrete_gaussian(event: events.DiscreteGaussian, variance: Fraction) -> Pair:
     shift = event.shift
     if shift is None:
-        raise NoPrice("no one pair is known to dominate discrete Gaussian noise when several coordinates move: use zCDP")
+        raise NoPrice(
+            "no one pair is known to dominate discrete Gaussian noise when several coordinates move: use zCDP"
+        )
     if variance <= _NARROW and shift <= _LISTED:
         return discrete_gaussian(variance, shift)
     if variance < _NARROW:
         raise NoPrice("this discrete Gaussian noise is too narrow for its sensitivity to say anything: use zCDP")
-    return WideDiscreteGaussianPair(as_float(variance, "sigma_squared") ** 0.5, as_float(Fraction(shift), "sensitivity"))
+    return WideDiscreteGaussianPair(
+        as_float(variance, "sigma_squared") ** 0.5, as_float(Fraction(shift), "sensitivity")
+    )
 
 
 def _subsampled(event: events.Subsampled) -> Pair:

@@ -10,26 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from discreet.privacy.pld.curve import Curve
 from discreet.privacy.pld.total import Total
 
 _FINEST = 2.0**-44
 
 
-def epsilon_above(sum_: Total, delta: float) -> float:
+def epsilon_above(sum_: Curve, delta: float) -> float:
     """An upper bound of the least ε >= 0 with δ(ε) <= delta; infinity if there is none in the window."""
-    if sum_.infinite * (1.0 + 2.0**-50) >= delta:
+    if sum_.infinite_above >= delta:
         return math.inf
     return _outwards(sum_, delta, +1, lambda e: sum_.delta_above(e) <= delta)
 
 
-def epsilon_below(sum_: Total, delta: float) -> float:
+def epsilon_below(sum_: Curve, delta: float) -> float:
     """A lower bound of the least ε >= 0 with δ(ε) <= delta."""
-    if sum_.infinite * (1.0 - 2.0**-50) > delta:
+    if sum_.infinite_below > delta:
         return math.inf
     return _outwards(sum_, delta, -1, lambda e: sum_.delta_below(e) > delta)
 
 
-def _outwards(sum_: Total, delta: float, sign: int, holds: Callable[[float], bool]) -> float:
+def _outwards(sum_: Curve, delta: float, sign: int, holds: Callable[[float], bool]) -> float:
     """The first of ever larger steps away from the guess where the bound is seen to hold."""
     guess = _guess(sum_, delta)
     if guess <= 0.0 and sign > 0 and holds(0.0):
@@ -48,9 +49,11 @@ def _outwards(sum_: Total, delta: float, sign: int, holds: Callable[[float], boo
     return math.inf if sign > 0 else 0.0
 
 
-def _beyond(sum_: Total, delta: float, top: float) -> float:
+def _beyond(sum_: Curve, delta: float, top: float) -> float:
     """Above the window only the Chernoff bound e^{log_scale - θε}·outside is left."""
-    room = delta - sum_.infinite * (1.0 + 2.0**-50)
+    if not isinstance(sum_, Total):
+        return math.inf
+    room = delta - sum_.infinite_above
     rest = sum_.outside_high * (1.0 + sum_.relative)
     if rest == 0.0 or sum_.theta <= 0.0:
         return math.inf
@@ -58,10 +61,10 @@ def _beyond(sum_: Total, delta: float, top: float) -> float:
     return at if sum_.delta_above(at) <= delta else math.inf
 
 
-def _guess(sum_: Total, delta: float) -> float:
+def _guess(sum_: Curve, delta: float) -> float:
     """Newton's steps on log δ(ε), kept inside a bracket."""
     low, high = 0.0, max(0.0, sum_.ends[1] + sum_.slip)
-    at = min(max(low, sum_.origin + 0.5 * sum_.step * len(sum_.y)), high)
+    at = min(max(low, 0.5 * (sum_.ends[0] + sum_.ends[1])), high)
     goal = math.log(delta)
     for _ in range(80):
         value, slope = sum_.value_and_slope(at)

@@ -1,7 +1,8 @@
 """A loss put onto a grid from above: the pessimistic side.
 
-Promise: ``raised(pair, ...)`` lies above the pair's loss in the order of pld.md: for every function φ that is convex and
-falling in w = e^{-loss}, its integral over the law, with all losses raised by ``slip``, is at least that over the pair.
+Promise: ``raised(pair, ...)`` lies above the pair's loss in the order of pld.md: for every function φ that is convex
+and falling in w = e^{-loss}, its integral over the law, with all losses raised by ``slip``, is at least that over the
+pair.
 Believes: beliefs.py and the masses of the pair.
 
 How: mass in a cell goes to the two ends of the cell, so that its mass under P and under Q are kept. That is the chord
@@ -14,6 +15,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.privacy.pld.beliefs import ELEMENTARY, PLACE, ROUND, TINY, Array
 from discreet.privacy.pld.pair import Atoms, Pair
@@ -41,7 +43,7 @@ class Grid:
         """All losses, rising."""
         return self.at(np.arange(self.count))
 
-    def at(self, offset: Array) -> Array:
+    def at(self, offset: NDArray[np.int64] | Array) -> Array:
         """The losses at these places, counted from the first."""
         return np.asarray(self.origin + self.step * (self.first + offset), dtype=np.float64)
 
@@ -95,7 +97,7 @@ def raised(pair: Pair, grid: Grid) -> Law:
         mass[0] += 2.0 * pair.below(float(edges[0]))[0] + TINY
         infinite += 2.0 * pair.above(float(edges[-1]))[0] + TINY
     infinite += _raise_atoms(pair.atoms, grid, mass, shrink)
-    return Law(grid, mass * (1.0 + 4.0 * ROUND), infinite * (1.0 + 4.0 * ROUND), grid.slip)
+    return Law(grid, mass * (1.0 + 4.0 * ROUND), infinite * (1.0 + 4.0 * ROUND), grid.slip + pair.atoms.slip)
 
 
 def _raise_atoms(atoms: Atoms, grid: Grid, mass: Array, shrink: float) -> float:

@@ -5,11 +5,11 @@ and falling in w = e^{-loss}, its integral over the law, with all losses lowered
 pair.
 Believes: beliefs.py and the masses of the pair.
 
-How: each grid point gathers the loss within half a step of it: (A, R), its mass under P and e^{grid loss} times its mass
-under Q. It is off the grid by d = A - R, which is of third order; the signed masses on the point and one neighbour that
-have the same A and R are added up. In the picture of the hockey-stick curve these are the tangents in the middle of the
-cells, cut down to their smaller value at each grid point. If a mass comes out negative, the curve is not convex there and
-its convex hull from below is taken.
+How: each grid point gathers the loss within half a step of it: (A, R), its mass under P and e^{grid loss} times its
+mass under Q. It is off the grid by d = A - R, which is of third order; the signed masses on the point and one neighbour
+that have the same A and R are added up. In the picture of the hockey-stick curve these are the tangents in the middle
+of the cells, cut down to their smaller value at each grid point. If a mass comes out negative, the curve is not convex
+there and its convex hull from below is taken.
 """
 
 from __future__ import annotations
@@ -37,8 +37,10 @@ def lowered(pair: Pair, grid: Grid) -> Law:
             rounded[low] = gathered[low]
             other = _finished(*_settled(gathered, rounded, grid.step), exact, grid.step)
             mass = max(mass, other, key=lambda m: _merit(m, grid))
+        if mass.sum() < 0.5 * gathered.sum():  # a grid so coarse that no neighbour can help: round down, to first order
+            mass = np.concatenate([(gathered * (1.0 - 2 * ROUND))[1:], [0.0]]) + exact
     infinite = pair.infinite.low * (1.0 - 4.0 * ROUND)
-    return Law(grid, np.maximum(mass, 0.0) * (1.0 - 4.0 * ROUND), infinite, grid.slip)
+    return Law(grid, np.maximum(mass, 0.0) * (1.0 - 4.0 * ROUND), infinite, grid.slip + pair.atoms.slip)
 
 
 def centred(pair: Pair, grid: Grid) -> Grid:
@@ -52,7 +54,9 @@ def centred(pair: Pair, grid: Grid) -> Grid:
     moved = grid
     for _ in range(3):
         low, high = moved.losses[0], moved.losses[-1]
-        cells = pair.cells(np.array([low - half, low + half, low + 3 * half, high - 3 * half, high - half, high + half]))
+        cells = pair.cells(
+            np.array([low - half, low + half, low + 3 * half, high - 3 * half, high - half, high + half])
+        )
         end, beside = (0, 1) if cells.p[0] > cells.p[4] else (4, 3)
         if not cells.p[end] > 4.0 * cells.p[beside] or not cells.s[end] > 0.0:
             return moved

@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import BadParameter
-from discreet.privacy.pld.beliefs import Array
+from discreet.privacy.pld.beliefs import PLACE, Array
 
 
 def empty() -> Array:
@@ -50,13 +50,19 @@ class Cells:
 class Atoms:
     """Single losses with their P-mass and Q-mass = e^{-loss} P-mass.
 
-    Masses are within a relative ``slack`` (plus TINY), losses within PLACE·(1 + |loss|).
+    Masses are within a relative ``slack`` (plus TINY), losses within ``places``·PLACE·(1 + the largest |loss|).
     """
 
     loss: Array = field(default_factory=empty)
     p: Array = field(default_factory=empty)
     q: Array = field(default_factory=empty)
     slack: float = 2.0**-44
+    places: float = 1.0
+
+    @property
+    def slip(self) -> float:
+        """How far a loss may be from the double that stands for it."""
+        return self.places * PLACE * (1.0 + float(np.abs(self.loss).max())) if len(self.loss) else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,6 +63,12 @@ class Sketch:
         damp = math.log(max(1.0, math.sqrt(2 * math.pi * variance) * theta * (1.0 + theta)))
         return k - theta * mean - damp, mean, math.sqrt(variance)
 
+    def log_delta_at(self, theta: float, epsilon: float) -> float:
+        """About log δ(ε), with the tilt that belongs to ε."""
+        k, mean, variance = self.moments(theta)
+        damp = math.log(max(1.0, math.sqrt(2 * math.pi * variance) * theta * (1.0 + theta)))
+        return k - theta * max(epsilon, mean) - damp
+
     def tilt_for_delta(self, delta: float) -> float:
         """The tilt whose ε has about this δ."""
         want = math.log(max(delta, 1e-320))

@@ -41,6 +41,7 @@ class _Mixture:
         return math.log1p(-self.r) if self.r < 0.5 else math.log(self.rest)
 
     def mixed(self, loss: Array) -> Array:
+        """log(1 - r + r e^l), with care at both ends."""
         near = np.log1p(self.r * np.expm1(np.minimum(loss, _FAR)))
         far = loss + math.log(self.r) + np.log1p(self.rest / self.r * np.exp(-np.maximum(loss, 0.0)))
         small = np.log(self.rest + self.r * np.exp(np.minimum(loss, 0.0)))
@@ -71,10 +72,12 @@ class RemovedPair(Pair):
 
     @property
     def reverse(self) -> Pair:
+        """The unit added."""
         return AddedPair(self.inner, self.rate)
 
     @property
     def anchor(self) -> float:
+        """The smallest loss, where a heap may be."""
         return float(self.atoms.loss[0]) if self._two else self._mix.floor
 
     @property
@@ -84,10 +87,12 @@ class RemovedPair(Pair):
 
     @property
     def lattice(self) -> Fraction | None:
+        """The distance of two losses."""
         return Fraction(float(self.atoms.loss[1] - self.atoms.loss[0])) if self._two else None
 
     @property
     def atoms(self) -> Atoms:
+        """The inner atoms, mixed; the void of P becomes an atom at log(1 - r)."""
         mix, inner = self._mix, self.inner.atoms
         p = mix.r * inner.p + mix.rest * inner.q
         loss, q = mix.mixed(inner.loss), inner.q
@@ -95,18 +100,21 @@ class RemovedPair(Pair):
             lost = 0.5 * (self.inner.void.low + self.inner.void.high)
             loss = np.concatenate([loss, [mix.floor]])
             p, q = np.concatenate([p, [mix.rest * lost]]), np.concatenate([q, [lost]])
-        return Atoms(loss, p, q, slack=2.0 * inner.slack + 8.0 * ELEMENTARY)
+        return Atoms(loss, p, q, slack=2.0 * inner.slack + 8.0 * ELEMENTARY, places=inner.places + 1.0)
 
     @property
     def infinite(self) -> Mass:
+        """What only P has, r times."""
         r, inner = self._mix.r, self.inner.infinite
         return Mass(r * inner.low * (1.0 - ELEMENTARY), r * inner.high * (1.0 + ELEMENTARY))
 
     @property
     def discrete(self) -> bool:
+        """As the inner pair."""
         return self.inner.discrete
 
     def cells(self, edges: Array) -> Cells:
+        """The inner cells between the inner losses of the edges."""
         mix = self._mix
         inner = self.inner.cells(mix.unmixed(edges))
         p = mix.r * inner.p + mix.rest * inner.q
@@ -118,14 +126,17 @@ class RemovedPair(Pair):
         return Cells(p, inner.q, s, p_error, inner.q_error, s_error + 4.0 * ELEMENTARY * s + TINY)
 
     def above(self, loss: float) -> tuple[float, float]:
+        """The inner tails, mixed."""
         p, q = self.inner.above(float(self._mix.unmixed(np.array([loss]))[0]))
         return self._mix.weigh(p, q), q
 
     def below(self, loss: float) -> tuple[float, float]:
+        """The inner tails, mixed."""
         p, q = self.inner.below(float(self._mix.unmixed(np.array([loss]))[0]))
         return self._mix.weigh(p, q), q
 
     def reach(self, tail: float) -> tuple[float, float]:
+        """The inner reach, mixed."""
         mix = self._mix
         high = self.inner.reach(min(0.5, tail / mix.r))[1]
         ends = mix.mixed(np.array([self.inner.reach(min(0.5, tail))[0], high]))
@@ -134,6 +145,7 @@ class RemovedPair(Pair):
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
+        """log(1 - r + r e^top)."""
         low, high = self.inner.top
         return _mixed_exactly(low, self.rate)[0], _mixed_exactly(high, self.rate)[1]
 
@@ -151,26 +163,32 @@ class AddedPair(Pair):
 
     @property
     def reverse(self) -> Pair:
+        """The unit removed."""
         return RemovedPair(self.inner, self.rate)
 
     @property
     def anchor(self) -> float:
+        """The largest loss, where a heap may be."""
         return -RemovedPair(self.inner, self.rate).anchor
 
     @property
     def lattice(self) -> Fraction | None:
+        """The distance of two losses."""
         return RemovedPair(self.inner, self.rate).lattice
 
     @property
     def atoms(self) -> Atoms:
+        """Those of the reverse, turned."""
         turned = RemovedPair(self.inner, self.rate).atoms
-        return Atoms(-turned.loss[::-1], turned.q[::-1], turned.p[::-1], turned.slack)
+        return Atoms(-turned.loss[::-1], turned.q[::-1], turned.p[::-1], turned.slack, turned.places)
 
     @property
     def discrete(self) -> bool:
+        """As the inner pair."""
         return self.inner.discrete
 
     def cells(self, edges: Array) -> Cells:
+        """Those of the reverse, turned."""
         turned = RemovedPair(self.inner, self.rate).cells(-edges[::-1])
         p, p_error = turned.q[::-1], turned.q_error[::-1]
         q, q_error = turned.p[::-1], turned.p_error[::-1]
@@ -179,14 +197,17 @@ class AddedPair(Pair):
         return Cells(p, q, s, p_error, q_error, grown * q_error + 4.0 * ELEMENTARY * s + TINY)
 
     def above(self, loss: float) -> tuple[float, float]:
+        """Those of the reverse, turned."""
         p, q = RemovedPair(self.inner, self.rate).below(-loss)
         return q, p
 
     def below(self, loss: float) -> tuple[float, float]:
+        """Those of the reverse, turned."""
         p, q = RemovedPair(self.inner, self.rate).above(-loss)
         return q, p
 
     def reach(self, tail: float) -> tuple[float, float]:
+        """The inner reach under Q, mixed and turned."""
         mix = self._mix
         low, high = self.inner.reach(min(0.5, tail))
         # under Q the inner loss reaches from -high to -low
@@ -197,6 +218,7 @@ class AddedPair(Pair):
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
+        """-log(1 - r + r e^bottom)."""
         low, high = (Fraction(0), Fraction(0)) if self.inner.void.high else self.inner.bottom
         if self.inner.void.high or low == -math.inf:
             return -log_up(1 - self.rate), -log_down(1 - self.rate)

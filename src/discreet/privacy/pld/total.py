@@ -1,12 +1,12 @@
 """The sum of many losses on one grid, by FFT, with every error bounded.
 
-Promise: ``delta_bounds(epsilon)`` encloses E[(1 - e^{ε-S})_+; S finite] + P[S = ∞] for the sum S of the given laws' losses,
-the lower side for losses lowered by the slips and the upper for losses raised by them.
+Promise: ``delta_below`` and ``delta_above`` enclose E[(1 - e^{ε-S})_+; S finite] + P[S = ∞] for the sum S of the given
+laws' losses, the lower side for losses lowered by the slips and the upper for losses raised by them.
 Believes: beliefs.py.
 
-How: masses are tilted by e^{θ·loss} so that the sum is centred where ε is and the answer, however small, is a fair part
-of the whole. The window of the FFT is chosen by Chernoff bounds of the tilted sums themselves, which are finite sums and
-always exist; what falls outside wraps around, which adds to the upper side and is subtracted from the lower.
+How: masses are tilted by e^{θ·loss} so that the sum is centred where ε is and the answer, however small, is a fair
+part of the whole. The window of the FFT is chosen by Chernoff bounds of the tilted sums themselves, which are finite
+sums and always exist; what falls outside wraps around, which adds to the upper side and is subtracted from the lower.
 """
 
 from __future__ import annotations
@@ -42,6 +42,16 @@ class Total:
     relative: float  # of every mass
     infinite: float
     slip: float
+
+    @property
+    def infinite_above(self) -> float:
+        """An upper bound of the mass at infinite loss, for a sum of raised laws."""
+        return min(1.0, self.infinite * (1.0 + 2.0**-40))
+
+    @property
+    def infinite_below(self) -> float:
+        """A lower bound of it, for a sum of lowered laws."""
+        return self.infinite * (1.0 - 2.0**-40)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -80,7 +90,7 @@ class Total:
         # a sum of n products: pairwise or not, its error is below n ROUND/2 of the sum of their sizes
         value += len(y) * ROUND * _norm(y) * _norm(weight)
         scale = self._scale(epsilon) * (1.0 + self.relative + _exponent_error(self.log_scale, self.theta * epsilon))
-        return min(1.0, max(0.0, value) * scale + self.infinite * (1.0 + 4 * ROUND))
+        return min(1.0, max(0.0, value) * scale + self.infinite_above)
 
     def delta_below(self, epsilon: float) -> float:
         """A lower bound of δ(ε) when this is a sum of lowered laws."""
@@ -91,7 +101,40 @@ class Total:
         value -= (self.outside_low + self.outside_high) * _largest_weight(self.theta)
         value -= len(y) * ROUND * _norm(y) * _norm(weight)
         scale = self._scale(epsilon) * (1.0 - self.relative - _exponent_error(self.log_scale, self.theta * epsilon))
-        return max(0.0, max(0.0, value) * scale + self.infinite * (1.0 - 4 * ROUND))
+        return max(0.0, max(0.0, value) * scale + self.infinite_below)
+
+    def curve_below(self) -> tuple[Array, Array]:
+        """Lower bounds of δ at every grid point of the window, in one sweep.
+
+        The losses returned are lowered by the slip, so that δ is bounded at just these ε.
+        """
+        theta, step, y = self.theta, self.step, self.y
+        losses = np.asarray(self.origin + step * np.arange(len(y)), dtype=np.float64)
+        upper, lower = _sweep(y, theta * step), _sweep(y, (theta + 1.0) * step)
+        # rounding: sums of at most n terms, exponents up to 500; FFT: its l2 error times the l2 norm of the weights
+        spread = 1.0 / -math.expm1(-2.0 * theta * step) if theta > 0.0 else math.inf
+        fixed = self.error * math.sqrt(min(float(len(y)), spread)) + self.outside_low + self.outside_high
+        doubt = fixed + (len(y) + 500.0) * 4.0 * ROUND * (upper + lower)
+        relative = self.relative + ELEMENTARY + 4.0 * ROUND * (abs(self.log_scale) + theta * np.abs(losses))
+        scale = np.exp(np.minimum(self.log_scale - theta * losses, 600.0)) * (1.0 - relative)
+        finite = np.maximum(upper - lower - doubt, 0.0) * scale
+        return losses - self.slip, np.asarray(np.minimum(1.0, finite + self.infinite_below), dtype=np.float64)
+
+
+def _sweep(y: Array, rate: float) -> Array:
+    """At each place, Σ over later places of y e^{-rate·distance}; in blocks whose exponents cannot overflow."""
+    result = np.zeros(len(y))
+    block = max(1, min(len(y), int(500.0 / rate))) if rate > 0.0 else len(y)
+    place = np.arange(block)
+    shrink, grow = np.exp(-rate * place), np.exp(rate * place)
+    carry = 0.0
+    for end in range(len(y), 0, -block):
+        start = max(0, end - block)
+        size = end - start
+        later = np.concatenate([np.cumsum((y[start:end] * shrink[:size])[::-1])[::-1][1:], [0.0]])
+        result[start:end] = (later + carry * math.exp(-rate * size)) * grow[:size]
+        carry = float(y[start] + result[start])
+    return result
 
 
 def _norm(x: Array) -> float:
@@ -188,6 +231,9 @@ def good_length(least: int) -> int:
 def total(laws: list[tuple[Law, int]], theta: float) -> Total:
     """The sum of all losses, each law ``times`` times, around where the tilt θ puts its weight."""
     step = laws[0][0].grid.step
+    infinite = -math.expm1(sum(times * math.log1p(-min(law.infinite, 1.0 - 2.0**-53)) for law, times in laws))
+    if not all(law.mass.any() for law, _ in laws):  # a lowered law may have nothing left
+        return Total(step, 0.0, np.zeros(1), theta, 0.0, 0.0, 0.0, 0.0, 0.0, infinite, 0.0)
     view = window(laws, theta)
     length = good_length(view.count)
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
@@ -221,7 +267,7 @@ def total(laws: list[tuple[Law, int]], theta: float) -> Total:
         outside_high=view.high,
         error=error,
         relative=relative * (1.0 + relative),
-        infinite=-math.expm1(sum(times * math.log1p(-min(law.infinite, 1.0 - 2.0**-53)) for law, times in laws)),
+        infinite=infinite,
         slip=slip + 16.0 * ROUND * (len(laws) + 1) * worst,
     )
 

@@ -1,0 +1,50 @@
+"""All small databases over an adversarial domain, their neighbours, and how far an exact statistic moves between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations_with_replacement
+from math import comb, exp, log, log1p
+from typing import Any
+
+import numpy as np
+
+from discreet.privacy.neighbours import Neighbours
+
+RELATIONS = (Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE)
+
+
+def databases(domain: Sequence[Any], most: int) -> Iterator[list[Any]]:
+    """Every database of up to ``most`` records; the order of records is left out."""
+    for n in range(most + 1):
+        for chosen in combinations_with_replacement(range(len(domain)), n):
+            yield [domain[i] for i in chosen]
+
+
+def pairs(domain: Sequence[Any], most: int, relation: Neighbours) -> Iterator[tuple[list[Any], list[Any]]]:
+    """Every pair of neighbours of up to ``most`` records, one direction of each."""
+    for rest in databases(domain, most - 1):
+        if relation is Neighbours.ADD_REMOVE:
+            yield from ((rest, [*rest, record]) for record in domain)
+        else:
+            yield from (([*rest, a], [*rest, b]) for i, a in enumerate(domain) for b in list(domain)[i + 1 :])
+
+
+def largest_move(
+    read: Callable[[list[Any]], Any], domain: Sequence[Any], relation: Neighbours, most: int = 3
+) -> tuple[int, int]:
+    """The largest L1 move and the largest squared L2 move of a vector of whole numbers, over all neighbours."""
+    l1 = l2_squared = 0
+    for a, b in pairs(domain, most, relation):
+        left, right = np.atleast_1d(np.array(read(a), dtype=object)), np.atleast_1d(np.array(read(b), dtype=object))
+        moved = [abs(int(x) - int(y)) for x, y in zip(left, right, strict=True)]
+        l1, l2_squared = max(l1, sum(moved)), max(l2_squared, sum(m * m for m in moved))
+    return l1, l2_squared
+
+
+def too_few(hits: int, tries: int, rate: float) -> bool:
+    """Whether so few hits, or fewer, have a probability below 1e-9 if each has at least this rate (exact binomial sum)."""
+    if rate >= 1:
+        return hits < tries
+    terms = [log(comb(tries, k)) + k * log(rate) + (tries - k) * log1p(-rate) for k in range(hits + 1)]
+    return sum(exp(t) for t in terms) < 1e-9
