@@ -91,25 +91,37 @@ def _mixed_prv(prv: Any) -> tuple[list[Any], list[int]]:
 
 def _gaussian(times: int, truth: float) -> Task:
     return Task(
-        f"Gaussian sigma 1, {times} times", [events.Repeat(events.Gaussian(1), times)], "1e-6", 1e-6, relative=True,
-        truth=truth, faster=1.0,
+        f"Gaussian sigma 1, {times} times",
+        [events.Repeat(events.Gaussian(1), times)],
+        "1e-6",
+        1e-6,
+        relative=True,
+        truth=truth,
+        faster=1.0,
         theirs=lambda pld: pld.from_gaussian_mechanism(1.0, value_discretization_interval=MESH).self_compose(times),
-    )  # fmt: skip
+    )
 
 
 def _laplace(scale: int) -> Task:
     return Task(
-        f"Laplace scale {scale}, 1000 times", [events.Repeat(events.Laplace(scale), 1000)], "1e-6", 1e-4, relative=True,
+        f"Laplace scale {scale}, 1000 times",
+        [events.Repeat(events.Laplace(scale), 1000)],
+        "1e-6",
+        1e-4,
+        relative=True,
         faster=2.0,
         theirs=lambda p: p.from_laplace_mechanism(float(scale), value_discretization_interval=MESH).self_compose(1000),
-    )  # fmt: skip
+    )
 
 
 def _sgd(rate: Fraction, sigma: str, steps: int) -> Task:
     return Task(
         f"DP-SGD rate {float(rate):.4g}, sigma {sigma}, {steps} steps",
-        [events.Repeat(events.Subsampled(events.Gaussian(sigma), rate), steps)], "1e-5", 1e-3,
-        faster=2.0, faster_than_prv=10.0,
+        [events.Repeat(events.Subsampled(events.Gaussian(sigma), rate), steps)],
+        "1e-5",
+        1e-3,
+        faster=2.0,
+        faster_than_prv=10.0,
         theirs=lambda pld: pld.from_gaussian_mechanism(
             float(sigma), value_discretization_interval=MESH, sampling_prob=float(rate)
         ).self_compose(steps),
@@ -117,15 +129,18 @@ def _sgd(rate: Fraction, sigma: str, steps: int) -> Task:
             [prv.PoissonSubsampledGaussianMechanism(sampling_probability=float(rate), noise_multiplier=float(sigma))],
             [steps],
         ),
-    )  # fmt: skip
+    )
 
 
 def _pure(epsilon: int, times: int) -> Task:
     return Task(
-        f"pure epsilon {epsilon}, {times} times", [events.Repeat(events.Pure(epsilon), times)], "1e-6", 1e-6,
+        f"pure epsilon {epsilon}, {times} times",
+        [events.Repeat(events.Pure(epsilon), times)],
+        "1e-6",
+        1e-6,
         truth=float(epsilon * times),
         prv=lambda prv: ([prv.PureDPMechanism(eps=float(epsilon))], [times]),
-    )  # fmt: skip
+    )
 
 
 TASKS = [
@@ -145,7 +160,7 @@ TASKS = [
         faster_than_prv=20.0,
         theirs=_mixed_theirs,
         prv=_mixed_prv,
-    ),  # fmt: skip
+    ),
     Task(
         "randomized response 0.1, 100 times",
         [events.RandomizedResponse("0.1")] * 100,
@@ -156,7 +171,7 @@ TASKS = [
         theirs=lambda pld: pld.from_randomized_response(
             2 / (math.exp(0.1) + 1), 2, value_discretization_interval=MESH
         ).self_compose(100),
-    ),  # fmt: skip
+    ),
     _pure(5, 20),
     _pure(10, 5),
 ]

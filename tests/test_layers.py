@@ -9,7 +9,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "discreet"
 
 # From the top to the bottom. Rooms in one row may not import each other, except those joined by "+".
 LAYERS: list[list[str]] = [
-    ["cli"],
+    ["cli+demo"],
     ["checking", "curator"],
     ["engines", "local", "continual", "synthetic", "learning"],
     ["table"],

@@ -252,6 +252,8 @@ def _atanh(p: int, q: int, w: int) -> tuple[int, int]:
 
 def _exp(x: Fraction, bits: int) -> tuple[int, int, int]:
     """low * 2^e <= e^x <= high * 2^e with high/low <= 1 + 2^-bits."""
+    if x == 0:
+        return 1, 1, 0
     p, q = x.numerator, x.denominator
     # x = k ln 2 + r with 0 <= r < 1: k may be one off, which only moves r a little
     size = max(0, p.bit_length() - q.bit_length()) + 2

@@ -41,7 +41,9 @@ def laplace(scale: float) -> tuple[Callable[[int], float], Callable[[int], float
     return (lambda k: (1 - q) / (1 + q) * q ** abs(k)), tail
 
 
-def chance(answers: tuple[int, ...], replies: str, threshold: float, question: float, value: int | None = None) -> float:
+def chance(
+    answers: tuple[int, ...], replies: str, threshold: float, question: float, value: int | None = None
+) -> float:
     """P[replies], T = 0: threshold noise drawn once. With ``value``, the last yes shows the noisy answer itself."""
     at, _ = laplace(threshold)
     on, tail = laplace(question)

@@ -42,7 +42,9 @@ def test_no_neighbours_break_the_promise_and_less_is_broken(epsilon: str) -> Non
     assert m.epsilon == Fraction(epsilon)
     found = laws(m)
     assert not any_broken(found, WITHIN_1, m.epsilon)
-    assert any_broken(found, WITHIN_1, m.epsilon / 2)  # with 3 candidates ε is not attained, but more than half of it is
+    assert any_broken(
+        found, WITHIN_1, m.epsilon / 2
+    )  # with 3 candidates ε is not attained, but more than half of it is
     assert any_broken(laws(replace(m, rate=m.rate / Fraction(7, 10))), WITHIN_1, m.epsilon)  # noise x 0.7
     assert any_broken(found, WITHIN_2, m.epsilon)  # sensitivity off by two
 
@@ -139,4 +141,3 @@ def test_the_gap_covers_its_worst_case_and_no_less_does(n: int, confidence: str)
     if gap > 0:
         assert missed(gap * Fraction(99, 100)) > 1 - Fraction(confidence)
     assert m.gap_at(confidence, 1) == 0
-

@@ -240,7 +240,7 @@ def test_the_optimal_sampler_has_the_law() -> None:
 def test_the_order_of_the_mapping_says_nothing() -> None:
     assert read_counts({"b": 1, "a": 2}).keys == read_counts({"a": 2, "b": 1}).keys == ("a", "b")
     mixed = [None, "x", 10, 9, b"z", ("a", 2), ("a", None), date(2020, 1, 1), 1.5, np.int64(3), True]
-    there, back = ({k: 5 for k in keys} for keys in (mixed, mixed[::-1]))
+    there, back = (dict.fromkeys(keys, 5) for keys in (mixed, mixed[::-1]))
     assert read_counts(there).keys == read_counts(back).keys
     assert read_counts({10: 1, 9: 1}).keys == (9, 10)
     assert read_counts({"a": 10**30}).counts.tolist() == [2**61]

@@ -251,7 +251,7 @@ def test_interleaving_where_it_is_a_theorem(budget: Measure) -> None:
         spending.spend(events.Pure("0.1"))
         with spending.open(events.AboveThreshold("0.1")):
             spending.spend(events.Pure("0.1"))
-    assert first.charge.number == 1
+    assert first.receipt.number == 1
     first.close()
     spending.spend(events.Pure("0.1"))
 

@@ -17,8 +17,8 @@ from discreet.privacy.pld.atoms import AtomicPair, box, discrete_gaussian, discr
 from discreet.privacy.pld.atoms import product as atom_product
 from discreet.privacy.pld.certify import Effort, Workload
 from discreet.privacy.pld.continuous import LaplacePair
-from discreet.privacy.pld.law import Grid, Law, raised
-from discreet.privacy.pld.total import Total, Window, total
+from discreet.privacy.pld.law import Grid, raised
+from discreet.privacy.pld.total import Tilted, Total, Window, total
 from tests.helpers.exact_pairs import ListedPair, Masses, both_ways, hockey, product
 
 F = Fraction
@@ -108,8 +108,8 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """A window that is too small, and does not say so."""
     real = total_module.window
 
-    def window(laws: list[tuple[Law, int]], theta: float) -> Window:
-        view = real(laws, theta)
+    def window(parts: list[Tilted], theta: float) -> Window:
+        view = real(parts, theta)
         return Window(view.first + view.count // 4, view.count // 2, 0.0, 0.0)
 
     monkeypatch.setattr(total_module, "window", window)
@@ -147,7 +147,7 @@ def test_a_bug_in_the_sum_is_seen(plant: Callable[[pytest.MonkeyPatch], None], m
 def test_the_fft_agrees_with_direct_convolution_within_its_bound() -> None:
     law = raised(LaplacePair(F(1), 1.0), Grid.cover(0.01, 1.0, -1.0, 1.0))
     made = total([(law, 8)], 0.7)
-    tilted, _ = law.tilted(0.7)
+    tilted, _, _ = law.tilted(0.7)
     direct = np.ones(1)
     for _ in range(8):
         direct = np.convolve(direct, tilted)

@@ -129,7 +129,7 @@ BAD: list[tuple[Callable[[], Any], str]] = [
     (lambda: stable.group_by([1, True]), "all different"),
     (lambda: stable.group_by([float("nan")]), "looked up"),
     (lambda: stable.group_by([("a", float("nan"))]), "looked up"),
-    (lambda: stable.group_by([[1]]), "looked up"),
+    (lambda: stable.group_by([[1]]), "looked up"),  # type: ignore[list-item]
     (lambda: stable.group_by({"a"}), "list of public values"),  # type: ignore[arg-type]
     (lambda: stable.sum(bounds=(1, 2, 3)), "two whole numbers"),  # type: ignore[arg-type]
     (lambda: stable.sum(bounds=(0, float("inf"))), "must be an integer"),  # type: ignore[arg-type]

@@ -56,12 +56,12 @@ def test_the_stability_is_exact(tested: StableMap, values: list[Any], d: int) ->
 # --- planted bugs -------------------------------------------------------------------------------------------------
 
 
-def clipped_but_unused(rows: list[Any]) -> int:
+def clipped_but_unused(rows: list[int]) -> int:
     [min(max(row, 0), 10) for row in rows]
     return sum(rows)
 
 
-def wraps_around(rows: list[Any]) -> int:
+def wraps_around(rows: list[int]) -> int:
     return (sum(min(max(row, 0), 2**31 - 1) for row in rows) + 2**31) % 2**32 - 2**31
 
 
@@ -109,7 +109,7 @@ def fails_on_a_person(rows: list[Any]) -> list[Any]:
     return [row for row in rows if 1 // row > 0]
 
 
-def means_by_the_true_count(rows: list[Any]) -> int:
+def means_by_the_true_count(rows: list[int]) -> int:
     return sum(rows) * 12 // max(1, len(rows))
 
 

@@ -18,6 +18,8 @@ from math import ceil
 from threading import Lock
 from typing import Any, NoReturn
 
+import numpy as np
+
 from discreet.answer import confidence_level
 from discreet.errors import BadData, NotATheorem
 from discreet.exact import Number, integer, number, positive
@@ -86,7 +88,7 @@ class AboveThreshold(Mechanism[tuple[int, ...], Replies]):
 
     def read(self, value: Any) -> tuple[int, ...]:
         """The exact answers of all questions, in order."""
-        answers = value.tolist() if hasattr(value, "__array__") else value
+        answers = np.asarray(value).tolist() if hasattr(value, "__array__") else value
         if not isinstance(answers, Sequence) or isinstance(answers, (str, bytes)):
             raise BadData("the answers must be a list of whole numbers")
         return tuple(whole(answer, "an answer") for answer in answers)

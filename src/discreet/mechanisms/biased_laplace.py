@@ -42,6 +42,8 @@ _FINEST = Fraction(1, 1 << 14)  # the least sensitivity in noise scales that the
 _COARSEST = Fraction(16)
 _SHAPES = tuple(Fraction(n, 4) for n in (1, 2, 3, 4, 6, 8, 12, 16))  # grid widths in noise scales
 _PRECISION = 64
+_LN2 = math.log(2)
+_FAR = 1e6
 _LARGEST_FLOAT = Fraction(math.nextafter(math.inf, 0))
 _EXTREME = Fraction(2) ** 900
 
@@ -155,16 +157,16 @@ class BiasedLaplace(Mechanism[Fraction, int | float]):
         """The cell that U is in, as soon as the bits so far decide it: t_j <= U < t_(j+1)."""
         home = round(value / self.grid)
         offset = value - home * self.grid
+        scale, shift, grid = float(self.scale), float(offset), float(self.grid)
         u = n = 0
         while True:
             u, n = u << 1 | bits.bits(1), n + 1
-            near = round((_near_noise(u, n) * float(self.scale) + float(offset)) / float(self.grid))
-            for j in (near, near - 1, near + 1):
-                if (
-                    self._starts_by(j, offset, u, n)
-                    and self._ends_after(j, offset, u + 1, n)
-                ):  # fmt: skip
-                    return home + j
+            first = round((_near_noise(u, n) * scale + shift) / grid)
+            last = round((_near_noise(u + 1, n) * scale + shift) / grid)
+            if last - first <= 1:  # floats say where to look; the certified ends decide
+                for j in range(first, last + 1):
+                    if self._starts_by(j, offset, u, n) and self._ends_after(j, offset, u + 1, n):
+                        return home + j
 
     def _starts_by(self, j: int, offset: Fraction, u: int, n: int) -> bool:
         """Whether t_j <= u/2^n for certain."""
@@ -196,9 +198,11 @@ class BiasedLaplace(Mechanism[Fraction, int | float]):
 
 
 def _near_noise(u: int, n: int) -> float:
-    """About the noise in scales at the middle of the prefix: a guess at the cell, never more."""
-    low, high = 2 * u + 1, (2 << n) - 2 * u - 1
-    return math.log(low) - n * math.log(2) if low < high else n * math.log(2) - math.log(high)
+    """About the noise at U = u/2^n, in scales, and far out where it would be infinite: a guess, never more."""
+    above = (1 << n) - u
+    if u <= above:
+        return math.log(2 * u) - n * _LN2 if u else -_FAR
+    return n * _LN2 - math.log(2 * above) if above else _FAR
 
 
 def _precision(n: int) -> int:

@@ -97,15 +97,20 @@ class RandomizedResponse(Mechanism[Values, Values]):
         """One value, or a flat vector with one value for each person."""
         if isinstance(value, (np.bool_, numbers.Integral)):
             return int(self._checked(np.array([int(value)], dtype=object))[0])
-        array = np.asarray(value)
-        if array.ndim != 1 or array.dtype.kind not in "biuO":
+        try:
+            array = np.asarray(value)
+        except ValueError:  # lists of unlike lengths
+            raise BadData("the values must be whole numbers: one, or a flat list") from None
+        if array.ndim != 1 or (array.dtype.kind not in "biuO" and array.size):
             raise BadData("the values must be whole numbers: one, or a flat list")
         if array.dtype == object and not all(isinstance(v, numbers.Integral) for v in array):
             raise BadData("the values must be whole numbers: one, or a flat list")
         return self._checked(array)
 
     def _checked(self, array: NDArray[Any]) -> NDArray[np.int64]:
-        if len(array) and not (array.min() >= 0 and array.max() < self.categories):
+        if not len(array):
+            raise BadData("the values must be at least one")
+        if not (array.min() >= 0 and array.max() < self.categories):
             raise BadData(f"the values must be whole numbers from 0 to {self.categories - 1}")
         return array.astype(np.int64)
 
@@ -147,16 +152,16 @@ class RandomizedResponse(Mechanism[Values, Values]):
         """
         level = confidence_level(confidence)
         array = self.read(reports)
-        if isinstance(array, int) or not len(array):
-            raise BadData("reports must be a list of at least one report")
+        if isinstance(array, int):
+            raise BadData("reports must be a list of reports")
         n, counts = len(array), np.bincount(array, minlength=self.categories).tolist()
         tails = 2 if self.categories == 2 else 2 * self.categories  # for bits one count says the other
         allowed = log_up(tails / (1 - level), _LOG_BITS)
         ends = [_mean_bounds(count, n, allowed) for count in counts]
         return Frequencies(
             values=tuple(float(self._frequency(Fraction(count, n))[0]) for count in counts),
-            low=tuple(float_down(max(self._frequency(a)[0], Fraction(0))) for a, _ in ends),
-            high=tuple(float_up(min(self._frequency(b)[1], Fraction(1))) for _, b in ends),
+            low=tuple(float_down(_clipped(self._frequency(a)[0])) for a, _ in ends),
+            high=tuple(float_up(_clipped(self._frequency(b)[1])) for _, b in ends),
             confidence=level,
         )
 
@@ -247,3 +252,7 @@ def _surely_far(seen: Fraction, mean: Fraction, allowed: Fraction) -> bool:
         if s:
             divergence += s * log_down(s / m, _LOG_BITS)
     return divergence > allowed
+
+
+def _clipped(frequency: Fraction) -> Fraction:
+    return min(max(frequency, Fraction(0)), Fraction(1))

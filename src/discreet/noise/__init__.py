@@ -105,12 +105,13 @@ def discrete_gaussian(
     >>> discrete_gaussian(10, size=(2, 3)).shape
     (2, 3)
     """
-    key = ("gaussian", sigma) if sigma is not None else ("gaussian squared", sigma_squared or 0)
+    square = 0 if sigma_squared is None else sigma_squared
+    key = ("gaussian", sigma) if sigma is not None else ("gaussian squared", square)
     if size is None and sigma_squared is None and (table := known(key)):
         return table.draw(_SYSTEM)
     if (sigma is None) == (sigma_squared is None):
         raise BadParameter("sigma", sigma, "must be given, or sigma_squared, but not both")
-    s2 = positive(sigma, "sigma") ** 2 if sigma is not None else positive(sigma_squared or 0, "sigma_squared")
+    s2 = positive(sigma, "sigma") ** 2 if sigma is not None else positive(square, "sigma_squared")
     if size is None:
         return additive.gaussian(s2, None, _SYSTEM)
     count, shape = _shape(size)

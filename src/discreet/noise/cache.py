@@ -32,7 +32,11 @@ def known(key: Key) -> Blocks | None:
 
 
 def keep(key: Key, sampler: Blocks) -> None:
-    """Keep a sampler, and let go of the one that was not used for longest."""
+    """Keep a sampler, and let go of the one that was not used for longest. Only plain numbers are kept: they alone are
+    looked up, and no caller's own type may pass for one of them.
+    """
+    if type(key[1]) not in _PLAIN:
+        return
     with _lock:
         _samplers[key] = sampler
         while len(_samplers) > KEPT:

@@ -36,7 +36,7 @@ _EXACT_BITS = 1 << 15
 def compose(given: Iterable[Event] | Event, effort: Effort | None = None) -> Composition:
     """All of these events together, declared in advance.
 
-    Guarantee: the answers enclose the truth; how closely is a matter of ``effort`` (about 1e-4 plus 3e-5 ε as a rule).
+    Guarantee: the answers enclose the truth; how closely is a matter of ``effort`` (3e-4 plus 3e-5 ε as a rule).
     Refuses with NoPrice what has no dominating pair.
 
     >>> compose([events.Gaussian(sigma=1)] * 100).epsilon(delta="1e-6")

@@ -33,6 +33,7 @@ from discreet.privacy.events import Event
 from discreet.privacy.frozen import short_down, short_up, show
 from discreet.privacy.gdp import price_gdp
 from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Promise, Pure, Renyi
+from discreet.privacy.receipt import Receipt
 from discreet.privacy.renyi import price_renyi
 from discreet.privacy.zcdp import price_zcdp
 
@@ -47,16 +48,6 @@ class Rule(Enum):
     ZCDP = "rhos add up"
     PLD = "privacy loss distributions"
     OPTIMAL = "optimal composition"
-
-
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """What was paid: the how-many-th charge, for what, its price, and what was left after it."""
-
-    number: int
-    what: Event | Measure
-    price: Measure
-    left: Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +71,8 @@ class Filter:
 
     >>> spending = Filter(Pure(1))
     >>> for _ in range(10):
-    ...     charge = spending.spend(events.Laplace(scale=10))
-    >>> spending.remaining, charge.number
+    ...     receipt = spending.spend(events.Laplace(scale=10))
+    >>> spending.remaining, receipt.number
     (Pure(epsilon=0), 10)
     >>> spending.spend(events.Pure("0.001"))
     Traceback (most recent call last):
@@ -125,8 +116,11 @@ class Filter:
         amounts = self._currency.amounts(what)
         return all(a <= left for a, left in zip(amounts, self._left(self._used), strict=True))
 
-    def spend(self, what: Event | Measure) -> Charge:
-        """Pay for an event, or for anything that keeps this promise, or raise OverBudget and change nothing."""
+    def spend(self, what: Event | Measure) -> Receipt:
+        """Pay for an event, or for anything that keeps this promise, or raise OverBudget and change nothing.
+
+        The receipt is good for one release of that event.
+        """
         return self._pay(what, opens=False)
 
     def open(self, what: Event | Measure) -> Open:
@@ -138,7 +132,7 @@ class Filter:
         """
         return Open(self._pay(what, opens=True), self)
 
-    def _pay(self, what: Event | Measure, *, opens: bool) -> Charge:
+    def _pay(self, what: Event | Measure, *, opens: bool) -> Receipt:
         amounts = self._currency.amounts(what)  # may refuse; nothing has happened yet
         price = self._currency.shown(amounts)
         with self._lock:
@@ -152,7 +146,7 @@ class Filter:
             self._used = tuple(short_up(used + a) for used, a in zip(self._used, amounts, strict=True))
             self._charges += 1
             self._open += opens
-            return Charge(self._charges, what, price, self._currency.left(self._left(self._used)))
+            return Receipt(what, number=self._charges, price=price, left=self._currency.left(self._left(self._used)))
 
     def _left(self, used: Amounts) -> Amounts:
         return tuple(limit - u for limit, u in zip(self._currency.limits, used, strict=True))
@@ -165,10 +159,10 @@ class Filter:
 class Open:
     """An interactive mechanism that was paid for and may still answer. Closing it gives nothing back."""
 
-    __slots__ = ("_filter", "_is_open", "charge")
+    __slots__ = ("_filter", "_is_open", "receipt")
 
-    def __init__(self, charge: Charge, spending: Filter) -> None:
-        self.charge = charge
+    def __init__(self, receipt: Receipt, spending: Filter) -> None:
+        self.receipt = receipt
         self._filter = spending
         self._is_open = True
 

@@ -10,10 +10,11 @@ from threading import Lock
 
 from discreet.errors import ReceiptRefused
 from discreet.privacy.events import Event
+from discreet.privacy.measures import Measure
 
 
 class Receipt:
-    """An event that was paid for and has not been released yet.
+    """Something that was paid for and has not been released yet; written by ``Filter.spend``.
 
     >>> from discreet.privacy import events
     >>> receipt = Receipt(events.Laplace(scale=2), number=1)
@@ -22,23 +23,37 @@ class Receipt:
     True
     """
 
-    __slots__ = ("_event", "_lock", "_number", "_used")
+    __slots__ = ("_left", "_lock", "_number", "_price", "_used", "_what")
 
-    def __init__(self, event: Event, *, number: int) -> None:
-        self._event = event
+    def __init__(
+        self, what: Event | Measure, *, number: int, price: Measure | None = None, left: Measure | None = None
+    ) -> None:
+        self._what = what
         self._number = number
+        self._price = price
+        self._left = left
         self._used = False
         self._lock = Lock()
 
     @property
-    def event(self) -> Event:
-        """What was paid for."""
-        return self._event
+    def what(self) -> Event | Measure:
+        """What was paid for: an event, or anything that keeps a promise."""
+        return self._what
 
     @property
     def number(self) -> int:
-        """Its place in the ledger that wrote it."""
+        """The how-many-th charge of its ledger this is."""
         return self._number
+
+    @property
+    def price(self) -> Measure | None:
+        """What was paid, in the currency of the ledger."""
+        return self._price
+
+    @property
+    def left(self) -> Measure | None:
+        """What was left of the budget just after."""
+        return self._left
 
     @property
     def used(self) -> bool:
@@ -47,12 +62,12 @@ class Receipt:
 
     def redeem(self, event: Event) -> None:
         """Use the receipt for a release; raises ``ReceiptRefused`` for another event, and the second time."""
-        if event != self._event:
-            raise ReceiptRefused(f"this receipt was paid for {self._event}, not for {event}; pay for what is released")
+        if event != self._what:
+            raise ReceiptRefused(f"this receipt was paid for {self._what}, not for {event}; pay for what is released")
         with self._lock:
             if self._used:
                 raise ReceiptRefused("this receipt was used already; one payment is good for one release")
             self._used = True
 
     def __repr__(self) -> str:
-        return f"Receipt(number={self._number}, event={self._event}, used={self._used})"
+        return f"Receipt(number={self._number}, what={self._what!r}, used={self._used})"

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.answer import Answer
 from discreet.errors import BadParameter
-from discreet.privacy.filters import Charge, Filter, Rule
+from discreet.privacy.filters import Filter, Rule
 from discreet.privacy.measures import Measure
 from discreet.privacy.receipt import Receipt
 from discreet.stable.domains import Rows, read_rows
@@ -26,7 +26,7 @@ from discreet.stable.release import Release
 class Asked:
     """One question that was paid: what it cost, what was done, and the answer, if it got that far."""
 
-    charge: Charge
+    receipt: Receipt
     story: tuple[str, ...]
     answer: Answer | None
 
@@ -89,13 +89,13 @@ class Interaction:
         """Pay for a release, then make it; or raise OverBudget and change nothing."""
         self._check(release)
         event, told = release.event(), release.told()
-        charge = self._filter.spend(event)  # refuses here, before anything is drawn
+        receipt = self._filter.spend(event)  # refuses here, before anything is drawn
         answer: Answer | None = None
         try:
-            answer = release(list(self._data), Receipt(event, number=charge.number))
+            answer = release(list(self._data), receipt)
         finally:
             with self._lock:
-                self._history.append(Asked(charge, told, answer))
+                self._history.append(Asked(receipt, told, answer))
         return answer
 
     def _check(self, release: Release) -> None:

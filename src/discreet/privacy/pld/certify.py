@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from discreet.exact import float_down, float_up
@@ -36,7 +36,7 @@ _NEGLIGIBLE = 1e-7  # of δ: what truncation may cost
 class Effort:
     """How narrow an answer should be: absolute plus relative·ε, a relative width for δ, an absolute one for misses."""
 
-    absolute: float = 1e-4
+    absolute: float = 3e-4
     relative: float = 3e-5
     delta: float = 1e-3
     misses: float = 1e-4
@@ -141,13 +141,17 @@ class Workload:
     def epsilon(self, delta: Fraction) -> tuple[float, float]:
         """Bounds of the least ε >= 0 with δ(ε) <= delta, 0 < delta < 1."""
         low, high = max(float_down(delta), 5e-324), float_up(delta)
+        plans: dict[int, Plan] = {}
 
         def ask(direction: Direction, step: float | None) -> Answer:
             least, most = direction.infinite
             if least > high:
                 return Answer(math.inf, math.inf)
             room = low - most if low > most else 1e-3 * low
-            plan = self._plan(direction, self._tail(room), lambda sketch: sketch.tilt_for_delta(room), step)
+            key = id(direction)
+            if key not in plans:
+                plans[key] = self._plan(direction, self._tail(room), lambda sketch: sketch.tilt_for_delta(room))
+            plan = replace(plans[key], step=step or plans[key].step)
             sums, used, finest = direction.sums(plan)
             return Answer(epsilon_below(sums.below, high), epsilon_above(sums.above, low), used, finest)
 
@@ -156,16 +160,14 @@ class Workload:
     def delta(self, epsilon: Fraction) -> tuple[float, float]:
         """Bounds of δ(ε), ε >= 0."""
         low, high = float_down(epsilon), float_up(epsilon)
+        plans: dict[int, Plan] = {}
 
         def ask(direction: Direction, step: float | None) -> Answer:
-            tail = 1e-30
-            for _ in range(4):  # the tail that may be cut depends on δ itself
-                sketch = Sketch.of(direction.work, tail)
-                now = self._tail(math.exp(max(-640.0, sketch.log_delta_at(sketch.tilt_for_epsilon(high), high))))
-                if now > 1e-6 * tail:
-                    break
-                tail = now
-            plan = self._plan(direction, now, lambda sketch: sketch.tilt_for_epsilon(high), step, delta=True)
+            key = id(direction)
+            if key not in plans:
+                tail = self._tail_for(direction, high)
+                plans[key] = self._plan(direction, tail, lambda sketch: sketch.tilt_for_epsilon(high), delta=True)
+            plan = replace(plans[key], step=step or plans[key].step)
             sums, used, finest = direction.sums(plan)
             return Answer(sums.below.delta_below(high), sums.above.delta_above(low), used, finest)
 
@@ -176,14 +178,14 @@ class Workload:
         low, high = float_down(alpha), float_up(alpha)
         goal = max(high, 1e-30)
         found = Answer(0.0, 1.0)
-        steps: list[float | None] = [None] * len(self.directions)
+        tail = self._tail(goal)
+        plans = [self._plan(d, tail, lambda sketch: sketch.tilt_for_false_alarms(goal)) for d in self.directions]
         for _ in range(_ROUNDS):
             below: list[Curve] = []
             above: list[Curve] = []
             useless = True
-            for i, direction in enumerate(self.directions):
-                plan = self._plan(direction, self._tail(goal), lambda s: s.tilt_for_false_alarms(goal), steps[i])
-                sums, steps[i], finest = direction.sums(plan)
+            for direction, plan in zip(self.directions, plans, strict=True):
+                sums, _, finest = direction.sums(plan)
                 useless = useless and finest
                 below.append(sums.below)
                 above.append(sums.above)
@@ -191,7 +193,7 @@ class Workload:
             if found.high - found.low <= self.effort.misses or useless:
                 break
             finer = _finer((found.high - found.low) / self.effort.misses)
-            steps = [step / finer if step else None for step in steps]
+            plans = [replace(plan, step=plan.step / finer) for plan in plans]
         return found.low, max(found.low, found.high)
 
     # --- effort
@@ -200,25 +202,26 @@ class Workload:
         """What may be cut off each loss when δ is of this size."""
         return max(_NEGLIGIBLE * size / self._times, 1e-290)
 
-    def _plan(
-        self,
-        direction: Direction,
-        tail: float,
-        tilt: Callable[[Sketch], float],
-        step: float | None,
-        *,
-        delta: bool = False,
-    ) -> Plan:
-        """The first mesh is a guess; later ones are given."""
+    def _tail_for(self, direction: Direction, epsilon: float) -> float:
+        """The same, for the δ that belongs to this ε, which depends on how far the sketch reaches."""
+        tail = 1e-30
+        for _ in range(4):
+            sketch = Sketch.of(direction.work, tail)
+            now = self._tail(math.exp(max(-640.0, sketch.log_delta_at(sketch.tilt_for_epsilon(epsilon), epsilon))))
+            if now > 1e-6 * tail:
+                return now
+            tail = now
+        return tail
+
+    def _plan(self, direction: Direction, tail: float, tilt: Callable[[Sketch], float], *, delta: bool = False) -> Plan:
+        """Where to look; the step is a first guess."""
         sketch = Sketch.of(direction.work, tail)
         theta = tilt(sketch)
         _, mean, variance = sketch.moments(theta)
-        if step is None:
-            width = self.effort.absolute + self.effort.relative * max(mean, 0.0)
-            if delta:
-                width = 0.5 * self.effort.delta / max(theta, 1.0)
-            step = _first_step(self._times, theta, width)
-        return Plan(theta, tail, math.sqrt(variance), step)
+        width = self.effort.absolute + self.effort.relative * max(mean, 0.0)
+        if delta:
+            width = 0.5 * self.effort.delta / max(theta, 1.0)
+        return Plan(theta, tail, math.sqrt(variance), _first_step(self._times, theta, width))
 
     def _answer(
         self, ask: Callable[[Direction, float | None], Answer], wanted: Callable[[float], float]

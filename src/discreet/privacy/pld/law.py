@@ -63,16 +63,30 @@ class Law:
     infinite: float
     slip: float
 
-    def tilted(self, theta: float) -> tuple[Array, float]:
-        """Masses times e^{theta·loss}, divided by their sum; and the log of that sum. Of the finite part."""
+    def tilted(self, theta: float) -> tuple[Array, float, float]:
+        """Masses times e^{theta·loss}, divided by their sum; the log of that sum; and the relative error of both.
+
+        The finite part must have some mass.
+        """
+        exponent = theta * self.grid.losses
         with np.errstate(divide="ignore"):
-            exponent = np.log(self.mass) + theta * self.grid.losses
-        highest = float(exponent.max())
-        if highest == -math.inf:
-            return self.mass, -math.inf
-        weight = np.exp(exponent - highest)
+            shift = float((exponent + np.log(self.mass)).max())
+        root = np.exp(0.5 * (exponent - shift))  # twice its half: a tiny mass may stand beside a huge power
+        weight = self.mass * root * root
         whole = float(weight.sum())
-        return weight / whole, highest + math.log(whole)
+        size = abs(theta) * max(abs(float(self.grid.losses[0])), abs(float(self.grid.losses[-1]))) + abs(shift)
+        doubt = 32.0 * ELEMENTARY + 8.0 * ROUND * (1.0 + size)
+        return weight / whole, shift + math.log(whole), doubt
+
+    def log_moments(self, thetas: Array) -> Array:
+        """log Σ mass e^{theta·loss} for several θ."""
+        kept = self.mass > 0.0
+        exponent = np.multiply.outer(thetas, self.grid.losses[kept])
+        exponent += np.log(self.mass[kept])
+        highest = exponent.max(axis=1)
+        exponent -= highest[:, None]
+        np.exp(exponent, out=exponent)
+        return np.asarray(highest + np.log(exponent.sum(axis=1)), dtype=np.float64)
 
 
 def margin(grid: Grid) -> float:

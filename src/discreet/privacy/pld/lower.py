@@ -23,6 +23,8 @@ from discreet.privacy.pld.beliefs import ROUND, TINY, Array
 from discreet.privacy.pld.law import Grid, Law, margin, nearest
 from discreet.privacy.pld.pair import Pair
 
+_SAFE = 8.0 * ROUND
+
 
 def lowered(pair: Pair, grid: Grid) -> Law:
     """The pair's loss on the grid, from below; loss above the grid moves down to it, loss below it is dropped."""
@@ -31,8 +33,9 @@ def lowered(pair: Pair, grid: Grid) -> Law:
     if gathered.any():
         mass = _finished(*_settled(gathered, scaled, grid.step), exact, grid.step)
         low = int(np.flatnonzero(gathered)[0])
-        if gathered[low] > scaled[low]:
-            # the lowest mass lies above its grid point: lift it to the next with the help of others, or round it down
+        over = gathered[low] - scaled[low]
+        if 0.0 < over < 0.1 * grid.step * gathered[low] or (over > 0.0 and mass.sum() < 0.5 * gathered.sum()):
+            # the lowest mass lies just above its grid point: lift it to the next with the help of others, or round down
             rounded = scaled.copy()
             rounded[low] = gathered[low]
             other = _finished(*_settled(gathered, rounded, grid.step), exact, grid.step)
@@ -188,26 +191,27 @@ class _Chain:
 
     def settle(self, start: int) -> None:
         """Remove the point if its mass is negative, and then its neighbours if theirs has become so."""
-        mass = self.mass
+        mass, left, right, step, shrink = self.mass, self.left, self.right, self.step, math.expm1
         waiting = [start]
         while waiting:
             i = waiting.pop()
             m = mass[i]
             if m >= 0.0:
                 continue
-            a, b = self.left[i], self.right[i]
+            a, b = left[i], right[i]
             if b == self.end:
                 waiting += self._cut_end(i)
                 continue
-            self._remove(i)
-            if a < 0:
-                mass[b] = _less(mass[b], m)
-            else:
-                whole = math.expm1(-self.step * (b - a))
-                up = m * (math.expm1(-self.step * (i - a)) / whole)
-                mass[b] = _less(mass[b], up)
-                mass[a] = _less(mass[a], m - up)
+            mass[i] = 0.0
+            left[b] = a
+            up = m
+            if a >= 0:
+                right[a] = b
+                up *= shrink(-step * (i - a)) / shrink(-step * (b - a))
+                # each sum is rounded down by more than its rounding error
+                mass[a] += (m - up) - _SAFE * (abs(mass[a]) - m)
                 waiting.append(a)
+            mass[b] += up - _SAFE * (abs(mass[b]) - m)
             waiting.append(b)
 
     def _cut_end(self, i: int) -> list[int]:
@@ -246,4 +250,4 @@ class _Chain:
 
 def _less(mass: float, change: float) -> float:
     """The sum, rounded down by more than the rounding error of both."""
-    return mass + change - 8.0 * ROUND * (abs(mass) + abs(change))
+    return mass + change - _SAFE * (abs(mass) + abs(change))

@@ -152,24 +152,25 @@ def _exponent_error(*parts: float) -> float:
     return ELEMENTARY + 4.0 * ROUND * sum(map(abs, parts))
 
 
-# --- tilting ------------------------------------------------------------------------------------------------------
+# --- the window ---------------------------------------------------------------------------------------------------
 
 
-def log_moment(laws: list[tuple[Law, int]], theta: float) -> float:
-    """log E e^{θS} of the finite part of the sum."""
-    return sum(times * law.tilted(theta)[1] for law, times in laws)
+@dataclass(frozen=True, slots=True)
+class Tilted:
+    """A law tilted by θ: its weights, which sum to 1; the log of what they were divided by; the relative error."""
 
+    law: Law
+    times: int
+    weight: Array
+    log_norm: float
+    doubt: float
 
-def mean_and_variance(laws: list[tuple[Law, int]], theta: float) -> tuple[float, float]:
-    """Of the sum, tilted by θ."""
-    mean = variance = 0.0
-    for law, times in laws:
-        losses = law.grid.losses
-        weight, _ = law.tilted(theta)
-        centre = float((weight * losses).sum())
-        mean += times * centre
-        variance += times * float((weight * (losses - centre) ** 2).sum())
-    return mean, variance
+    @property
+    def variance(self) -> float:
+        """Of one loss."""
+        losses = self.law.grid.losses
+        centre = float((self.weight * losses).sum())
+        return float((self.weight * (losses - centre) ** 2).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,31 +183,31 @@ class Window:
     high: float
 
 
-def window(laws: list[tuple[Law, int]], theta: float) -> Window:
+def window(parts: list[Tilted], theta: float) -> Window:
     """A window for the tilted sum.
 
     P[S > b] <= e^{K(θ+λ) - K(θ) - λb} for every λ > 0, so b = (K(θ+λ) - K(θ) + log 1/τ)/λ leaves at most τ above.
     """
-    step = laws[0][0].grid.step
-    reach = sum(times * (law.grid.count - 1) for law, times in laws)
-    base = sum(times * (law.grid.origin + step * law.grid.first) for law, times in laws)
-    variance = max(mean_and_variance(laws, theta)[1], step * step)
-    here, need = log_moment(laws, theta), math.log(1.0 / _OUTSIDE)
+    step = parts[0].law.grid.step
+    reach = sum(part.times * (part.law.grid.count - 1) for part in parts)
+    base = sum(part.times * _ends(part.law)[0] for part in parts)
+    variance = max(sum(part.times * part.variance for part in parts), step * step)
+    tilts = np.array([3.5, 7.0, 14.0]) / math.sqrt(variance)
+    asked = np.concatenate([theta + tilts, theta - tilts])
+    rises = sum((part.times * (part.law.log_moments(asked) - part.log_norm) for part in parts), np.zeros(6))
+    need = math.log(1.0 / _OUTSIDE)
     low, high = 0, reach
-    tilts = [z / math.sqrt(variance) for z in (3.5, 7.0, 14.0)]
-    downwards = [(tilt, log_moment(laws, theta - tilt) - here) for tilt in tilts]
-    for tilt, rise in downwards:
-        low = max(low, math.floor((-(rise + need) / tilt - base) / step) - 1)
-    for tilt in tilts:
-        high = min(high, math.ceil(((log_moment(laws, theta + tilt) - here + need) / tilt - base) / step) + 1)
+    for tilt, up, down in zip(tilts, rises[:3], rises[3:], strict=True):
+        high = min(high, math.ceil(((up + need) / tilt - base) / step) + 1)
+        low = max(low, math.floor((-(down + need) / tilt - base) / step) - 1)
     # moments carry a relative error of ELEMENTARY per law, so the exponents below one of times·ELEMENTARY·(...)
-    times = sum(times for _, times in laws)
-    worst = (abs(theta) + tilts[-1]) * max(abs(x) for law, _ in laws for x in _ends(law))
+    times = sum(part.times for part in parts)
+    worst = (abs(theta) + float(tilts[-1])) * max(abs(x) for part in parts for x in _ends(part.law))
     doubt = math.exp(min(50.0, times * ELEMENTARY * 8.0 * (800.0 + worst)))
     below = _OUTSIDE if low > 0 else 0.0
     if high - low >= LARGEST:  # too long: give up its lower part, which carries little of δ
         low = high - LARGEST + 1
-        below = min(1.0, *(math.exp(min(0.0, rise + tilt * (base + step * low))) for tilt, rise in downwards))
+        below = min(1.0, float(np.exp(np.minimum(rises[3:] + tilts * (base + step * low), 0.0)).min()))
     return Window(low, high - low + 1, below * doubt, _OUTSIDE * doubt if high < reach else 0.0)
 
 
@@ -234,28 +235,29 @@ def total(laws: list[tuple[Law, int]], theta: float) -> Total:
     infinite = -math.expm1(sum(times * math.log1p(-min(law.infinite, 1.0 - 2.0**-53)) for law, times in laws))
     if not all(law.mass.any() for law, _ in laws):  # a lowered law may have nothing left
         return Total(step, 0.0, np.zeros(1), theta, 0.0, 0.0, 0.0, 0.0, 0.0, infinite, 0.0)
-    view = window(laws, theta)
+    parts = [Tilted(law, times, *law.tilted(theta)) for law, times in laws]
+    view = window(parts, theta)
     length = good_length(view.count)
+    levels = FOURIER * math.log2(length)
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
-    log_scale = origin = slip = forward = relative = worst = 0.0
-    growth, smallest, repeats = 0.0, math.inf, 0
-    for law, times in laws:
-        tilted, log_norm = law.tilted(theta)
-        norm = _norm(tilted)
-        spectrum *= _power(np.fft.rfft(_fold(tilted, length)), times)
-        log_scale += times * log_norm
-        origin += times * (law.grid.origin + step * law.grid.first)
-        worst += abs(times * (abs(law.grid.origin) + step * (abs(law.grid.first) + law.grid.count)))
+    log_scale = origin = slip = forward = relative = worst = growth = 0.0
+    smallest, repeats = math.inf, 0
+    for part in parts:
+        law, times, norm = part.law, part.times, _norm(part.weight)
+        spectrum *= _power(np.fft.rfft(_fold(part.weight, length), length), times)
+        log_scale += times * part.log_norm
+        origin += times * _ends(law)[0]
+        worst += times * (abs(law.grid.origin) + step * (abs(law.grid.first) + law.grid.count))
         slip += times * law.slip
-        relative += times * _doubt(law, theta, log_norm)
-        pointwise = FOURIER * math.log2(length) * math.sqrt(length) * norm
-        growth += times * math.log1p(max(0.0, float(tilted.sum()) - 1.0) + pointwise + 2.0 * ROUND)
-        forward += times * FOURIER * math.log2(length) * norm
+        relative += times * part.doubt
+        # a value of the spectrum is at most the sum of the weights, and off by at most the l2 error of all
+        growth += times * math.log1p(levels * math.sqrt(length) * norm + 8.0 * ROUND * law.grid.count)
+        forward += times * levels * norm
         smallest = min(smallest, norm)
         repeats += times
     # true masses are not negative: cutting off at 0 brings each nearer to the truth
     y = np.maximum(np.roll(np.fft.irfft(spectrum, length), -view.first)[: view.count], 0.0)
-    rounding = 4.0 * ROUND * (2 * repeats + len(laws)) + 2.0 * FOURIER * math.log2(length)
+    rounding = 4.0 * ROUND * (2 * repeats + len(laws)) + 2.0 * levels
     error = 2.0 * math.exp(min(growth, 700.0)) * (forward + rounding * smallest)
     return Total(
         step=step,
@@ -272,17 +274,10 @@ def total(laws: list[tuple[Law, int]], theta: float) -> Total:
     )
 
 
-def _doubt(law: Law, theta: float, log_norm: float) -> float:
-    """The relative error of a tilted mass times its norm: the exponents are sums of logs of doubles and of θ·loss."""
-    low, high = _ends(law)
-    spread = abs(theta) * max(abs(low), abs(high)) + 750.0 + abs(log_norm)
-    return 4.0 * ELEMENTARY + 8.0 * ROUND * spread
-
-
 def _fold(x: Array, length: int) -> Array:
-    """x wrapped around a circle of this length."""
+    """x wrapped around a circle of this length; a shorter x is left to be filled up with zeros."""
     if len(x) <= length:
-        return x if len(x) == length else np.concatenate([x, np.zeros(length - len(x))])
+        return x
     rows = -(-len(x) // length)
     return np.asarray(np.concatenate([x, np.zeros(rows * length - len(x))]).reshape(rows, length).sum(axis=0))
 
