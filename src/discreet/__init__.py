@@ -1,6 +1,6 @@
 """discreet: ask questions of sensitive data; publish the answers safely."""
 
-from discreet import noise, randomness
+from discreet import noise, randomness, stable
 from discreet.answer import Answer
 from discreet.mechanisms.additive import Trunc
 from discreet.mechanisms.gaussian import gaussian
@@ -13,6 +13,7 @@ from discreet.privacy.compose import compose
 from discreet.privacy.filters import Filter
 from discreet.privacy.measures import GDP, ZCDP, Approx, Pure, Renyi
 from discreet.privacy.neighbours import Neighbours
+from discreet.stable.interact import interact
 
 __all__ = [
     "GDP",
@@ -33,8 +34,10 @@ __all__ = [
     "compose",
     "events",
     "gaussian",
+    "interact",
     "laplace",
     "noise",
     "plots",
     "randomness",
+    "stable",
 ]

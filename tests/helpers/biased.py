@@ -84,7 +84,8 @@ def law_under(
         try:
             outcome = draw(Replay(value=prefix, length=length))
         except TapeEnded as ended:
-            assert ended.missing == 1, "the k-th bit drawn must be the k-th bit of U"
+            if ended.missing != 1:
+                raise AssertionError("the k-th bit drawn must be the k-th bit of U") from None
             if length == depth:
                 undecided += weight
                 continue

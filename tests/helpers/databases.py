@@ -1,10 +1,10 @@
-"""All small databases over an adversarial domain, their neighbours, and how far an exact statistic moves between them."""
+"""All small databases over an adversarial domain, their neighbours, and how far a statistic moves between them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations_with_replacement
-from math import comb, exp, log, log1p
+from math import exp, lgamma, log, log1p
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,12 @@ def largest_move(
 
 
 def too_few(hits: int, tries: int, rate: float) -> bool:
-    """Whether so few hits, or fewer, have a probability below 1e-9 if each has at least this rate (exact binomial sum)."""
+    """Whether so few hits, or fewer, have a probability below 1e-9 if each has at least this rate (a binomial sum)."""
     if rate >= 1:
         return hits < tries
-    terms = [log(comb(tries, k)) + k * log(rate) + (tries - k) * log1p(-rate) for k in range(hits + 1)]
-    return sum(exp(t) for t in terms) < 1e-9
+
+    def log_chance(k: int) -> float:
+        ways = lgamma(tries + 1) - lgamma(k + 1) - lgamma(tries - k + 1)
+        return ways + k * log(rate) + (tries - k) * log1p(-rate)
+
+    return sum(exp(log_chance(k)) for k in range(hits + 1)) < 1e-9

@@ -98,5 +98,5 @@ def test_shares_of_the_curve(relation: Neighbours) -> None:
 )  # fmt: skip
 def test_bad_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadParameter):
-        cumulative(**({"thresholds": range(4), "epsilon": 1} | wrong))
+        cumulative(**{"thresholds": range(4), "epsilon": 1, **wrong})
     assert Fraction(1) == cumulative(thresholds=[0], epsilon=1).noise.scale  # type: ignore[union-attr]

@@ -42,9 +42,7 @@ def test_no_neighbours_break_the_promise_and_less_is_broken(epsilon: str) -> Non
     assert m.epsilon == Fraction(epsilon)
     found = laws(m)
     assert not any_broken(found, WITHIN_1, m.epsilon)
-    assert any_broken(
-        found, WITHIN_1, m.epsilon / 2
-    )  # with 3 candidates ε is not attained, but more than half of it is
+    assert any_broken(found, WITHIN_1, m.epsilon / 2)  # three candidates attain more than half
     assert any_broken(laws(replace(m, rate=m.rate / Fraction(7, 10))), WITHIN_1, m.epsilon)  # noise x 0.7
     assert any_broken(found, WITHIN_2, m.epsilon)  # sensitivity off by two
 

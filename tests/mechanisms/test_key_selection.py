@@ -83,7 +83,7 @@ def test_no_neighbours_break_the_promise_of_laplace_noise(c: int) -> None:
     assert any_broken(found, near, Fraction(c), m.delta * Fraction(99, 100))  # tight
     low = replace(m, threshold=2)  # threshold off by one, at the δ of the right one
     assert any_broken(laws(low), near, Fraction(c), m.delta)
-    quiet = replace(m, noise=replace(m.noise, scale=m.noise.scale * Fraction(7, 10)))  # type: ignore[call-arg]
+    quiet = threshold_keys(scale=Fraction(7, 10), threshold=3, keys_per_unit=c)  # noise x 0.7
     assert any_broken(laws(quiet), near, Fraction(c), m.delta)
     assert any_broken(found, adds_a_unit(2, 2), Fraction(c), m.delta)  # units that are not capped
 

@@ -1,6 +1,7 @@
 """Moments: sums move as proven, whatever records hold; estimates are right without noise; error bars cover."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +25,7 @@ from discreet.mechanisms.moments import (
     standard_deviation,
     variance,
 )
+from discreet.mechanisms.span import Span
 from discreet.privacy.basic import price_basic
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt
@@ -40,7 +42,7 @@ BOUNDS = [
     (2**53, 2**53 + 1000),
     (-1e-5, 0),
     (2**70, 2**70 + 1),
-    (-1e300, 1e300),
+    (-1e200, 1e200),
 ]
 ONE_COLUMN: dict[str, Any] = {"mean": mean, "variance": variance, "standard deviation": standard_deviation}
 TWO_COLUMNS: dict[str, Any] = {"covariance": covariance, "correlation": correlation}
@@ -51,13 +53,21 @@ def domain(low: Any, high: Any) -> list[Any]:
     return [-INF, a, a / 2 + b / 2, b, INF, NAN, None, "7", 10**400, 0.3 * a + 0.7 * b]
 
 
+def reader(m: Moments, i: int) -> Callable[[list[Any]], int]:
+    return lambda data: m.read(data).values[i]
+
+
+def pair_reader(m: Moments, i: int) -> Callable[[list[Any]], int]:
+    return lambda data: m.read(([x for x, _ in data], [y for _, y in data])).values[i]
+
+
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("name", ONE_COLUMN)
 def test_sums_of_one_column_move_as_claimed(name: str, bounds: Any, relation: Neighbours) -> None:
     m: Moments = ONE_COLUMN[name](low=bounds[0], high=bounds[1], epsilon=1, neighbours=relation)
     for i, (term, noise) in enumerate(zip(m.terms, m.noises, strict=True)):
-        moved, _ = largest_move(lambda data, i=i: m.read(data).values[i], domain(*bounds), relation, most=2)
+        moved, _ = largest_move(reader(m, i), domain(*bounds), relation, most=2)
         assert moved <= term.moves(relation).l1 == noise.moves  # type: ignore[union-attr]
         if bounds[0] != bounds[1] and bounds != (2**70, 2**70 + 1):  # there the floats are wider than the bounds
             assert moved >= 0.95 * term.moves(relation).l1
@@ -70,9 +80,7 @@ def test_sums_of_two_columns_move_as_claimed(name: str, relation: Neighbours) ->
     m: Moments = TWO_COLUMNS[name](x=(0, 10), y=(-1, 5), rho=1, neighbours=relation)
     both = [(x, y) for x in (0.0, 10, NAN, INF, 4) for y in (-1, 5, -INF, None, 2)]
     for i, term in enumerate(m.terms):
-        moved, _ = largest_move(
-            lambda data, i=i: m.read(([x for x, _ in data], [y for _, y in data])).values[i], both, relation, most=1
-        )
+        moved, _ = largest_move(pair_reader(m, i), both, relation, most=1)
         assert moved <= term.moves(relation).l1
         assert moved >= 0.95 * term.moves(relation).l1
 
@@ -93,7 +101,7 @@ def test_the_checks_refute_planted_bugs() -> None:
     assert moved > wrong.moves(ADD).l1
     v = variance(low=0, high=10, epsilon=1, neighbours=CHANGE)
     for i, term in enumerate(v.terms):
-        moved, _ = largest_move(lambda data, i=i: v.read(data).values[i], domain(0, 10), CHANGE, most=2)
+        moved, _ = largest_move(reader(v, i), domain(0, 10), CHANGE, most=2)
         assert moved > term.moves(ADD).l1
     squares = v.terms[1]
     unsquared = Term("squares", v.columns[0].grid.low, v.columns[0].grid.high)  # bounds not squared
@@ -150,9 +158,8 @@ def test_error_bars_cover(name: str, relation: Neighbours, size: int) -> None:
     assert not too_few(sum(abs(a.value - right) <= a.error_at("0.7") for a in answers), 60, 0.7)
     low, high = map(float, m.statistic.bounds)
     assert all(low <= a.value <= high for a in answers)
-    assert np.mean([abs(a.value - right) for a in answers]) <= 1.5 * np.mean(
-        [a.accuracy.expected_error for a in answers]
-    )  # type: ignore[union-attr]
+    expected = [a.accuracy.expected_error for a in answers if a.accuracy is not None]
+    assert np.mean([abs(a.value - right) for a in answers]) <= 1.5 * np.mean(expected)
 
 
 def test_error_bars_are_not_empty() -> None:
@@ -179,7 +186,7 @@ def test_big_offsets_keep_their_precision() -> None:
     low = 2**53
     data = np.array([low] * 5000 + [low + 1000] * 5000, dtype=np.float64)
     m = mean(low=low, high=low + 1000, epsilon=1)
-    assert float(m.statistic.formula(m.columns, m_means(m, m.read(data))).middle) == low + 500
+    assert float(m.statistic.formula(m.columns, m_means(m.read(data))).middle) == low + 500
     v = variance(low=2**50, high=2**50 + 1, epsilon=1)
     narrow = np.array([2**50] * 1024, dtype=np.float64)
     assert v.finish(v.read(narrow))[0] < 1e-6
@@ -187,9 +194,7 @@ def test_big_offsets_keep_their_precision() -> None:
     assert v.finish(v.read(narrow))[0] == pytest.approx(0.25**2 / 1024, rel=0.01)
 
 
-def m_means(m: Moments, exact: Sums) -> Any:
-    from discreet.mechanisms.span import Span
-
+def m_means(exact: Sums) -> Any:
     return [Span.at(Fraction(v, exact.values[0])) for v in exact.values[1:]]
 
 
@@ -232,16 +237,15 @@ def test_prices_are_exact(relation: Neighbours, cost: dict[str, Any]) -> None:
 
 
 def test_counts_and_sums_have_exact_error_bars() -> None:
-    hits = sum(abs(count(epsilon=1).release(range(50)).value - 50) <= 2 for _ in range(400))
+    hits = sum(abs(count(epsilon=1).release(range(50)).value - 50) <= 1 for _ in range(400))
     bar = count(epsilon=1).accuracy.error_at("0.8")
-    assert bar == 2.0
+    assert bar == 1.0
     assert not too_few(hits, 400, 0.8)
     m: BoundedSum = bounded_sum(low=0, high=100, rho="1/2")
     assert 100 <= m.error_at("0.8") <= 150
     hits = sum(abs(m.release([10.0] * 50).value - 500) <= m.error_at("0.8") for _ in range(200))
     assert not too_few(hits, 200, 0.8)
-    assert sum(low for low, _ in m.noise.law(3).values()) if False else True
-    assert abs(sum(p for p, _ in count(epsilon=1).law(3).values()) - 1) < Fraction(1, 1 << 90)
+    assert abs(sum((p for p, _ in count(epsilon=1).law(3).values()), Fraction(-1))) < Fraction(1, 1 << 90)
 
 
 def test_constant_bounds_still_get_noise() -> None:

@@ -130,19 +130,21 @@ def test_what_laplace_noise_refuses() -> None:
     m = noisy_max(sensitivity=1, epsilon=1)
     with pytest.raises(BadData):
         m.release([Fraction(1, 2), 1])
-    for given in (
+    bad: list[dict[str, Any]] = [
         {"sensitivity": "1/2", "epsilon": 1}, {"epsilon": 1, "scale": "1/2"}, {"sensitivity": 1},
         {"sensitivity": 1, "epsilon": 1, "noise": "laplace"}, {"sensitivity": 1, "epsilon": 0},
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for given in bad:
         with pytest.raises(BadParameter):
-            noisy_max(**given)  # type: ignore[arg-type]
+            noisy_max(**given)
     assert noisy_max(sensitivity="1/2", epsilon=1, noise=MaxNoise.GUMBEL).scale == 1
 
 
 def test_two_of_three() -> None:
     assert noisy_max(sensitivity=1, epsilon=1).event == events.NoisyMax(1, MaxNoise.LAPLACE)
     m = noisy_max(epsilon=1, scale=5)  # the largest whole sensitivity that fits is 2
-    assert (m.sensitivity, m.epsilon) == (2, Fraction(4, 5))
+    assert m.sensitivity == 2
+    assert m.epsilon == Fraction(4, 5)
     assert m.event_at(1) == events.NoisyMax("2/5", MaxNoise.LAPLACE)
 
 

@@ -1,6 +1,8 @@
 """Quantiles: scores move as proven, the exact law is private for all neighbours, ranks are as near as stated."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -125,18 +127,22 @@ def test_the_law_refutes_planted_bugs() -> None:
     assert worst_ratio(good, CHANGE, SMALL, 4) > exp_up(Fraction(3, 2))
 
 
+def nearest(x: float) -> int:
+    return min((0, 1, 2, 4), key=lambda c: (abs(c - x), -c))
+
+
 @pytest.mark.parametrize("q", ["0", "1/4", "1/2", "2/3", "1"])
 def test_scores_are_minus_the_distance_of_the_rank(q: str) -> None:
     """Against the definition, record by record: 0 exactly at the quantiles of the rounded records."""
     m = quantile(q, candidates=[0, 1, 2, 4], epsilon=1)
     share = Fraction(q)
     for data in databases([-3, 0.2, 1, 2, 2.9, 3, 9, NAN], 4):
-        rounded = [min((0, 1, 2, 4), key=lambda c, x=x: (abs(c - x), -c)) for x in data if x == x]
+        rounded = [nearest(x) for x in data if not isnan(x)]
         scores = m.read(data).scores(m.asks[0])
         for candidate, score in zip((0, 1, 2, 4), scores.tolist(), strict=True):
             below, up_to = sum(x < candidate for x in rounded), sum(x <= candidate for x in rounded)
             rank = share * len(rounded)
-            assert score == -share.denominator * max(0, below - rank, rank - up_to)
+            assert score == -share.denominator * max(Fraction(0), below - rank, rank - up_to)
         assert scores.max() == 0
 
 
@@ -162,7 +168,7 @@ def test_rank_errors_are_as_stated(relation: Neighbours, cost: dict[str, Any]) -
 @pytest.mark.parametrize("q", ["0", "1/10", "1/2", "1"])
 def test_intervals_hold_a_quantile_whatever_the_data_are(data: list[float], q: str) -> None:
     m = quantile_interval(q, confidence="0.7", low=0, high=100, step=7, epsilon=1)
-    kept = np.clip([x for x in data if x == x], 0, 100)
+    kept = np.clip([x for x in data if not isnan(x)], 0, 100)
     hits = 0
     for _ in range(150):
         low, high = m.release(data).value
@@ -235,18 +241,19 @@ def test_stories_name_no_data() -> None:
 )  # fmt: skip
 def test_bad_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadParameter):
-        quantile(**({"q": "1/2", "low": 0, "high": 10, "step": 1, "epsilon": 1} | wrong))
+        quantile(**{"q": "1/2", "low": 0, "high": 10, "step": 1, "epsilon": 1, **wrong})
 
 
 def test_more_bad_parameters_are_refused() -> None:
-    for call in (
+    calls: list[Callable[[], Quantiles]] = [
         lambda: median(candidates=[], epsilon=1),
         lambda: quantiles([], candidates=[1], epsilon=1),
         lambda: quantiles("12", candidates=[1], epsilon=1),
         lambda: minimum(candidates=[1], epsilon=1, rank=0),
         lambda: minimum(candidates=[1], epsilon=1, rank=1.5),  # type: ignore[arg-type]
         lambda: quantile_interval("1/2", candidates=[1], epsilon=1, confidence=1),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(BadParameter):
             call()
     with pytest.raises(BadData) as caught:

@@ -171,8 +171,11 @@ def test_shapes_and_types() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [2, -1, [], np.zeros(0, dtype=np.int64), [0, 2], [0, -1], 0.5, [0.0, 1.0], float("nan"), "1", ["0", "1"], None, [[0, 1]], [None, 1], [[0], [0, 1]], 10**30,
-     [10**30, 0], np.array([0, 2**63], dtype=np.uint64), [0.5, True], {0: 1}],
+    [
+        2, -1, [], np.zeros(0, dtype=np.int64), [0, 2], [0, -1], 0.5, [0.0, 1.0], float("nan"), "1", ["0", "1"], None,
+        [[0, 1]], [None, 1], [[0], [0, 1]], 10**30, [10**30, 0], np.array([0, 2**63], dtype=np.uint64), [0.5, True],
+        {0: 1},
+    ],
 )  # fmt: skip
 def test_bad_data_is_refused_before_anything_is_paid(value: Any) -> None:
     m = randomized_response(epsilon=1)

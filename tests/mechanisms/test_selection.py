@@ -42,12 +42,10 @@ def test_bad_scores_are_refused_before_anything_is_paid_or_drawn(m: Any, scores:
 
 
 @pytest.mark.parametrize("m", [*CHOICES, *RANKINGS], ids=lambda m: m.story())
-@pytest.mark.parametrize(
-    "scores", [[SECRET, 0.5], [SECRET, float("nan")], [SECRET, str(SECRET)], [SECRET, SECRET + 0j]]
-)
-def test_a_refusal_never_tells_a_score(m: Any, scores: Any) -> None:
+@pytest.mark.parametrize("last", [0.5, float("nan"), str(SECRET), SECRET + 0j])
+def test_a_refusal_never_tells_a_score(m: Any, last: Any) -> None:
     with pytest.raises(BadData) as refused:
-        m.release(scores)
+        m.release([SECRET, last])
     assert str(SECRET) not in str(refused.value)
 
 

@@ -50,7 +50,7 @@ def test_the_check_refutes_wrong_tree_sensitivities(relation: Neighbours) -> Non
 
 @pytest.mark.parametrize("branching", [2, 3, 4])
 def test_groups_move_no_further_than_their_size_allows(branching: int) -> None:
-    """opendp#2924: counts at L2 distance 2 moved a tree of 4 leaves further than claimed. Here units are counted, not L2."""
+    """opendp#2924: counts at L2 distance 2 moved a tree of 4 leaves further than claimed. Here we count units."""
     tree = Tree(4, branching)
     height = len(tree.levels)
     for group in databases(range(4), 4):
@@ -115,4 +115,4 @@ def test_prices_and_choices() -> None:
 @pytest.mark.parametrize("wrong", [{"branching": 1}, {"branching": 2.5}, {"keys": []}, {"epsilon": 0}])
 def test_bad_parameters_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(BadParameter):
-        hierarchy(**({"keys": range(4), "epsilon": 1} | wrong))
+        hierarchy(**{"keys": range(4), "epsilon": 1, **wrong})

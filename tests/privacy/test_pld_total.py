@@ -11,13 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.exact import exp_down, exp_up, float_down, float_up
+from discreet.privacy.conversions import gdp_delta, gdp_epsilon
+from discreet.privacy.measures import GDP
 from discreet.privacy.pld import certify
 from discreet.privacy.pld import total as total_module
 from discreet.privacy.pld.atoms import AtomicPair, box, discrete_gaussian, discrete_laplace, pool, power, response
 from discreet.privacy.pld.atoms import product as atom_product
 from discreet.privacy.pld.certify import Effort, Workload
-from discreet.privacy.pld.continuous import LaplacePair
+from discreet.privacy.pld.continuous import BoundedRangePair, GaussianPair, LaplacePair
 from discreet.privacy.pld.law import Grid, raised
+from discreet.privacy.pld.lower import lowered
 from discreet.privacy.pld.total import Tilted, Total, Window, total
 from tests.helpers.exact_pairs import ListedPair, Masses, both_ways, hockey, product
 
@@ -189,3 +192,60 @@ def test_discrete_noise_has_its_masses(shift: int) -> None:
 
 def test_a_float_of_a_fraction_goes_the_right_way() -> None:
     assert F(float_down(F(1, 3))) <= F(1, 3) <= F(float_up(F(1, 3)))
+
+
+# --- continuous losses, whose sums are known ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [[(0.3, 50)], [(1.0, 3), (0.5, 7), (0.125, 40)], [(0.01, 10_000)], [(0.002, 100), (3.0, 2)]],
+    ids=["equal", "different", "many and small", "small and large"],
+)
+@pytest.mark.parametrize("delta", [F(1, 10), F(1, 10**6), F(1, 10**15), F(1, 10**40)])
+def test_sums_of_gaussians_are_gaussian(parts: list[tuple[float, int]], delta: Fraction) -> None:
+    """As if nothing were known of Gaussians: each on the grid, summed by FFT; the truth is the closed form."""
+    truth = gdp_epsilon(GDP(mu_squared=sum((n * F(mu) ** 2 for mu, n in parts), F(0))), delta)
+    workload = Workload([(GaussianPair(mu), n) for mu, n in parts])
+    low, high = workload.epsilon(delta)
+    assert F(low) <= truth.upper
+    assert F(high) >= truth.lower
+    assert high - low <= 2e-3
+    below, above = workload.delta(F(truth.upper))
+    assert F(below) <= delta <= F(above) * F(1000001, 1000000)
+    assert above - below <= 0.01 * above
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.8, 1.0])
+def test_bounded_range_covers_its_members(share: float) -> None:
+    """Mechanisms of range ε with losses t and t - ε, composed with themselves, cost no more than the pair says."""
+    e, k = 0.8, 6
+    t = share * e
+    top = (1.0 - math.exp(t - e)) / (1.0 - math.exp(-e))
+    workload = Workload([(BoundedRangePair(F(4, 5), e), k)])
+    for epsilon in (0.3, 1.0, 2.0, 3.0):
+        member = sum(
+            math.comb(k, j) * top**j * (1 - top) ** (k - j) * max(0.0, 1.0 - math.exp(epsilon - (k * (t - e) + j * e)))
+            for j in range(k + 1)
+        )
+        assert member <= workload.delta(F(epsilon))[1] + 1e-15
+
+
+def test_a_window_that_would_be_too_long_is_cut_and_stays_sound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(total_module, "LARGEST", 1 << 8)
+    truth = gdp_epsilon(GDP(mu_squared=4), F(1, 10**6))
+    low, high = Workload([(GaussianPair(1.0), 4)]).epsilon(F(1, 10**6))
+    assert F(low) <= truth.upper
+    assert F(high) >= truth.lower
+
+
+def test_long_losses_are_folded_into_a_short_window() -> None:
+    """A loss that reaches further than the window of the sum."""
+    pair = GaussianPair(1.0)
+    grid = Grid.cover(0.01, 0.0, -40.0, 40.0)
+    above, below = total([(raised(pair, grid), 2)], 0.5), total([(lowered(pair, grid), 2)], 0.5)
+    assert grid.count > 2 * len(above.y)
+    truth = gdp_delta(GDP(mu_squared=2), 1)
+    assert F(below.delta_below(1.0)) <= truth.upper
+    assert F(above.delta_above(1.0)) >= truth.lower
+    assert above.delta_above(1.0) - below.delta_below(1.0) < 1e-4

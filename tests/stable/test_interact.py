@@ -42,7 +42,7 @@ def test_against_a_model(prices: list[Fraction], budget: Fraction) -> None:
         assert session.spent == Pure(spent)
         assert session.remaining == Pure(budget - spent)
     assert len(session.history) == answered
-    assert [asked.charge.number for asked in session.history] == list(range(1, answered + 1))
+    assert [asked.receipt.number for asked in session.history] == list(range(1, answered + 1))
     assert session.budget == Pure(budget)
 
 
@@ -98,7 +98,7 @@ def test_many_threads_never_overspend() -> None:
         thread.join()
     assert (len(answers), len(refusals), len(session.history)) == (20, 20, 20)
     assert session.remaining == Pure(0)
-    assert sorted(asked.charge.number for asked in session.history) == list(range(1, 21))
+    assert sorted(asked.receipt.number for asked in session.history) == list(range(1, 21))
 
 
 def test_budgets_of_other_kinds() -> None:

@@ -113,24 +113,25 @@ def means_by_the_true_count(rows: list[int]) -> int:
     return sum(rows) * 12 // max(1, len(rows))
 
 
-ints = claim_of(stable.clip(0, 5))
-TWINS: list[tuple[Claim, list[Any], int]] = [
-    (claim_of(stable.sum(bounds=(0, 10)), clipped_but_unused), [0, 5, 11], 2),
-    (claim_of(stable.sum(bounds=(0, 2**31 - 1)), wraps_around), [0, 1, 2**31 - 1], 3),
-    (claim_of(stable.clip(0, 5), null_is_the_widest_bound), [0, 3, None], 1),
-    (claim_of(stable.clip(0, 5), nan_passes), [0.0, NAN, INF], 1),
-    (claim_of(stable.count_by(["a", "b"]), keys_from_the_data), ["a", "b", "c"], 3),
-    (claim_of(stable.cap_rows(1, unit="id"), capped_before_a_merge), OWNED[:4], 4),
-    (claim_of(stable.cap_rows(1, unit="id"), capped_in_row_order), OWNED[:4], 3),
-    (claim_of(stable.resize(2, fill=0), resized_in_row_order), [1, 2, 3], 3),
-    (claim_of(stable.filter(bool), the_odd_row_dropped), [1, 2, 3], 3),
-    (claim_of(stable.map(int, bounds=(0, 9)), codes_by_first_appearance), ["a", "b", "c"], 3),
-    (claim_of(stable.filter(bool), fails_on_a_person), [0, 1, 2], 1),
-    (Claim(means_by_the_true_count, lambda d: 5 * d, ADD_REMOVE, NUMBER, Number()), [0, 5], 3),
-]  # fmt: skip
+TWINS: list[tuple[str, Claim, list[Any], int]] = [
+    ("C7", claim_of(stable.sum(bounds=(0, 10)), clipped_but_unused), [0, 5, 11], 2),
+    ("A5", claim_of(stable.sum(bounds=(0, 2**31 - 1)), wraps_around), [0, 1, 2**31 - 1], 3),
+    ("A11", claim_of(stable.clip(0, 5), null_is_the_widest_bound), [0, 3, None], 1),
+    ("A10", claim_of(stable.clip(0, 5), nan_passes), [0.0, NAN, INF], 1),
+    ("C3", claim_of(stable.count_by(["a", "b"]), keys_from_the_data), ["a", "b", "c"], 3),
+    ("C6", claim_of(stable.cap_rows(1, unit="id"), capped_before_a_merge), OWNED[:4], 4),
+    ("E5", claim_of(stable.cap_rows(1, unit="id"), capped_in_row_order), OWNED[:4], 3),
+    ("E5", claim_of(stable.resize(2, fill=0), resized_in_row_order), [1, 2, 3], 3),
+    ("C11", claim_of(stable.filter(bool), the_odd_row_dropped), [1, 2, 3], 3),
+    ("C12", claim_of(stable.map(int, bounds=(0, 9)), codes_by_first_appearance), ["a", "b", "c"], 3),
+    ("B2", claim_of(stable.filter(bool), fails_on_a_person), [0, 1, 2], 1),
+    ("C10", Claim(means_by_the_true_count, lambda d: 5 * d, ADD_REMOVE, NUMBER, Number()), [0, 5], 3),
+]  # the ids are those of the attack catalogue
 
 
-@pytest.mark.parametrize(("twin", "values", "most"), TWINS, ids=[t[0].f.__name__ for t in TWINS])
+@pytest.mark.parametrize(
+    ("twin", "values", "most"), [t[1:] for t in TWINS], ids=[f"{t[0]} {t[1].f.__name__}" for t in TWINS]
+)
 def test_a_planted_bug_is_refuted(twin: Claim, values: list[Any], most: int) -> None:
     assert refute(twin, values, most=most)
 

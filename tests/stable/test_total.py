@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadParameter
-from discreet.stable.total import attempt, check_field, plain_number, reader, show_field, whole
+from discreet.stable.total import attempt, check_field, plain_number, reader, show_field, whole, wholes
 
 
 class Nasty(int):
@@ -26,7 +26,7 @@ class Nasty(int):
 
 
 class Strange(float):
-    def as_integer_ratio(self) -> tuple[int, int]:
+    def __round__(self, digits: Any = None) -> Any:
         raise RecursionError
 
 
@@ -51,6 +51,20 @@ def test_whole_numbers(value: Any, expected: int) -> None:
 @pytest.mark.parametrize("value", [math.inf, -math.inf, Decimal("inf"), Decimal("1e99999"), np.float64("inf")])
 def test_without_bounds_what_is_beyond_writing_is_missing(value: Any) -> None:
     assert whole(value, None, None, 4) == 4
+
+
+def test_bounds_are_not_rounded_to_the_type_of_the_value() -> None:
+    assert whole(np.float32(2**24), 0, 2**24 + 1, 0) == 2**24
+    assert whole(np.float64(2**53), 0, 2**53 + 1, 0) == whole(float(2**53), 0, 2**53 + 1, 0) == 2**53
+    assert whole(np.float16(2048), 0, 2049, 0) == 2048
+    assert whole(np.longdouble(2**53) + 1, 0, 2**60, 0) in (2**53, 2**53 + 1)  # as wide as the platform's
+    assert whole(np.int8(-128), -(2**70), 2**70, 0) == -128
+    assert whole(np.float16(1), -(2**70), 2**70, 0) == 1
+
+
+def test_many_are_as_one() -> None:
+    values: list[Any] = [5, -9, 99, True, 2.5, math.nan, None, 2**70, np.int64(3), Nasty(5)]
+    assert wholes(values, -2, 7, 4) == [whole(value, -2, 7, 4) for value in values]
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))

@@ -6,7 +6,7 @@ arithmetic and rounded in favour of the claim, so an alarm is a counterexample, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -33,7 +33,8 @@ _Pair = tuple[Law, Law, Fraction]
 LEFT_OUT = Fraction(1, 1 << 100)
 NEGLIGIBLE = Fraction(1, 1 << 90)
 _BITS = 400
-_LEAST = Fraction(1, 1 << _BITS)
+_ONE = 1 << _BITS
+_SHORT = 200  # bits of a ratio
 ORDERS = (2, 3, 5, 8, 16)
 EPSILONS = tuple(Fraction(x) for x in ("0", "1/10", "1/2", "1", "2", "4"))
 
@@ -59,9 +60,13 @@ def delta_down(p: Law, q: Law, epsilon: Fraction, missing: Fraction = LEFT_OUT) 
     (0.5, 0.5)
     """
     growth = exp_up(epsilon) if epsilon else Fraction(1)
+    grown = _up(growth)
     zero = (Fraction(0), Fraction(0))
-    total = _sum_down(low - growth * q.get(x, zero)[1] for x, (low, _) in p.items())
-    return max(Fraction(0), total - growth * missing)
+    total = 0
+    for x, (low, _) in p.items():
+        excess = _down(low) + (-grown * _up(q.get(x, zero)[1]) >> _BITS)
+        total += max(excess, 0)
+    return max(Fraction(0), Fraction(total, _ONE) - growth * missing)
 
 
 def renyi_down(p: Law, q: Law, order: int, missing: Fraction = LEFT_OUT) -> Fraction:
@@ -69,22 +74,21 @@ def renyi_down(p: Law, q: Law, order: int, missing: Fraction = LEFT_OUT) -> Frac
 
     Outputs that q does not list count as one: joining outputs never raises the divergence.
     """
-    ratios = [(low, q[x][1]) for x, (low, _) in p.items() if x in q and q[x][1]]
-    alone = sum((low for x, (low, _) in p.items() if x not in q or not q[x][1]), Fraction(0))
-    ratios.append((alone, max(missing, _LEAST)))
-    total = _sum_down(low * _short_down(low / high) ** (order - 1) for low, high in ratios if low)
-    return log_down(total) / (order - 1) if total else Fraction(0)
+    pairs = [(_down(low), _up(q[x][1])) for x, (low, _) in p.items() if x in q and q[x][1]]
+    alone = sum(_down(low) for x, (low, _) in p.items() if x not in q or not q[x][1])
+    pairs.append((alone, max(_up(missing), 1)))
+    power = order - 1
+    total = sum(low * ((low << _SHORT) // high) ** power >> _SHORT * power for low, high in pairs if low)
+    return log_down(Fraction(total, _ONE)) / power if total else Fraction(0)
 
 
-def _sum_down(terms: Iterable[Fraction]) -> Fraction:
-    """The sum of the positive terms, each rounded down: unlike denominators would grow without end."""
-    return Fraction(sum((t.numerator << _BITS) // t.denominator for t in terms if t > 0), 1 << _BITS)
+def _down(x: Fraction) -> int:
+    """x in units of 2^-400, rounded down: unlike denominators would grow without end."""
+    return (x.numerator << _BITS) // x.denominator
 
 
-def _short_down(x: Fraction) -> Fraction:
-    """x, rounded down to about 200 significant bits."""
-    shift = 200 + x.denominator.bit_length() - x.numerator.bit_length()
-    return Fraction((x.numerator << shift) // x.denominator, 1 << shift) if shift > 0 else Fraction(x)
+def _up(x: Fraction) -> int:
+    return -((-x.numerator << _BITS) // x.denominator)
 
 
 def refutations(claim: Event | Measure, p: Law, q: Law, missing: Fraction = LEFT_OUT) -> Iterator[Refutation]:

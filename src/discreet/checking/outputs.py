@@ -18,11 +18,12 @@ import numpy as np
 from discreet.checking.laws import LEFT_OUT, Law
 from discreet.errors import BadParameter, NoLaw
 from discreet.privacy import events
+from discreet.privacy.events import Event
 from discreet.randomness import Bits, exact_law
 from discreet.stable.grouping import group_by
 from discreet.stable.metrics import identity
 
-_MOST_OUTPUTS = 40_000
+_MOST_OUTPUTS = 2_500
 _LARGEST_SCALE = 64
 _PATHS = 400_000
 
@@ -31,13 +32,14 @@ _PATHS = 400_000
 class Pair:
     """The laws on two inputs; ``missing`` is the mass that either may have beyond its bounds.
 
-    ``too_far`` says how the exact inputs of a mechanism moved further than it declares.
+    ``needed`` are the events that cover what really moved: additive noise whose exact inputs moved by so much. Where
+    the noise is too fine to write its law down, they alone decide.
     """
 
     first: Law
     second: Law
     missing: Fraction = LEFT_OUT
-    too_far: str | None = None
+    needed: tuple[Event, ...] | None = None
 
 
 SURE: Law = {(): (Fraction(1), Fraction(1))}
@@ -112,8 +114,9 @@ def _mechanism_pair(mechanism: Any, first: Any, second: Any, depth: int | None) 
     if _same(first, second):
         return ALIKE
     additive = additive_in(mechanism)
-    if additive is not None and _numbers(first) is not None and _numbers(second) is not None:
-        return _additive_pair(additive, mechanism.event, first, second)
+    one, two = _numbers(first), _numbers(second)
+    if additive is not None and one is not None and two is not None:
+        return _additive_pair(additive, one, two)
     try:
         return Pair(_law(mechanism, first), _law(mechanism, second))
     except (NoLaw, AttributeError):
@@ -151,39 +154,32 @@ def _writes_its_law(mechanism: Any) -> bool:
     return written is not None and getattr(written, "__module__", "") != "discreet.mechanisms.mechanism"
 
 
-def _additive_pair(additive: Any, event: Any, first: Any, second: Any) -> Pair:
-    a, b = _numbers(first) or [], _numbers(second) or []
-    too_far = moved_too_far(event, a, b)
-    if len(a) != len(b):
-        return Pair(SURE, {"another length": (Fraction(1), Fraction(1))}, too_far=too_far)
-    moved = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
+def _additive_pair(additive: Any, first: list[int], second: list[int]) -> Pair:
+    if len(first) != len(second):
+        return Pair(SURE, {"another length": (Fraction(1), Fraction(1))})
+    moved = [y - x for x, y in zip(first, second, strict=True) if x != y]
     if not moved:
         return ALIKE
+    needed = (event_for(additive, moved),)
     if additive.exponent is not None or _scale(additive) > _LARGEST_SCALE:
-        return Pair(SURE, SURE, too_far=too_far)  # too fine to write out: the declared move decides
+        return Pair(SURE, SURE, needed=needed)
+    return dataclasses.replace(_shifted(additive, tuple(sorted(map(abs, moved)))), needed=needed)
+
+
+@lru_cache(maxsize=256)
+def _shifted(additive: Any, moved: tuple[int, ...]) -> Pair:
+    """The laws of symmetric noise in the entries that moved; it sees neither where it is added, nor the direction."""
     alone = dataclasses.replace(additive, dimension=1)
-    laws = [Pair(_law(alone, 0), _law(alone, y - x)) for x, y in moved[:4]]  # the noise does not see where it is added
-    return dataclasses.replace(product(laws), too_far=too_far)
+    return product([Pair(_law(alone, 0), _law(alone, by)) for by in moved[-4:]])
 
 
-def moved_too_far(event: Any, first: Sequence[int], second: Sequence[int]) -> str | None:
-    """How far the exact input of additive noise moved, where that is further than its event declares."""
-    if len(first) != len(second):
-        return f"the inputs of the noise have {len(first)} and {len(second)} entries"
-    moves = [abs(x - y) for x, y in zip(first, second, strict=True)]
-    match event:
-        case events.DiscreteLaplace(sensitivity=declared):
-            l1 = sum(moves)
-            return f"the input of the noise moves by {l1} in L1, {declared} is declared" if l1 > declared else None
-        case events.DiscreteGaussian(sensitivity_squared=declared):
-            squared = sum(m * m for m in moves)
-            return (
-                f"the input of the noise moves by √{squared} in L2, √{declared} is declared"
-                if squared > declared
-                else None
-            )
-        case _:
-            return None
+def event_for(additive: Any, moved: Sequence[int]) -> Event:
+    """The event of additive noise on an input that moved by so much in these entries."""
+    if hasattr(additive, "scale"):
+        return events.DiscreteLaplace(scale=additive.scale, sensitivity=sum(map(abs, moved)))
+    return events.DiscreteGaussian(
+        sigma_squared=additive.sigma_squared, sensitivity_squared=sum(m * m for m in moved), dimension=len(moved)
+    )
 
 
 def _scale(additive: Any) -> float:
@@ -218,7 +214,6 @@ def product(pairs: Sequence[Pair]) -> Pair:
     4
     """
     differ = [pair for pair in pairs if pair is not ALIKE]
-    too_far = next((pair.too_far for pair in differ if pair.too_far is not None), None)
     if not differ:
         return ALIKE
     if len(differ) == 1:
@@ -229,7 +224,9 @@ def product(pairs: Sequence[Pair]) -> Pair:
         p, q = coarse(pair, each)
         first, second = _times(first, p), _times(second, q)
         missing += pair.missing
-    return Pair(first, second, missing, too_far)
+    needed = [pair.needed for pair in differ if pair.needed is not None]
+    known = tuple(event for each in needed for event in each) if len(needed) == len(differ) else None
+    return Pair(first, second, missing, known)
 
 
 def coarse(pair: Pair, most: int) -> tuple[Law, Law]:

@@ -17,8 +17,9 @@ from discreet.checking.space import Data, Space
 from discreet.checking.stability import Failed, name_of, outcome
 from discreet.errors import BadParameter, NoLaw
 from discreet.privacy import events
+from discreet.privacy.basic import price_basic
 from discreet.privacy.events import Event
-from discreet.privacy.measures import Measure
+from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.zcdp import price_zcdp
 from discreet.randomness import Bits
 from discreet.stable.release import price
@@ -99,10 +100,47 @@ def refuted(laws: Laws, first: Any, second: Any, claim: Claim, distance: object)
         if failed[0] == failed[1]:
             return None
         return Counterexample(first, second, distance, told(claim), f"the first {failed[0]}, the second {failed[1]}")
-    if pair.too_far is not None:
-        return Counterexample(first, second, distance, told(claim), pair.too_far)
-    found = _refuted_by(pair, claim)
+    found = dearer(pair.needed, claim) or _refuted_by(pair, claim)
     return None if found is None else Counterexample(first, second, distance, *found)
+
+
+def dearer(needed: tuple[Event, ...] | None, claim: Claim) -> tuple[str, str] | None:
+    """What additive noise costs where its inputs move so far, if that is more than was claimed.
+
+    The noise attains its price: a Laplace pair its ε, a Gaussian pair its ρ, and independent ones the sum.
+    """
+    if not needed:
+        return None
+    total = needed[0] if len(needed) == 1 else events.Composed(needed)
+    for rule in (price_basic, price_zcdp):
+        true, said = _priced(rule, total), _priced(rule, claim) if isinstance(claim, Event) else claim
+        if isinstance(true, Approx) and isinstance(said, Pure):
+            said = Approx(said.epsilon, 0)
+        if isinstance(true, Approx) and isinstance(said, Approx) and not (said.delta or true.delta):
+            return None if true <= said else (str(claim_words(said)), _moved(needed, claim_words(true)))
+        if isinstance(true, ZCDP) and isinstance(said, ZCDP) and not said.delta:
+            return None if true <= said else (str(said), _moved(needed, str(true)))
+    return None
+
+
+def _priced(rule: Callable[[Event], Measure], event: Event) -> Measure | None:
+    return attempt(rule, event, None)
+
+
+def claim_words(promise: Approx) -> str:
+    """(ε, 0) as ε."""
+    return str(Pure(promise.epsilon)) if not promise.delta else str(promise)
+
+
+def _moved(needed: tuple[Event, ...], price_of_it: str) -> str:
+    moves = []
+    for event in needed:
+        match event:
+            case events.DiscreteLaplace(sensitivity=by):
+                moves.append(f"by {by} in L1")
+            case events.DiscreteGaussian(sensitivity_squared=by):
+                moves.append(f"by √{by} in L2")
+    return f"the exact input of the noise moves {' and '.join(moves)}, which costs {price_of_it}"
 
 
 def _refuted_by(pair: Pair, claim: Claim) -> tuple[str, str] | None:

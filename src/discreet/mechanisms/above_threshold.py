@@ -180,7 +180,7 @@ class Run:
         """Whether it has said yes as often as was paid for."""
         return self._left == 0
 
-    def ask(self, answer: int) -> bool:
+    def ask(self, answer: int | np.integer[Any]) -> bool:
         """Whether a question's exact answer is at least the threshold, both with noise."""
         exact = whole(answer, "an answer")
         with self._lock:
@@ -208,7 +208,7 @@ def above_threshold(
     """Above threshold on whole answers; a threshold between two whole numbers means the upper one.
 
     The budget is split in the ratio 1 : (2 c)^(2/3) between threshold and questions (c^(2/3) if monotone), the best
-    ratio for the error (Lyu, Su and Li 2017, section 4.2), rounded to a thousandth; the two shares add up to epsilon.
+    ratio for the error (Lyu, Su and Li 2017), rounded to a thousandth; the two shares add up to epsilon.
 
     >>> m = above_threshold(threshold=100, epsilon=1, stop_after=4)
     >>> m.epsilon, m.threshold_scale, m.question_scale

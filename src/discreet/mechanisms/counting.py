@@ -24,7 +24,7 @@ from discreet.mechanisms.budget import Budget, Moves, Noise, noise_for, part, re
 from discreet.mechanisms.cells import Cells, count_records, read_cells, records_of, tally
 from discreet.mechanisms.estimate import Estimate
 from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.tails import Scaled, Within
+from discreet.mechanisms.tails import Scaled, Within, error_of
 from discreet.privacy.events import Composed, Event
 from discreet.privacy.neighbours import Neighbours
 from discreet.randomness import Bits
@@ -232,7 +232,7 @@ def _farthest(
     """How far an exact share may lie from its estimate, if counts and size lie within their error bars together."""
     each = 1 - (1 - level) / 2
     error = accuracy.error_at(each)
-    reach = Fraction(size.error_at(each))
+    reach = error_of(size, each)
     most, least = float_up(records + reach), float(max(records - reach, Fraction(1, 2)))
     if least < 1:
         return 1.0  # there may be no record at all

@@ -29,7 +29,7 @@ LN2_UP = log_up(Fraction(2), 32)
 _LARGEST = 64  # no more than e^64 is ever tried as a ratio
 _DEEPEST = 512
 _FIRST_BOXES = 1 << 12
-_MOST_BOXES = 1 << 21
+_MOST_BOXES = 1 << 18
 _TIGHT = Fraction(1, 1000)
 
 Reals = Sequence[tuple[Number, Number]]
@@ -173,6 +173,8 @@ def all_boxes(moved: Fraction, width: Fraction, count: int = _FIRST_BOXES) -> Bo
 
 @lru_cache(maxsize=256)
 def _certify_all(moved: Fraction, width: Fraction, gamma: Fraction) -> Bound:
+    if not gamma:  # fair bits: the density ratio, which the tails attain
+        return Bound.outwards(moved, moved)
     boxes = all_boxes(moved, width)
     points = Boxes.spread(-moved - width - LN2_UP, LN2_UP, (moved, moved), _FIRST_BOXES)
     return _certify_boxes(boxes, points, width, gamma)
@@ -191,7 +193,7 @@ def _certify_boxes(boxes: Boxes, points: Boxes, width: Fraction, gamma: Fraction
             lower, _ = _pair_at(*at, width, gamma).bound(gamma)
             return Bound.outwards(min(lower, target), target)
         if verdict.fails_at is None:
-            slack *= 2
+            slack *= 4
         else:
             at = verdict.fails_at
             about = max(float(target), float(_pair_at(*at, width, gamma).bound(gamma)[0]))
@@ -231,8 +233,8 @@ def _certify_cells(cells: Iterator[tuple[Fraction, Fraction]], width: Fraction, 
 def _certify_pair(q: Fraction, other: Fraction, base: Fraction, step: Fraction, gamma: Fraction) -> Bound:
     """All outputs of two inputs: those in the middle one by one, the tails over all alignments, which they fill."""
     moved, width = base * abs(q - other), base * step
-    if not moved:
-        return Bound(0.0, 0.0)
+    if not moved or not gamma:
+        return Bound.outwards(moved, moved)
     # by the mirror image of U a pair (s, t) with t < s is the pair (-s - w, -t - w), so t = s + moved is enough
     near = (moved + width) / base + step + max(abs(q), abs(other))
     starts = [s if t > s else -s - width for s, t in _cells(q, other, base, step, near)]

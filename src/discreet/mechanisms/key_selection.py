@@ -294,7 +294,7 @@ def chances(epsilon: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     width = _SPARE_BITS + max(64, delta.denominator.bit_length() - delta.numerator.bit_length() + 1)
     one = 1 << width
     precise = width + 16
-    grow = int(exp_down(epsilon, precise) * one) if epsilon else one  # e^ε rounded down
+    grow = max(one, int(exp_down(epsilon, precise) * one))  # e^ε rounded down
     shrink = min(one, ceil(exp_up(-epsilon, precise) * one))  # e^-ε rounded up
     jump = int(delta * one)
     table = [0]

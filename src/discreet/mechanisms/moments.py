@@ -27,7 +27,7 @@ from discreet.mechanisms.cells import count_records
 from discreet.mechanisms.estimate import Estimate
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.mechanisms.span import Span
-from discreet.mechanisms.tails import Within
+from discreet.mechanisms.tails import Within, error_of
 from discreet.noise.grid import FINENESS, Grid, public_grid
 from discreet.privacy.events import Composed, Event
 from discreet.privacy.measures import Pure
@@ -340,7 +340,7 @@ class Moments(Estimate[Sums, Sums]):
 
         def radius(level: Fraction) -> float:
             each = 1 - (1 - level) / len(self.noises)
-            span = self.estimate(noisy, [Fraction(noise.error_at(each)) for noise in self.noises])
+            span = self.estimate(noisy, [error_of(noise, each) for noise in self.noises])
             return float_up(max(span.high - Fraction(value), Fraction(value) - span.low))
 
         return value, Within(radius, high - low + abs(low) / (1 << 52))

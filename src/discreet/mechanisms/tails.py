@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from discreet.answer import Accuracy, confidence_level
 from discreet.exact import Number, exp_down, exp_up, float_up, log_up, sqrt_up
@@ -19,6 +19,12 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.privacy.search import lowest_point
 
 _PRECISION = 96
+
+
+@lru_cache(maxsize=4096)
+def error_of(noise: Noise, level: Fraction) -> Fraction:
+    """The error bar of one noise, kept: several answers ask for the same ones."""
+    return Fraction(noise.error_at(level))
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ import dataclasses
 import datetime
 import hashlib
 import struct
+from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -81,48 +82,51 @@ def _small(value: int) -> int:
 
 
 def _code(value: Any, depth: int) -> bytes:
+    kind = type(value)
+    plain = _PLAIN.get(kind)
+    if plain is not None:
+        return plain(value)
     if depth > _DEEPEST:
         raise _NoCodeError
+    if kind is tuple or kind is list:
+        return (b"t" if kind is tuple else b"l") + _join([_code(item, depth + 1) for item in value])
+    if kind is dict:
+        return b"d" + _join([_code(item, depth + 1) for pair in value.items() for item in pair])
+    return b"o" + _join([f"{kind.__module__}.{kind.__qualname__}".encode(), _other(value, depth + 1)])
+
+
+def _other(value: Any, depth: int) -> bytes:
+    """The content of a value whose type is named before it."""
     kind = type(value)
-    body: bytes
-    if value is None:
-        return b"N"
-    if kind is bool:
-        return b"T" if value else b"F"
-    if kind is int:
-        body = value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
-    elif kind is float:
-        body = struct.pack(">d", value)
-    elif kind is str:
-        body = value.encode("utf-8", "surrogatepass")
-    elif kind is bytes:
-        body = value
-    elif kind in (tuple, list):
-        body = _join([_code(item, depth + 1) for item in value])
-    elif kind is dict:
-        body = _join([_code(item, depth + 1) for pair in value.items() for item in pair])
-    elif kind is Fraction:
-        body = _join([_code(value.numerator, depth), _code(value.denominator, depth)])
-    elif kind is Decimal:
-        body = str(value).encode()
-    elif kind in (datetime.date, datetime.time, datetime.datetime):
-        body = _when(value)
-    elif kind is datetime.timedelta:
-        body = _join([_code(part, depth) for part in (value.days, value.seconds, value.microseconds)])
-    elif isinstance(value, np.generic) and _is_plain(value.dtype):
-        body = _join([value.dtype.str.encode(), value.tobytes()])
-    elif isinstance(value, Enum):
-        body = value.name.encode()
-    elif isinstance(value, tuple) and hasattr(kind, "_fields") and not getattr(value, "__dict__", None):
-        body = _join([_code(item, depth + 1) for item in value])
-    elif "__dataclass_fields__" in vars(kind):
+    if kind is Fraction:
+        return _join([_code(value.numerator, depth), _code(value.denominator, depth)])
+    if kind is Decimal:
+        return str(value).encode()
+    if kind in (datetime.date, datetime.time, datetime.datetime):
+        return _when(value)
+    if kind is datetime.timedelta:
+        return _join([_code(part, depth) for part in (value.days, value.seconds, value.microseconds)])
+    if issubclass(kind, np.generic) and _is_plain(value.dtype):
+        return _join([value.dtype.str.encode(), value.tobytes()])
+    if issubclass(kind, Enum):
+        return str(value.name).encode()
+    if issubclass(kind, tuple) and hasattr(kind, "_fields") and not getattr(value, "__dict__", None):
+        return _join([_code(item, depth) for item in value])
+    if "__dataclass_fields__" in vars(kind):
         names = [f.name for f in dataclasses.fields(value)]
-        if not set(getattr(value, "__dict__", ())) <= set(names):
-            raise _NoCodeError  # more than its fields: what it is cannot be told from them
-        body = _join([_code(getattr(value, name), depth + 1) for name in names])
-    else:
-        raise _NoCodeError
-    return _join([f"{kind.__module__}.{kind.__qualname__}".encode(), body])
+        if set(getattr(value, "__dict__", ())) <= set(names):  # else it holds more than its fields
+            return _join([_code(getattr(value, name), depth) for name in names])
+    raise _NoCodeError
+
+
+_PLAIN: dict[type, Callable[[Any], bytes]] = {
+    type(None): lambda _: b"N",
+    bool: lambda value: b"T" if value else b"F",
+    int: lambda value: b"i" + value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True),
+    float: lambda value: b"f" + struct.pack(">d", value),
+    str: lambda value: b"s" + value.encode("utf-8", "surrogatepass"),
+    bytes: lambda value: b"b" + value,
+}
 
 
 def _is_plain(kind: np.dtype[Any]) -> bool:

@@ -98,7 +98,10 @@ class CapRows(StableMap):
 
 def first_by_hash(rows: Iterable[tuple[bytes, Any]], count: int, salt: bytes) -> list[Any]:
     """Of rows with their codes, those ``count`` that come first by salted hash; those with equal codes are alike."""
-    chosen = heapq.nsmallest(count, ((shuffled_place(row_code, salt), row) for row_code, row in rows), key=_place)
+    held = list(rows)
+    if len(held) <= count:
+        return [row for _, row in held]
+    chosen = heapq.nsmallest(count, ((shuffled_place(row_code, salt), row) for row_code, row in held), key=_place)
     return [row for _, row in chosen]
 
 

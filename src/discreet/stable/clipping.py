@@ -12,7 +12,7 @@ from discreet.stable import domains
 from discreet.stable.bounds import Bounds, as_bounds
 from discreet.stable.maps import RowByRow
 from discreet.stable.metrics import Relation, as_metric
-from discreet.stable.total import whole
+from discreet.stable.total import wholes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class Clip(RowByRow):
     def rows(self, rows: list[Any]) -> list[int]:
         """Each row, clamped."""
         b = self.bounds
-        return [whole(row, b.low, b.high, b.missing) for row in rows]
+        return wholes(rows, b.low, b.high, b.missing)
 
     def told(self) -> tuple[str, ...]:
         """The bounds."""

@@ -16,7 +16,7 @@ from discreet.stable.bounds import Bounds, as_bounds
 from discreet.stable.keys import check_keys
 from discreet.stable.maps import RowByRow
 from discreet.stable.metrics import Relation, as_metric
-from discreet.stable.total import attempt, whole
+from discreet.stable.total import attempt, wholes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class MapToNumbers(RowByRow):
     def rows(self, rows: list[Any]) -> list[int]:
         """The clamped result for each row."""
         b = self.bounds
-        return [whole(attempt(self.f, row, None), b.low, b.high, b.missing) for row in rows]
+        return wholes((attempt(self.f, row, None) for row in rows), b.low, b.high, b.missing)
 
     def told(self) -> tuple[str, ...]:
         """The function by its name, and the range."""

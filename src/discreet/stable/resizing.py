@@ -58,7 +58,7 @@ class Resize(StableMap):
         return steps(distance)
 
     def apply(self, data: Any) -> list[Any]:
-        """The rows in the order of their hashes, then the fill."""
+        """The rows that come first by hash, then the fill."""
         coded = [(row_code, row) for row in data if (row_code := code(row)) is not None]
         kept = first_by_hash(coded, self.size, self.salt)
         return kept + [self.fill] * (self.size - len(kept))

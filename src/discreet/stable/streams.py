@@ -15,7 +15,7 @@ from discreet.stable.bounds import Bounds, as_bounds
 from discreet.stable.domains import Domain, Rows, Vector
 from discreet.stable.maps import StableMap
 from discreet.stable.metrics import IN_PLACE, NORMS, How, Metric, Moves, RowMetric, steps
-from discreet.stable.total import whole
+from discreet.stable.total import wholes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +110,7 @@ class AsVector(_OfStream):
     def apply(self, data: Any) -> list[int]:
         """The numbers."""
         b = self.bounds
-        kept = [whole(row, b.low, b.high, b.missing) for row in data[: self.size]]
+        kept = wholes(data[: self.size], b.low, b.high, b.missing)
         return kept + [b.missing] * (self.size - len(kept))
 
     def told(self) -> tuple[str, ...]:

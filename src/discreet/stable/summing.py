@@ -5,6 +5,7 @@ Promise: the exact sum of clamped whole numbers, in any order, without wraparoun
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ from discreet.stable.domains import Domain, Groups, Number, Vector, Whole
 from discreet.stable.grouping import group_by
 from discreet.stable.maps import PUBLIC_NUMBER, Chain, StableMap
 from discreet.stable.metrics import NORMS, NUMBER, How, Metric, Moves, Relation, as_metric, steps
-from discreet.stable.total import Field, attempt, check_field, reader, show_field, whole
+from discreet.stable.total import Field, attempt, check_field, reader, show_field, wholes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,10 +101,9 @@ class Sum(StableMap):
         return self._total(data)
 
     def _total(self, rows: list[Any]) -> int:
-        b, read, total = self.known, reader(self.of), 0
-        for row in rows:
-            total += whole(attempt(read, row, None), b.low, b.high, b.missing)
-        return total
+        b, read = self.known, reader(self.of)
+        values = rows if self.of is None else (attempt(read, row, None) for row in rows)
+        return builtins.sum(wholes(values, b.low, b.high, b.missing))
 
     def told(self) -> tuple[str, ...]:
         """The bounds, and what was summed."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
@@ -97,28 +98,45 @@ def whole(value: Any, low: int | None, high: int | None, missing: int) -> int:
     return attempt(lambda v: _whole(v, low, high, missing), value, missing)
 
 
+def wholes(values: Iterable[Any], low: int, high: int, missing: int) -> list[int]:
+    """``whole`` of each value.
+
+    >>> wholes([3, 99, None], 0, 10, 4)
+    [3, 10, 4]
+    """
+    return [
+        (low if value < low else min(value, high)) if type(value) is int else whole(value, low, high, missing)
+        for value in values
+    ]
+
+
 def _whole(value: Any, low: int | None, high: int | None, missing: int) -> int:
-    if type(value) is int:
-        rounded = value
-    elif isinstance(value, (int, np.integer, np.bool_)):
+    if isinstance(value, np.generic):
+        value = _as_python(value)
+    if isinstance(value, int):
         rounded = int(value)
-    elif isinstance(value, (float, np.floating, Fraction, Decimal)):
+    elif isinstance(value, (float, Fraction, Decimal)):
         if value.is_nan() if isinstance(value, Decimal) else value != value:  # noqa: PLR0124 - NaN alone
             return missing
         if high is not None and value >= high:
             return high
         if low is not None and value <= low:
             return low
-        if isinstance(value, Decimal) and value.is_finite() and value.adjusted() > _LONGEST_POWER:
+        if isinstance(value, Decimal) and value.adjusted() > _LONGEST_POWER:
             return missing
-        if not isinstance(value, (Fraction, Decimal)) and not np.isfinite(value):
-            return missing
-        rounded = round(value if isinstance(value, (Fraction, Decimal)) else Fraction(*value.as_integer_ratio()))
+        rounded = operator.index(round(value))  # exact, halves to even; raises for infinities
     else:
         return missing
     if high is not None and rounded >= high:
         return high
     return low if low is not None and rounded <= low else rounded
+
+
+def _as_python(value: np.generic) -> Any:
+    """The same number as Python's own, without loss: numpy would round a bound to the type of the value."""
+    if isinstance(value, np.longdouble) and np.isfinite(value):
+        return Fraction(*value.as_integer_ratio())
+    return float(value) if isinstance(value, np.floating) else value.item()
 
 
 def plain_number(value: Any) -> Any:

@@ -68,6 +68,11 @@ class GaussianPair(Pair):
             error[far] = 2.0 * normal_error(np.maximum(np.abs(a0), np.minimum(np.abs(a1), 1e3))) * t0 + TINY
         return s, error
 
+    @property
+    def slip(self) -> float:
+        """μ/2 - l/μ is a difference of rounded numbers, of size μ/2: μ times its error is an error of the loss."""
+        return PLACE * (1.0 + self.mu * self.mu)
+
     def above(self, loss: float) -> tuple[float, float]:
         """One tail each."""
         x = np.array([self.mu / 2 - loss / self.mu, -self.mu / 2 - loss / self.mu])
@@ -255,6 +260,11 @@ class WideDiscreteGaussianPair(Pair):
             inner.q_error + rough * inner.q,
             (inner.s_error + rough * inner.s) * back + ELEMENTARY * s,
         )
+
+    @property
+    def slip(self) -> float:
+        """As the continuous pair; an edge that is one unit in the last place of z off moves by less."""
+        return 2.0 * GaussianPair(self._mu).slip
 
     def above(self, loss: float) -> tuple[float, float]:
         """About as the continuous pair."""

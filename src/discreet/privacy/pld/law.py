@@ -89,9 +89,14 @@ class Law:
         return np.asarray(highest + np.log(exponent.sum(axis=1)), dtype=np.float64)
 
 
-def margin(grid: Grid) -> float:
+def slip_of(pair: Pair, grid: Grid) -> float:
+    """How far a loss of the pair may be from where it is put on the grid, besides the grid's own steps."""
+    return grid.slip + pair.slip
+
+
+def margin(slip: float) -> float:
     """A relative error that covers the exponentials of one cell and edges that are ``slip`` off."""
-    return 8.0 * ELEMENTARY + 2.0 * grid.slip
+    return 8.0 * ELEMENTARY + 2.0 * slip
 
 
 def raised(pair: Pair, grid: Grid) -> Law:
@@ -99,11 +104,12 @@ def raised(pair: Pair, grid: Grid) -> Law:
     mass = np.zeros(grid.count)
     shrink = -math.expm1(-grid.step)
     infinite = pair.infinite.high
+    slip = slip_of(pair, grid)
     if not pair.discrete:
         edges = grid.losses
         cells = pair.cells(edges)
         p = cells.p + cells.p_error
-        s = np.maximum(cells.s - cells.s_error - margin(grid) * p, 0.0)
+        s = np.maximum(cells.s - cells.s_error - margin(slip) * p, 0.0)
         # b + a = p and b e^{-h} + a = s; where the errors leave no such a >= 0, all goes to the upper end
         upper = np.minimum(p, (p - s) / shrink)
         mass[1:] += upper + 4.0 * ROUND * p
@@ -111,7 +117,7 @@ def raised(pair: Pair, grid: Grid) -> Law:
         mass[0] += 2.0 * pair.below(float(edges[0]))[0] + TINY
         infinite += 2.0 * pair.above(float(edges[-1]))[0] + TINY
     infinite += _raise_atoms(pair.atoms, grid, mass, shrink)
-    return Law(grid, mass * (1.0 + 4.0 * ROUND), infinite * (1.0 + 4.0 * ROUND), grid.slip + pair.atoms.slip)
+    return Law(grid, mass * (1.0 + 4.0 * ROUND), infinite * (1.0 + 4.0 * ROUND), slip)
 
 
 def _raise_atoms(atoms: Atoms, grid: Grid, mass: Array, shrink: float) -> float:

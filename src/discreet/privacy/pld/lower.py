@@ -20,7 +20,7 @@ from dataclasses import replace
 import numpy as np
 
 from discreet.privacy.pld.beliefs import ROUND, TINY, Array
-from discreet.privacy.pld.law import Grid, Law, margin, nearest
+from discreet.privacy.pld.law import Grid, Law, margin, nearest, slip_of
 from discreet.privacy.pld.pair import Pair
 
 _SAFE = 8.0 * ROUND
@@ -43,7 +43,7 @@ def lowered(pair: Pair, grid: Grid) -> Law:
         if mass.sum() < 0.5 * gathered.sum():  # a grid so coarse that no neighbour can help: round down, to first order
             mass = np.concatenate([(gathered * (1.0 - 2 * ROUND))[1:], [0.0]]) + exact
     infinite = pair.infinite.low * (1.0 - 4.0 * ROUND)
-    return Law(grid, np.maximum(mass, 0.0) * (1.0 - 4.0 * ROUND), infinite, grid.slip + pair.atoms.slip)
+    return Law(grid, np.maximum(mass, 0.0) * (1.0 - 4.0 * ROUND), infinite, slip_of(pair, grid))
 
 
 def centred(pair: Pair, grid: Grid) -> Grid:
@@ -86,14 +86,14 @@ def _finished(gathered: Array, scaled: Array, exact: Array, step: float) -> Arra
 
 def _gather(pair: Pair, grid: Grid) -> tuple[Array, Array, Array]:
     """A (too small), R (too large), and the atoms that sit on the grid."""
-    losses = grid.losses
+    losses, slip = grid.losses, slip_of(pair, grid)
     gathered, scaled, exact = np.zeros(grid.count), np.zeros(grid.count), np.zeros(grid.count)
     if not pair.discrete:
         half = 0.5 * grid.step
         edges = np.concatenate([losses - half, [losses[-1] + half]])
         cells = pair.cells(edges)
         gathered += np.maximum(cells.p - cells.p_error, 0.0)
-        scaled += (cells.s + cells.s_error + margin(grid) * cells.p) * math.exp(half)
+        scaled += (cells.s + cells.s_error + margin(slip) * cells.p) * math.exp(half)
         exact[-1] += 0.5 * pair.above(float(edges[-1]))[0]
     atoms = pair.atoms
     if len(atoms.loss):
@@ -105,7 +105,7 @@ def _gather(pair: Pair, grid: Grid) -> tuple[Array, Array, Array]:
         exact += np.bincount(spot[on], p[on], grid.count)[: grid.count]
         off = ~on & (spot >= 0)
         if off.any():
-            moved = np.exp(losses[spot[off]] - atoms.loss[off]) * (1.0 + margin(grid))
+            moved = np.exp(losses[spot[off]] - atoms.loss[off]) * (1.0 + margin(slip))
             gathered += np.bincount(spot[off], p[off], grid.count)[: grid.count]
             scaled += np.bincount(spot[off], p[off] * moved, grid.count)[: grid.count]
         relative = (4.0 + len(atoms.loss)) * ROUND

@@ -29,7 +29,7 @@ class Cells:
     """The masses of consecutive cells (edge_i, edge_{i+1}] of the loss.
 
     ``p`` under P, ``q`` under Q, and ``s`` = e^{edge_i} q, which does not underflow where q does and is at most p.
-    Each is within its ``_error`` of the truth, for edges moved by at most PLACE·(1 + |edge|).
+    Each is within its ``_error`` of the truth, for edges moved by at most PLACE·(1 + |edge|) plus the pair's slip.
     """
 
     p: Array
@@ -107,6 +107,11 @@ class Pair:
     def discrete(self) -> bool:
         """Whether there are atoms alone."""
         return False
+
+    @property
+    def slip(self) -> float:
+        """How far losses may be off, beyond PLACE·(1 + |loss|): the parameters themselves were rounded."""
+        return self.atoms.slip
 
     @property
     def reverse(self) -> Pair:

@@ -109,6 +109,11 @@ class RemovedPair(Pair):
         return Mass(r * inner.low * (1.0 - ELEMENTARY), r * inner.high * (1.0 + ELEMENTARY))
 
     @property
+    def slip(self) -> float:
+        """Mixing brings losses nearer to each other: their errors do not grow."""
+        return self.inner.slip + self.atoms.slip
+
+    @property
     def discrete(self) -> bool:
         """As the inner pair."""
         return self.inner.discrete
@@ -181,6 +186,11 @@ class AddedPair(Pair):
         """Those of the reverse, turned."""
         turned = RemovedPair(self.inner, self.rate).atoms
         return Atoms(-turned.loss[::-1], turned.q[::-1], turned.p[::-1], turned.slack, turned.places)
+
+    @property
+    def slip(self) -> float:
+        """Mixing brings losses nearer to each other: their errors do not grow."""
+        return self.inner.slip + self.atoms.slip
 
     @property
     def discrete(self) -> bool:

@@ -82,7 +82,7 @@ class Total:
             return 1.0
         y, damp, gap = self._weights(epsilon)
         weight = damp * gap
-        value = float((y * weight).sum()) * (1.0 + 64 * ROUND) + self.error * _norm(weight)
+        value = float((y * weight).sum()) * (1.0 + 2.0**-40) + self.error * _norm(weight)
         low, high = self.ends
         if epsilon < low:
             value += self.outside_low
@@ -97,7 +97,7 @@ class Total:
         epsilon = epsilon + self.slip
         y, damp, gap = self._weights(epsilon)
         weight = damp * gap
-        value = float((y * weight).sum()) * (1.0 - 64 * ROUND) - self.error * _norm(weight)
+        value = float((y * weight).sum()) * (1.0 - 2.0**-40) - self.error * _norm(weight)
         value -= (self.outside_low + self.outside_high) * _largest_weight(self.theta)
         value -= len(y) * ROUND * _norm(y) * _norm(weight)
         scale = self._scale(epsilon) * (1.0 - self.relative - _exponent_error(self.log_scale, self.theta * epsilon))
@@ -243,9 +243,11 @@ def total(laws: list[tuple[Law, int]], theta: float) -> Total:
     log_scale = origin = slip = forward = relative = worst = growth = 0.0
     smallest, repeats = math.inf, 0
     for part in parts:
-        law, times, norm = part.law, part.times, _norm(part.weight)
-        spectrum *= _power(np.fft.rfft(_fold(part.weight, length), length), times)
+        law, times, folded = part.law, part.times, _fold(part.weight, length)
+        norm = _norm(folded)
+        spectrum *= _power(np.fft.rfft(folded, length), times)
         log_scale += times * part.log_norm
+        relative += 4.0 * ROUND * (len(parts) + 1) * abs(times * part.log_norm)
         origin += times * _ends(law)[0]
         worst += times * (abs(law.grid.origin) + step * (abs(law.grid.first) + law.grid.count))
         slip += times * law.slip

@@ -1,0 +1,79 @@
+"""The pictures of the lectures, from exact figures: ``python docs/lectures/pictures.py`` with the extra ``plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+
+import discreet as dp
+from discreet.privacy.conversions import largest_zcdp
+from discreet.privacy.tradeoff import false_negatives_down
+
+PLACE = Path(__file__).parent / "pictures"
+COUNTS = [120, 85, 60, 42, 30, 18, 9, 3, 1, 0]
+
+
+def histogram(plt: Any) -> None:
+    """A histogram with the error bars of two prices, all bars at once with 95 %."""
+    figure, axes = plt.subplots(1, 2, figsize=(7, 2.6), sharey=True)
+    for axis, epsilon in zip(axes, ("1", "1/10"), strict=True):
+        error = (dp.stable.count_by(list(range(10))) >> dp.laplace(epsilon=epsilon)).error_at("0.95")
+        axis.bar(range(10), COUNTS, color="#b8c4d6")
+        axis.errorbar(range(10), COUNTS, yerr=error, fmt="none", ecolor="#23395d", capsize=3)
+        axis.set_title(f"ε = {epsilon}", fontsize=10)
+        axis.set_xticks([])
+    save(figure, "histogram")
+
+
+def root_k(plt: Any) -> None:
+    """The expected error of one of k answers, for (1, 1e-6) in all."""
+    rho = largest_zcdp(dp.Approx(1, "1e-6")).rho
+    ks = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+    laplace = [dp.laplace(sensitivity=1, epsilon=dp.Pure(1).epsilon / k).expected_error for k in ks]
+    gauss = [dp.gaussian(sensitivity=1, rho=rho / k).expected_error for k in ks]
+    figure, axis = plt.subplots(figsize=(4.5, 3))
+    axis.loglog(ks, laplace, label="Laplace, basic composition: k", color="#a63d40")
+    axis.loglog(ks, gauss, label="Gaussian, zCDP: √k", color="#23395d")
+    axis.set_xlabel("questions")
+    axis.set_ylabel("expected error of one answer")
+    axis.legend(fontsize=8)
+    save(figure, "root-k")
+
+
+def tradeoff(plt: Any) -> None:
+    """The least rate of misses at each rate of false alarms."""
+    alphas = [i / 50 for i in range(51)]
+    figure, axis = plt.subplots(figsize=(3.6, 3.4))
+    axis.plot([0, 1], [1, 0], color="#999999", label="ε = 0: nothing to see")
+    for promise, name, colour in (
+        (dp.Pure(1), "ε = 1", "#a63d40"),
+        (dp.GDP(1), "μ = 1", "#23395d"),
+        (dp.Pure(3), "ε = 3", "#d9a441"),
+    ):
+        axis.plot(alphas, [float(false_negatives_down(promise, a)) for a in alphas], color=colour, label=name)
+    axis.set_xlabel("false alarms")
+    axis.set_ylabel("misses, at least")
+    axis.legend(fontsize=8)
+    save(figure, "tradeoff")
+
+
+def save(figure: Any, name: str) -> None:
+    """A small PNG without anything that changes from run to run."""
+    figure.tight_layout()
+    figure.savefig(PLACE / f"{name}.png", dpi=90, metadata={"Software": None})
+
+
+def main() -> None:
+    """Make all pictures."""
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    PLACE.mkdir(exist_ok=True)
+    for picture in (histogram, root_k, tradeoff):
+        picture(plt)
+
+
+if __name__ == "__main__":
+    main()
