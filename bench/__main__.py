@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SUITES = ("noise",)
+SUITES = ("noise", "mechanisms")
 
 
 def main() -> None:

@@ -65,11 +65,13 @@ class Answer:
     def within(self, confidence: Number = CONFIDENCE) -> tuple[Any, Any]:
         """An interval that holds the exact value with the given confidence; for a vector, all entries at once."""
         error = self.error_at(confidence)
+        if isinstance(self.value, tuple):
+            return tuple(v - error for v in self.value), tuple(v + error for v in self.value)
         return self.value - error, self.value + error
 
     def then(self, f: Callable[[Any], Any], told: str | None = None, accuracy: Accuracy | None = None) -> Answer:
         """Post-processing: any function of the value costs nothing more."""
-        name: str = told or getattr(f, "__name__", "post-processed")
+        name = told if told is not None else str(getattr(f, "__name__", "post-processed"))
         return replace(self, value=f(self.value), story=(*self.story, name), accuracy=accuracy)
 
     def explain(self) -> str:

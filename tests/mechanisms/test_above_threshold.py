@@ -255,13 +255,13 @@ def test_the_sampler_has_the_law(stop_after: int) -> None:
     m = above_threshold(threshold=1, epsilon=3, stop_after=stop_after)
     stream = (0, 1, 3)
     law = m.law(stream)
-    assert misfit(drawn(m, stream, 60_000), law) < 1
+    assert misfit(drawn(m, stream, 40_000), law) < 1
     twins = [
         above_threshold(threshold=1, epsilon=Fraction(30, 7), stop_after=stop_after),
         above_threshold(threshold=2, epsilon=3, stop_after=stop_after),  # > for >=
     ]
     for twin in twins:
-        assert misfit(drawn(twin, stream, 20_000), law) > 1
+        assert misfit(drawn(twin, stream, 15_000), law) > 1
 
 
 def test_a_fresh_threshold_for_each_question_would_be_seen() -> None:

@@ -85,7 +85,7 @@ def test_the_output_is_monotone_in_the_bits_and_decided_as_early_as_it_can_be(me
 
 
 def test_reals_and_large_values() -> None:
-    m = biased_laplace(sensitivity="0.5", epsilon=1, gamma="0.1")
+    m = biased_laplace(sensitivity="0.5", epsilon=1, gamma="0.05")
     value = m.release(3.7).value
     assert isinstance(value, float)
     assert Fraction(value) % m.grid == 0
@@ -103,7 +103,7 @@ def test_whole_mechanisms_read_whole_numbers_only(mechanism: BiasedLaplace, valu
 @pytest.mark.parametrize("value", [True, "3", float("nan"), float("inf"), 1j])
 def test_real_mechanisms_read_finite_numbers_only(value: object) -> None:
     with pytest.raises(BadData):
-        biased_laplace(sensitivity=1, epsilon=1, gamma="0.1", real=True).read(value)
+        biased_laplace(sensitivity="0.5", epsilon=1, gamma="0.05").read(value)
 
 
 # --- the price ---------------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ def test_real_mechanisms_read_finite_numbers_only(value: object) -> None:
 
 @pytest.mark.parametrize(
     ("sensitivity", "epsilon", "gamma"),
-    [(1, 1, "0.1"), (1, "0.1", "0.1"), (1, 2, "0.3"), ("0.5", 1, "0.05"), (7, 1, 0)],
+    [(1, 1, "0.1"), (1, "0.1", "0.1"), ("0.5", 1, "0.05")],
 )
 def test_the_certifier_agrees(sensitivity: object, epsilon: object, gamma: object) -> None:
     m = biased_laplace(sensitivity, epsilon, gamma)  # type: ignore[arg-type]

@@ -48,6 +48,16 @@ def test_without_noise_the_curve_is_exact(way: Strategy) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_threshold_counts_the_records_on_it(way: Strategy) -> None:
+    """The planted twin, a threshold that is off by the records on it, gives another curve."""
+    curve = cumulative(thresholds=range(3), epsilon=1, strategy=way)
+    data = [0.0, 1.0, 1.0, 2.0]
+    answer, _ = curve.finish(curve.read(data))
+    assert np.allclose(answer, [sum(x <= t for x in data) for t in range(3)])
+    assert not np.allclose(answer, [sum(x < t for x in data) for t in range(3)])
+
+
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("cost", [{"epsilon": 1}, {"rho": "1/2"}])
 def test_error_bars_cover_the_whole_curve(way: Strategy, cost: dict[str, Any]) -> None:
     m = cumulative(thresholds=range(12), strategy=way, **cost)

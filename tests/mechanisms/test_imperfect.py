@@ -159,6 +159,11 @@ def test_a_high_bias_is_still_certified() -> None:
     assert 5 < found.lower <= found.upper < 5.3
 
 
+def test_inputs_may_be_moved_by_the_grid() -> None:
+    here, there = (certify_laplace("0.2", 5, "0.1", inputs=(q, q + 1)) for q in (2, 5 * 10**12 + 2))
+    assert here == there
+
+
 def test_equal_inputs_cost_nothing() -> None:
     assert certify_laplace("0.1", 10, "0.3", inputs=(3, 3)).upper == 0
 
@@ -173,6 +178,9 @@ def test_equal_inputs_cost_nothing() -> None:
         {"base_epsilon": 1, "grid": 100, "gamma": "0.1"},
         {"base_epsilon": 1, "grid": 1, "gamma": "0.1", "within": 3},
         {"base_epsilon": 1, "grid": 1, "gamma": "0.1", "sensitivity": 0},
+        {"base_epsilon": 1, "grid": 1, "gamma": "0.1", "sensitivity": 100},
+        {"base_epsilon": 1, "grid": 1, "gamma": "0.1", "inputs": (0, 100)},
+        {"base_epsilon": 1, "grid": 1, "gamma": "0.1", "inputs": (0, 1), "within": 10**6},
     ],
 )
 def test_bad_parameters_are_refused(arguments: dict[str, object]) -> None:
@@ -272,7 +280,9 @@ def test_the_twin_that_knows_one_alignment_only_is_caught() -> None:
     base, grid, gamma = Fraction(1, 5), Fraction(5), "0.2"
     aligned = certify_laplace(base, grid, gamma, inputs=(0, 1), within=15).upper
     others = max(
-        single(Fraction(q), Fraction(q + 1), z, base=base, grid=grid, gamma=gamma) for q in range(5) for z in range(-2, 3)
-    )  # fmt: skip
+        single(Fraction(q), Fraction(q + 1), z, base=base, grid=grid, gamma=gamma)
+        for q in range(5)
+        for z in range(-2, 3)
+    )
     assert others > aligned + 0.01
     assert others <= certify_laplace(base, grid, gamma).upper

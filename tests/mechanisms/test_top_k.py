@@ -63,9 +63,9 @@ def test_one_shot_of_gumbel_noise_has_this_law() -> None:
 def test_no_neighbours_break_the_promise(m: TopK) -> None:
     found = laws(m)
     assert not any_broken(found, within(1), m.epsilon)
-    telling = [(0, 0, 0, 40, 40, 40), (1, 1, 1, 39, 39, 39)]
+    telling = [(0,) * m.k + (40, 40), (1,) * m.k + (39, 39)]
     assert any_broken({s: m.law(m.read(list(s))) for s in telling}, within(1), m.each.epsilon)  # for the price of one
-    wide = [(0, 0, 0, 40, 40, 40), (2, 2, 2, 38, 38, 38)]
+    wide = [(0,) * m.k + (40, 40), (2,) * m.k + (38, 38)]
     assert any_broken({s: m.law(m.read(list(s))) for s in wide}, within(2), m.epsilon)  # sensitivity off by two
 
 

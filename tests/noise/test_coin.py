@@ -143,6 +143,19 @@ def test_flips_of_a_rational_are_right_for_every_first_word() -> None:
         assert heads[:count].all()
 
 
+@pytest.mark.parametrize("x", X[:9], ids=str)
+def test_flips_go_on_with_the_word_that_was_looked_at(x: Fraction) -> None:
+    """16 bits, then 48, then one bit for ever: the 64 together stand beside exp(-x), on both sides."""
+    floor = exp_floor(x)
+    for word in words_around(floor):
+        parts = (word >> 48).to_bytes(2, "little"), (word & (1 << 48) - 1).to_bytes(6, "big")
+        opened = whole(exp_minus(x), 16) == word >> 48  # only then are the 48 asked for
+        for then, expected in ((0, word <= floor), (0xFF, word < floor)):
+            tape = Tape(*parts, then=then)
+            assert flips(exponential(x), 1, tape)[0] == expected
+            assert not opened or tape.left == 0
+
+
 def test_a_coin_of_16_bits_is_caught() -> None:
     assert not all_first_words(naive_flips, rational(Fraction(1, 3)), whole(ball(Fraction(1, 3)), 16))
 

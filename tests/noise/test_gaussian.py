@@ -36,6 +36,18 @@ def test_thresholds_enclose_the_truth(sigma_squared: Fraction, n: int) -> None:
     assert (1 << n) - high[-1] <= 1  # nothing that counts at n bits is left out
 
 
+@pytest.mark.parametrize(
+    ("sigma_squared", "n"),
+    [("971/100", 6), ("5199/500", 8), ("5199/500", 9), ("5199/500", 10), ("14869/500", 4), ("28771/1000", 8)],
+)
+def test_the_tail_counts_in_the_normaliser(sigma_squared: str, n: int) -> None:
+    """Here a threshold lies so close above a multiple of 2^-n that bounds without the tail would be wrong."""
+    law = GaussianLaw(Fraction(sigma_squared))
+    low, high = law.thresholds(n)
+    floors = gaussian_blocks(law).floors(n)[: len(low)]
+    assert all(a <= f < b for a, f, b in zip(low, floors, high, strict=False))
+
+
 @pytest.mark.parametrize("sigma_squared", ["1e-6", "1e-300", "1e-600", "1e-1200", "1e24", str(1 << 108)])
 def test_thresholds_keep_their_order_at_every_scale(sigma_squared: str) -> None:
     for n in (8, 64, 128):

@@ -11,8 +11,10 @@ import pytest
 from discreet import stable
 from discreet.answer import Answer
 from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.mechanisms.exponential import exponential
 from discreet.mechanisms.gaussian import gaussian
 from discreet.mechanisms.laplace import laplace
+from discreet.mechanisms.permute_and_flip import permute_and_flip
 from discreet.noise.grid import public_grid
 from discreet.privacy import events
 from discreet.privacy.measures import ZCDP, Pure
@@ -56,6 +58,24 @@ def test_a_made_mechanism_is_priced_by_the_map() -> None:
     assert release.event() == events.DiscreteLaplace(scale=3, sensitivity=1)
     assert release.cost() == Pure("1/3")
     assert (stable.count() >> gaussian(sensitivity=2, sigma=4)).cost() == ZCDP("1/32")
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"), [(exponential, events.Exponential), (permute_and_flip, events.PermuteAndFlip)]
+)
+def test_a_choice_is_priced_by_how_far_any_score_moves(make: Any, kind: Any) -> None:
+    for neighbours in BOTH:
+        counts = stable.cap_rows(3, unit=0, neighbours=neighbours) >> stable.count_by(["a", "b"], by=1)
+        release = counts >> make(sensitivity=3, epsilon=1)
+        assert release.event() == kind(1)
+        assert release.cost(2) == Pure(2)
+        assert release([(i, "b") for i in range(500)]).value in (0, 1)
+        with pytest.raises(BadParameter, match="must cover"):
+            counts >> make(sensitivity=2, epsilon=1)
+        with pytest.raises(BadParameter, match="monotone"):
+            counts >> make(sensitivity=3, epsilon=1, monotone=True)
+    with pytest.raises(BadParameter, match="vector of scores"):
+        stable.count() >> make(sensitivity=1, epsilon=1)
 
 
 def test_the_answer_has_all_that_an_answer_has() -> None:

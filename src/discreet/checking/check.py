@@ -60,7 +60,7 @@ def check(
       tried:   1 pairs; the pairs that were given, both ways
       counterexample: 0
         and 1
-        are 1 apart; claimed epsilon 9/10; refuted: delta at least 0.0695...
+        are 1 apart; claimed epsilon 9/10; refuted: the exact input of the noise moves by 1 in L1, which costs epsilon 1
     """
     rows, most_pairs = integer(rows, "rows", at_least=0), integer(most_pairs, "most_pairs", at_least=1)
     effort: dict[str, Any] = {"rows": rows, "most_pairs": most_pairs, "searches": searches}
@@ -131,7 +131,9 @@ def _check_mechanism(  # noqa: PLR0917 - the options of ``check``, passed on
         if additive_in(thing) is not thing or getattr(thing, "exponent", None) is not None:
             raise BadParameter("pairs", None, "must be given: pairs of neighbouring inputs, or values= to make rows")
         pairs = natural_pairs(thing)
-    return check_pairs(lambda a, b: pair_of(thing, a, b, depth=depth), pairs, promised, subject=name_of(thing))
+    return check_pairs(
+        lambda a, b: pair_of(thing, a, b, depth=depth, largest_scale=64), pairs, promised, subject=name_of(thing)
+    )
 
 
 def _check_function(

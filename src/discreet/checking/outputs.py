@@ -24,7 +24,7 @@ from discreet.stable.grouping import group_by
 from discreet.stable.metrics import identity
 
 _MOST_OUTPUTS = 2_500
-_LARGEST_SCALE = 64
+_LARGEST_SCALE = 8  # of noise whose law is written out in releases; its price is compared at any scale
 _PATHS = 400_000
 
 
@@ -47,7 +47,9 @@ ALIKE = Pair(SURE, SURE)
 """Nothing that comes out can tell the two inputs apart."""
 
 
-def pair_of(thing: Any, first: Any, second: Any, *, depth: int | None = None) -> Pair:
+def pair_of(
+    thing: Any, first: Any, second: Any, *, depth: int | None = None, largest_scale: float = _LARGEST_SCALE
+) -> Pair:
     """The laws of a mechanism or a release on two inputs.
 
     Releases are taken apart by what they hold: ``map`` and ``mechanism`` (a map, then noise), ``map`` and ``release``,
@@ -66,7 +68,7 @@ def pair_of(thing: Any, first: Any, second: Any, *, depth: int | None = None) ->
     if hasattr(thing, "input_metric") and hasattr(thing, "release"):
         return pair_of(thing.release, first, second, depth=depth)
     if hasattr(thing, "read"):
-        return _mechanism_pair(thing, thing.read(first), thing.read(second), depth)
+        return _mechanism_pair(thing, thing.read(first), thing.read(second), depth, largest_scale)
     raise NoLaw(f"{type(thing).__name__} is neither a mechanism nor a release that can be taken apart")
 
 
@@ -110,13 +112,13 @@ def frozen(output: Any) -> Hashable:
 # --- mechanisms -----------------------------------------------------------------------------------------------------
 
 
-def _mechanism_pair(mechanism: Any, first: Any, second: Any, depth: int | None) -> Pair:
+def _mechanism_pair(mechanism: Any, first: Any, second: Any, depth: int | None, largest_scale: float) -> Pair:
     if _same(first, second):
         return ALIKE
     additive = additive_in(mechanism)
     one, two = _numbers(first), _numbers(second)
     if additive is not None and one is not None and two is not None:
-        return _additive_pair(additive, one, two)
+        return _additive_pair(additive, one, two, largest_scale)
     try:
         return Pair(_law(mechanism, first), _law(mechanism, second))
     except (NoLaw, AttributeError):
@@ -154,14 +156,14 @@ def _writes_its_law(mechanism: Any) -> bool:
     return written is not None and getattr(written, "__module__", "") != "discreet.mechanisms.mechanism"
 
 
-def _additive_pair(additive: Any, first: list[int], second: list[int]) -> Pair:
+def _additive_pair(additive: Any, first: list[int], second: list[int], largest_scale: float) -> Pair:
     if len(first) != len(second):
         return Pair(SURE, {"another length": (Fraction(1), Fraction(1))})
     moved = [y - x for x, y in zip(first, second, strict=True) if x != y]
     if not moved:
         return ALIKE
     needed = (event_for(additive, moved),)
-    if additive.exponent is not None or _scale(additive) > _LARGEST_SCALE:
+    if additive.exponent is not None or _scale(additive) > largest_scale:
         return Pair(SURE, SURE, needed=needed)
     return dataclasses.replace(_shifted(additive, tuple(sorted(map(abs, moved)))), needed=needed)
 
@@ -218,15 +220,41 @@ def product(pairs: Sequence[Pair]) -> Pair:
         return ALIKE
     if len(differ) == 1:
         return differ[0]
-    each = int(_MOST_OUTPUTS ** (1 / len(differ)))
-    first, second, missing = dict(SURE), dict(SURE), Fraction(0)
-    for pair in differ:
-        p, q = coarse(pair, each)
-        first, second = _times(first, p), _times(second, q)
-        missing += pair.missing
+    first, second, missing = _times_all(tuple(_Factor(pair) for pair in differ))
     needed = [pair.needed for pair in differ if pair.needed is not None]
     known = tuple(event for each in needed for event in each) if len(needed) == len(differ) else None
     return Pair(first, second, missing, known)
+
+
+class _Factor:
+    """A pair that is looked up by which laws it holds: laws are kept once, so the same laws are the same objects."""
+
+    __slots__ = ("pair",)
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+
+    def __hash__(self) -> int:
+        return hash((id(self.pair.first), id(self.pair.second)))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Factor)
+            and self.pair.first is other.pair.first
+            and self.pair.second is other.pair.second
+            and self.pair.missing == other.pair.missing
+        )
+
+
+@lru_cache(maxsize=256)
+def _times_all(factors: tuple[_Factor, ...]) -> tuple[Law, Law, Fraction]:
+    each = int(_MOST_OUTPUTS ** (1 / len(factors)))
+    first, second, missing = SURE, SURE, Fraction(0)
+    for factor in factors:
+        p, q = coarse(factor.pair, each)
+        first, second = _times(first, p), _times(second, q)
+        missing += factor.pair.missing
+    return first, second, missing
 
 
 def coarse(pair: Pair, most: int) -> tuple[Law, Law]:
@@ -248,5 +276,5 @@ def _joined(law: Law, keep: set[Hashable]) -> Law:
     return {**{x: bounds for x, bounds in law.items() if x in keep}, "the rest": (low, high)}
 
 
-def _times(law: Law, other: Law) -> dict[Hashable, tuple[Fraction, Fraction]]:
+def _times(law: Law, other: Law) -> Law:
     return {(x, y): (p * r, q * s) for x, (p, q) in law.items() for y, (r, s) in other.items()}

@@ -148,10 +148,9 @@ class Additive(Mechanism[Exact, Released]):
         return np.clip(array.astype(np.int64, copy=False), -_SATURATE, _SATURATE)
 
     def _read_reals(self, value: Any) -> NDArray[np.int64]:
-        try:
-            array = np.asarray(value, dtype=np.float64)
-        except (ValueError, TypeError, OverflowError):
-            raise BadData("the values must be finite real numbers") from None
+        array = value if isinstance(value, np.ndarray) else np.array(value, dtype=_common_kind(value))
+        if array.dtype != np.float64:  # a detour through doubles would round, and rounding adds sensitivity
+            return np.array([self._read_one(v) for v in array.tolist()], dtype=np.int64)
         if not np.isfinite(array).all():
             raise BadData("the values must be finite real numbers")
         with np.errstate(over="ignore", under="ignore"):
@@ -204,6 +203,10 @@ def _one_whole(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise BadData("the values must be whole numbers; for reals make the mechanism with real=True")
     return min(max(int(value), -_SATURATE), _SATURATE)
+
+
+def _common_kind(values: Sequence[Any]) -> type:
+    return float if all(type(value) is float for value in values) else object
 
 
 def _is_finite(value: numbers.Real) -> bool:

@@ -22,7 +22,7 @@ from typing import Any
 from discreet.answer import Accuracy, confidence_level
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_fixed, exp_up, float_up, log_up, positive
-from discreet.mechanisms.imperfect import LN2_UP, all_boxes, depth_for, laplace_cdf
+from discreet.mechanisms.imperfect import LN2_UP, WIDEST, all_boxes, depth_for, laplace_cdf
 from discreet.mechanisms.imperfect_cover import Boxes, gains, guess, holds
 from discreet.mechanisms.mechanism import Mechanism
 from discreet.privacy import events
@@ -313,8 +313,9 @@ def biased_laplace(
 def _search(moved: Fraction, epsilon: Fraction, gamma: Fraction, *, whole: bool) -> tuple[Fraction, Fraction]:
     """Scale and grid with the least certified expected error among a few shapes."""
     found: list[tuple[Fraction, Fraction, Fraction]] = []
+    beta: Fraction | None = None
     for shape in _SHAPES:
-        beta = _largest_move(lambda moves, width=shape: _seems(moves, width, gamma, epsilon))
+        beta = _largest_move(shape, gamma, epsilon, beta)
         if beta is not None:
             found.append((_expected(shape, gamma, _EVERYWHERE[::3]) / beta, shape, beta))
     good = _best_grids(min(found), moved, epsilon, gamma, whole) if found else []
@@ -368,14 +369,27 @@ def _seems(moved: Fraction, width: Fraction, gamma: Fraction, epsilon: Fraction)
     return not bool((gains(_points(moved, width), width, gamma, epsilon * _STEP) > 0).any())
 
 
-def _largest_move(fits: Any) -> Fraction | None:
+def _largest_move(width: Fraction, gamma: Fraction, epsilon: Fraction, near: Fraction | None) -> Fraction | None:
     """About the largest sensitivity in noise scales that fits, when smaller ones do; None if none does."""
-    if not fits(_FINEST):
-        return None
-    low, high = math.log2(_FINEST), math.log2(_COARSEST)
-    if fits(_COARSEST):
+
+    def fits(moved: Fraction) -> bool:
+        return _seems(moved, width, gamma, epsilon)
+
+    lowest, highest = math.log2(_FINEST), math.log2(_COARSEST)
+    low = lowest if near is None else max(lowest, math.log2(near) - 1)
+    if not fits(Fraction(2**low)):
+        if low == lowest or not fits(_FINEST):
+            return None
+        low = lowest
+    high, step = low, 1.0 if near is not None else 4.0
+    while high < highest:
+        high = min(highest, low + step)
+        if not fits(Fraction(2**high)):
+            break
+        low = high
+    else:
         return _COARSEST
-    while high - low > 1 / 32:
+    while high - low > 1 / 24:
         middle = (low + high) / 2
         low, high = (middle, high) if fits(Fraction(2**middle)) else (low, middle)
     return Fraction(2**low)
@@ -389,7 +403,7 @@ def _certified(
     for _ in range(_TRIES):
         scale = _short(moved / beta, 10)
         shift, width = moved / scale, step / scale
-        if width <= 24 and _seems(shift, width, gamma, epsilon) and holds(
+        if width <= WIDEST and _seems(shift, width, gamma, epsilon) and holds(
             all_boxes(shift, width), width, gamma, epsilon
         ).holds:  # fmt: skip
             return scale

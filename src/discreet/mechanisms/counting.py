@@ -239,7 +239,7 @@ def _farthest(
     noisy = np.asarray(counts, dtype=np.float64)
     high = np.minimum((noisy + error) / least, 1.0)
     low = np.maximum((noisy - error) / most, 0.0)
-    return float(max((high - shares).max(), (shares - low).max(), 0.0)) * (1 + 2.0**-40)
+    return float(max((high - shares).max(), (shares - low).max(), 0.0)) + 2.0**-48
 
 
 def whole(value: Any) -> int:

@@ -104,7 +104,7 @@ class GaussianFor:
 
 
 class _GaussianMaker:
-    """The Gaussian mechanism, from two of sensitivity, noise (sigma or its square) and cost (rho, or epsilon and delta).
+    """The Gaussian mechanism, from two of sensitivity, noise (sigma or its square), cost (rho, or epsilon and delta).
 
     >>> m = gaussian(sensitivity=1, rho="1/8")
     >>> m.sigma_squared, m.rho, m.error_at(0.95)

@@ -28,6 +28,8 @@ UNIT = 1 << 80
 LN2_UP = log_up(Fraction(2), 32)
 _LARGEST = 64  # no more than e^64 is ever tried as a ratio
 _DEEPEST = 512
+_FURTHEST = 1000
+WIDEST = 24  # noise scales, for grids and for moves: all numbers of the cover stay below 64
 _FIRST_BOXES = 1 << 12
 _MOST_BOXES = 1 << 18
 _TIGHT = Fraction(1, 1000)
@@ -154,16 +156,31 @@ def certify_laplace(
     """
     base, step, chosen = positive(base_epsilon, "base_epsilon"), positive(grid, "grid"), bias(gamma)
     width = base * step
-    if width > 24:
-        raise BadParameter("grid", grid, "must be at most 24 / base_epsilon: it would swallow all noise")
+    if width > WIDEST:
+        raise BadParameter("grid", grid, f"must be at most {WIDEST} / base_epsilon: it would swallow all noise")
     if inputs is None:
         if within is not None:
             raise BadParameter("within", within, "must be left out unless the two inputs are given")
-        return _certify_all(base * positive(sensitivity, "sensitivity"), width, chosen)
+        return _certify_all(_move(base * positive(sensitivity, "sensitivity")), width, chosen)
     q, other = (number(value, "inputs") for value in inputs)
+    _move(base * abs(q - other))
     if within is not None:
+        _reach(base * (positive(within, "within") + max(abs(q), abs(other))))
         return _certify_cells(_cells(q, other, base, step, positive(within, "within")), width, chosen)
     return _certify_pair(q, other, base, step, chosen)
+
+
+def _move(moved: Fraction) -> Fraction:
+    if moved > WIDEST:
+        raise BadParameter(
+            "base_epsilon", float(moved), f"must be at most {WIDEST} / sensitivity: there is no noise left"
+        )
+    return moved
+
+
+def _reach(scales: Fraction) -> None:
+    if scales > _FURTHEST:
+        raise BadParameter("within", float(scales), f"must be at most {_FURTHEST} noise scales from the inputs")
 
 
 def all_boxes(moved: Fraction, width: Fraction, count: int = _FIRST_BOXES) -> Boxes:
@@ -236,8 +253,9 @@ def _certify_pair(q: Fraction, other: Fraction, base: Fraction, step: Fraction, 
     if not moved or not gamma:
         return Bound.outwards(moved, moved)
     # by the mirror image of U a pair (s, t) with t < s is the pair (-s - w, -t - w), so t = s + moved is enough
-    near = (moved + width) / base + step + max(abs(q), abs(other))
-    starts = [s if t > s else -s - width for s, t in _cells(q, other, base, step, near)]
+    home = round(q / step) * step  # outputs are all multiples of the grid: both inputs may be moved by one of them
+    near = (moved + width) / base + step + max(abs(q - home), abs(other - home))
+    starts = [s if t > s else -s - width for s, t in _cells(q - home, other - home, base, step, near)]
     middle = [s for s in starts if -moved - width <= s <= 0]
     low = Boxes.spread(-moved - width - LN2_UP, -moved - width, (moved, moved), _FIRST_BOXES // 2)
     high = Boxes.spread(Fraction(0), LN2_UP, (moved, moved), _FIRST_BOXES // 2)

@@ -17,15 +17,18 @@ from discreet.answer import confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, positive
 from discreet.mechanisms.additive import Additive, cell_exponent, check_dimension, is_real
-from discreet.mechanisms.sensitivity import Sensitivity, as_l1
+from discreet.mechanisms.biased_laplace import BiasedLaplace, biased_laplace
+from discreet.mechanisms.sensitivity import L1, L2, Linf, Sensitivity, as_l1
 from discreet.noise import additive as noise
 from discreet.privacy import events
 from discreet.privacy.frozen import show
 from discreet.privacy.measures import Pure
 from discreet.privacy.search import largest
 from discreet.randomness import Bits
+from discreet.randomness.imperfect import SanthaVazirani
 
 _PRECISION = 128
+_NORMS = (L1, L2, Linf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +116,19 @@ class _LaplaceMaker:
     ...     isinstance(laplace(sensitivity="0.5", epsilon=1).release(3.7).value, float),
     ... )
     (True, True)
+
+    With ``randomness=SanthaVazirani(gamma)`` the price holds even if every bit of the source may be biased by gamma,
+    as an adversary likes, given the earlier ones: another mechanism, which needs more noise (biased_laplace.py).
+
+    >>> from discreet.randomness.imperfect import SanthaVazirani
+    >>> laplace(sensitivity=1, epsilon=1, randomness=SanthaVazirani("0.1")).cost
+    'epsilon ...'
     """
 
+    @overload
+    def __call__(
+        self, *, sensitivity: Number, epsilon: Number, randomness: SanthaVazirani, real: bool | None = None
+    ) -> BiasedLaplace: ...
     @overload
     def __call__(
         self, *, sensitivity: Sensitivity, epsilon: Number | None = None, scale: Number | None = None,
@@ -134,7 +148,10 @@ class _LaplaceMaker:
         scale: Number | None = None,
         dimension: int = 1,
         real: bool | None = None,
-    ) -> Laplace | LaplaceFor:
+        randomness: SanthaVazirani | None = None,
+    ) -> Laplace | LaplaceFor | BiasedLaplace:
+        if randomness is not None:
+            return _for_biased_bits(sensitivity, epsilon, scale, dimension, real=real, source=randomness)
         e = None if epsilon is None else positive(epsilon, "epsilon")
         b = None if scale is None else positive(scale, "scale")
         given = sum(x is not None for x in (sensitivity, e, b))
@@ -192,6 +209,22 @@ def _make(
     if scale is not None:
         return Laplace(scale / _width(exponent), moves, exponent, dimension)
     return Laplace(moves / (epsilon or Fraction(1)), moves, exponent, dimension)
+
+
+def _for_biased_bits(
+    sensitivity: Sensitivity | None,
+    epsilon: Number | None,
+    scale: Number | None,
+    dimension: int,
+    *,
+    real: bool | None,
+    source: SanthaVazirani,
+) -> BiasedLaplace:
+    if not isinstance(source, SanthaVazirani):
+        raise BadParameter("randomness", source, 'must be a model of the source, such as SanthaVazirani("0.1")')
+    if epsilon is None or scale is not None or dimension != 1 or sensitivity is None or isinstance(sensitivity, _NORMS):
+        raise BadParameter("randomness", source, "must come with sensitivity and epsilon alone, for one number")
+    return biased_laplace(sensitivity, epsilon, source.gamma, real=real)
 
 
 def _cells_l1(sensitivity: Sensitivity, exponent: int | None, dimension: int) -> int:

@@ -17,6 +17,8 @@ from discreet.answer import CONFIDENCE, Accuracy, Answer
 from discreet.errors import BadParameter, NoPrice
 from discreet.exact import Number, integer
 from discreet.mechanisms.gaussian import Gaussian, GaussianFor
+from discreet.mechanisms.laplace import Laplace, LaplaceFor
+from discreet.mechanisms.selection import Selection
 from discreet.mechanisms.sensitivity import L1, L2, Sensitivity
 from discreet.privacy.basic import price_basic
 from discreet.privacy.events import Event
@@ -68,7 +70,7 @@ class Before(Protocol):
 
 @runtime_checkable
 class Noisy(Protocol):
-    """A mechanism that adds noise to whole numbers and can price any sensitivity: ``laplace``, ``gaussian``."""
+    """A mechanism on whole numbers that can price any sensitivity: ``laplace``, ``gaussian``, choices by score."""
 
     @property
     def event(self) -> Event:
@@ -278,8 +280,6 @@ def measured(before: Before, mechanism: Noisy | Waiting) -> Measured:
         if getattr(mechanism, "real", None):
             raise BadParameter("real", True, "must be left out: the answers of stable maps are whole numbers")
         return Measured(before, mechanism.at(sensitivity(moved, mechanism), dimension))
-    if not isinstance(mechanism, Noisy):
-        raise BadParameter("mechanism", mechanism, "must add noise to whole numbers, as laplace and gaussian do")
     return Measured(before, _made_before(mechanism, moved, dimension))
 
 
@@ -300,12 +300,20 @@ def _made_before(mechanism: Noisy, moved: int | Moves, dimension: int) -> Noisy:
 
 
 def sensitivity(moved: int | Moves, mechanism: Noisy | Waiting) -> Sensitivity:
-    """The stability in the norm that the mechanism is priced by."""
-    if not isinstance(moved, Moves):
-        return Fraction(moved)
-    if isinstance(mechanism, (Gaussian, GaussianFor)):
-        return L2(squared=moved.l2_squared)
-    return L1(moved.l1)
+    """The stability in the norm that the mechanism is priced by: L1, L2, or for choices how far any one score moves."""
+    match mechanism:
+        case Laplace() | LaplaceFor():
+            return L1(moved.l1) if isinstance(moved, Moves) else Fraction(moved)
+        case Gaussian() | GaussianFor():
+            return L2(squared=moved.l2_squared) if isinstance(moved, Moves) else Fraction(moved)
+        case Selection(monotone=False) if isinstance(moved, Moves):
+            return Fraction(moved.linf)
+        case Selection(monotone=True):
+            raise BadParameter("monotone", True, "must be left out: a map does not say that all scores move one way")
+        case Selection():
+            raise BadParameter("mechanism", "a choice behind one number", "must come behind a vector of scores")
+        case _:
+            raise BadParameter("mechanism", type(mechanism).__name__, "must be laplace, gaussian or a choice by score")
 
 
 # --- behind a release, and before it ------------------------------------------------------------------------------

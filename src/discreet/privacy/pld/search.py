@@ -86,7 +86,7 @@ class Sketch:
             mean = self.moments(theta)[1]
             return mean < epsilon and not self._at_the_top(theta, mean)
 
-        return self._gentle(_bisect(too_small))
+        return self._gentle(_bisect(too_small), epsilon)
 
     def tilt_for_false_alarms(self, alpha: float) -> float:
         """The tilt whose mean is where a test on the loss must begin to raise false alarms at rate α."""
@@ -97,11 +97,18 @@ class Sketch:
             size = k - (theta + 1.0) * mean - math.log(max(1.0, math.sqrt(2 * math.pi * variance) * (1.0 + theta)))
             return size > want and not self._at_the_top(theta, mean)
 
-        return self._gentle(_bisect(too_small))
+        return self._gentle(_bisect(too_small), 0.0)
 
-    def _gentle(self, theta: float) -> float:
-        """At least half a standard deviation: costs no accuracy, and makes a long lower tail light."""
-        return max(theta, min(0.5, 0.5 / math.sqrt(max(self.moments(theta)[2], 1e-9))))
+    def _gentle(self, theta: float, epsilon: float | None = None) -> float:
+        """At least half a standard deviation, which makes a long lower tail light; less where ε is far below the mean.
+
+        The tilt is taken back by a factor of about e^{θ(mean - ε)}, which multiplies every error: it must stay small.
+        """
+        _, mean, variance = self.moments(theta)
+        least = min(0.5, 0.5 / math.sqrt(max(variance, 1e-9)))
+        if epsilon is not None and mean > epsilon:
+            least = min(least, 1.0 / (mean - epsilon))
+        return max(theta, least)
 
     def _at_the_top(self, theta: float, mean: float) -> bool:
         """Whether the tilted sum is nearly its largest value: a steeper tilt would gain nothing."""

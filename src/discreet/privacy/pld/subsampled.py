@@ -1,7 +1,7 @@
 """Poisson subsampling of a pair, under adding or removing one unit.
 
 Promise: if P is the law with the unit in the sample and Q without, ``removed`` is ((1-r)Q + rP, Q), and ``added`` is
-(Q, (1-r)Q + rP): the two dominating pairs of the sampled mechanism (Zhu, Dong and Wang 2022, theorem 11).
+(Q, (1-r)Q + rP): the two dominating pairs of the sampled mechanism (Zhu, Dong and Wang 2022).
 Believes: the inner pair dominates in both directions and is symmetric, as every pair here but these two.
 """
 
