@@ -32,8 +32,8 @@ check: setup  ## the quick inner loop: lint, types, the tests that are not marke
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto -m 'not slow'
 
-proofs: setup  ## after re-reading a proof: record the hashes of the functions that it proves
-	$(BIN)/python -m tools.proofs
+proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records those that were read
+	$(BIN)/python -m tools.proofs $(FILES)
 
 $(BENCH)/ready: pyproject.toml bench/requirements.txt tools/venv
 	tools/venv $(BENCH) $(PYTHON)

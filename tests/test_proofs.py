@@ -7,7 +7,17 @@ import pytest
 
 from tools import proofs
 
-REQUIRED = ["noise/laplace.md", "noise/gaussian.md", "noise/selection.md", "noise/grid.md"]
+REQUIRED = [
+    "noise/laplace.md",
+    "noise/gaussian.md",
+    "noise/selection.md",
+    "noise/grid.md",
+    "mechanisms/laplace.md",
+    "mechanisms/gaussian.md",
+    "privacy/pld/pld.md",
+    "stable/capping.md",
+    "stable/resizing.md",
+]
 
 
 @pytest.mark.parametrize("path", proofs.proof_files(), ids=lambda p: p.stem)
@@ -16,7 +26,7 @@ def test_the_proof_is_about_the_code_as_it_is(path: Path) -> None:
     assert claims, f"{path.name} proves nothing: it needs a line 'proves: dotted.name hash'"
     for claim in claims:
         assert proofs.fingerprint(claim["name"]) == claim["hash"], (
-            f"{claim['name']} has changed since {path.name} was written: read the proof again, then run `make proofs`"
+            f"{claim['name']} has changed since {path.name} was written: read the proof again, then record it with `make proofs FILES={path.name}`"
         )
 
 

@@ -6,7 +6,7 @@ A proof file opens with lines such as
 
 The second word is a function or class; the third is the hash of its syntax tree, without docstrings, so that comments,
 formatting and wording do not move it and a change of meaning does. ``tests/test_proofs.py`` compares the two. After
-re-reading a proof against changed code, ``make proofs`` records the new hashes.
+re-reading a proof against changed code, ``make proofs FILES=...`` records the new hashes of that proof alone.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
+import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,15 +77,29 @@ def _without_docstring(body: list[ast.AST]) -> list[ast.AST]:
     return body
 
 
-def record() -> None:
-    """Write the hashes of today into every proof file."""
-    for path in proof_files():
-        text = path.read_text()
-        updated = CLAIM.sub(lambda found: f"proves: {found['name']} {fingerprint(found['name'])}", text)
-        if updated != text:
-            path.write_text(updated)
-            print(f"recorded {path.relative_to(ROOT)}")
+def stale() -> list[Path]:
+    """The proof files whose code has changed since they were recorded."""
+    return [
+        path
+        for path in proof_files()
+        if any(fingerprint(claim["name"]) != claim["hash"] for claim in CLAIM.finditer(path.read_text()))
+    ]
+
+
+def record(path: Path) -> None:
+    """Write the hashes of today into one proof file: whoever does this has read the proof against the code."""
+    text = path.read_text()
+    path.write_text(CLAIM.sub(lambda found: f"proves: {found['name']} {fingerprint(found['name'])}", text))
+    print(f"recorded {path.resolve().relative_to(ROOT)}")
+
+
+def main() -> None:
+    """Record the proofs that are named; without names, list those that must be read again."""
+    for name in sys.argv[1:]:
+        record(Path(name))
+    for path in stale():
+        print(f"read again: {path.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    record()
+    main()

@@ -3,9 +3,10 @@
 Guarantee: with probability at least ``confidence`` over the audit's own samples, the certified lower bound of ε holds.
 So a mechanism that keeps its claim is refuted with probability at most 1 - confidence.
 
-A quarter of the samples is searched for the event that tells the two inputs apart best; how often that one event happens
-is then counted on the other three quarters, which the search never saw, and both probabilities are bounded by Clopper
-and Pearson's intervals, half of the allowed error each. (Ding et al. 2018, Bichsel et al. 2021, Tramèr et al. 2022.)
+A quarter of the samples is searched for the event that tells the two inputs apart best; how often that one event
+happens is then counted on the other three quarters, which the search never saw, and both probabilities are bounded by
+Clopper and Pearson's intervals, half of the allowed error each. (Ding et al. 2018, Bichsel et al. 2021, Tramèr et al.
+2022.)
 """
 
 from __future__ import annotations
@@ -143,9 +144,10 @@ def audit(
 ) -> AuditReport:
     """Attack ``mechanism(data)`` on a pair of neighbours with ``samples`` runs on each side.
 
-    ``mechanism`` is any function of data, of any library, or one of our mechanisms and releases; exceptions are outcomes.
-    Of several ``pairs`` the most promising is certified. ``state`` holds runs that were drawn already and is added to in
-    place, so that an audit that was interrupted can go on. With ``processes`` the mechanism must be picklable.
+    ``mechanism`` is any function of data, of any library, or one of our mechanisms and releases; exceptions are
+    outcomes. Of several ``pairs`` the most promising is certified. ``state`` holds runs that were drawn already and is
+    added to in place, so that an audit that was interrupted can go on; ``samples`` must not be chosen after looking at
+    them. With ``processes`` the mechanism must be picklable.
 
     >>> from discreet.mechanisms.laplace import laplace
     >>> report = audit(laplace(sensitivity=1, epsilon=3), pair=(0, 1), claim=Pure(1), samples=4000)
@@ -156,6 +158,8 @@ def audit(
     failure = float(1 - confidence_level(confidence))
     targets = consequences(claim)
     run = runner(mechanism)
+    if state is not None and max(len(state.first), len(state.second)) > wanted:
+        raise BadParameter("samples", samples, "must be at least what the state holds already")
     searched = wanted // SEARCHED
     chosen = _chosen_pair(pair, pairs)
     if len(chosen) > 1:
@@ -166,11 +170,12 @@ def audit(
     choice = best_question(
         drawn.first[:searched], drawn.second[:searched], targets, fresh=wanted - searched, failure=failure / 2
     )
-    return _certified(name_of(mechanism), claim, choice, drawn, targets[choice.target][1], failure)
+    delta = targets[choice.target][1]
+    return _certified(name_of(mechanism), claim, choice, drawn, delta=delta, failure=failure)
 
 
 def _certified(
-    subject: str, claim: Measure, choice: Choice, drawn: Samples, delta: float, failure: float
+    subject: str, claim: Measure, choice: Choice, drawn: Samples, *, delta: float, failure: float
 ) -> AuditReport:
     searched = len(drawn.first) // SEARCHED
     fresh = [side[searched:] for side in (drawn.first, drawn.second)]
@@ -179,8 +184,7 @@ def _certified(
     of = len(fresh[0])
     p_low = float(lower(likely, of, failure / 2))
     q_up = float(upper(other, of, failure / 2))
-    bound = float(epsilon_from(np.array(p_low), np.array(q_up), delta))
-    bound = max(0.0, bound - 1e-9)  # for the rounding of the logarithm
+    bound = max(0.0, epsilon_at(p_low, q_up, delta) - 1e-9)  # for the rounding of the logarithm
     return AuditReport(
         subject=subject,
         claim=claim,
@@ -195,6 +199,17 @@ def _certified(
         samples=drawn,
         choice=choice,
     )
+
+
+def epsilon_at(p_low: float, q_up: float, delta: float) -> float:
+    """The least ε with p <= e^ε q + δ and 1 - q <= e^ε (1 - p) + δ: the event, and its opposite.
+
+    >>> round(epsilon_at(0.5, 0.1, 0.0), 3), round(epsilon_at(0.9, 0.5, 0.0), 3)
+    (1.609, 1.609)
+    """
+    one = epsilon_from(np.array(p_low), np.array(q_up), delta)
+    other = epsilon_from(np.array(1 - q_up), np.array(1 - p_low), delta)
+    return float(max(one, other))
 
 
 def consequences(claim: Measure) -> list[tuple[float, float]]:

@@ -1,8 +1,8 @@
 """The trade-off between an attacker's two errors: what was certified by samples, beside what a promise allows.
 
 Guarantee: with the stated confidence, all points at once: the test behind each point has error rates within its
-intervals. So the true trade-off curve of the mechanism runs below the upper corners of the points; where an upper corner
-lies below the curve of the claim, the claim is refuted.
+intervals. So the true trade-off curve of the mechanism runs below the upper corners of the points; where an upper
+corner lies below the curve of the claim, the claim is refuted.
 """
 
 from __future__ import annotations

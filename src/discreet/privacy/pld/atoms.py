@@ -69,9 +69,13 @@ class AtomicPair(Pair):
         return True
 
     def reach(self, tail: float) -> tuple[float, float]:
-        """Everything."""
-        loss = self._atoms.loss
-        return (float(loss.min()), float(loss.max())) if len(loss) else (0.0, 0.0)
+        """All but the outermost atoms, up to ``tail`` on each side."""
+        loss, p = self._atoms.loss, self._atoms.p
+        if not len(loss):
+            return 0.0, 0.0
+        low = int(np.searchsorted(np.cumsum(p), tail, side="right"))
+        high = len(loss) - 1 - int(np.searchsorted(np.cumsum(p[::-1]), tail, side="right"))
+        return (float(loss[low]), float(loss[high])) if low <= high else (float(loss[0]), float(loss[-1]))
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:

@@ -28,6 +28,7 @@ Work = list[tuple[Pair, int]]
 
 _SPREAD = 16.0  # standard deviations that a window is wide, about
 _LONGEST = 1 << 21  # of a window, in steps
+_MOST_WORK = 1 << 23  # steps of all windows together
 _ROUNDS = 4
 _NEGLIGIBLE = 1e-7  # of δ: what truncation may cost
 
@@ -97,7 +98,7 @@ class Direction:
             return Sums(self.list, self.list), 0.0, True
         widest = max(high - low for low, high in (pair.reach(plan.tail) for pair, _ in self.work))
         span = max(_SPREAD * plan.spread, min(widest, 4.0 * _SPREAD * plan.spread))
-        work, step, exact = self._mesh(plan.step, span)
+        work, step, exact = self._mesh(max(plan.step, widest / _LONGEST), span)
         below: list[tuple[Law, int]] = []
         above: list[tuple[Law, int]] = []
         for pair, times in work:
@@ -105,7 +106,7 @@ class Direction:
             above.append((raised(pair, grid), times))
             below.append((lowered(pair, centred(pair, grid)), times))
         sums = Sums(total(below, plan.theta), total(above, plan.theta))
-        return sums, step, exact or span / step > _LONGEST / 4
+        return sums, step, exact or max(span, widest) / step > _LONGEST / 4 or len(work) * span / step > _MOST_WORK
 
     def _mesh(self, aim: float, span: float) -> tuple[Work, float, bool]:
         """The pairs to use, a step of about ``aim``, and whether every loss lies on that grid."""

@@ -144,8 +144,9 @@ class _BoundedPair(Pair):
         return float(cells.p[0]), float(cells.q[0])
 
     def reach(self, tail: float) -> tuple[float, float]:
-        """Everything."""
-        return -self.value, self.value
+        """From where P(L < l) <= e^{(l-ε)/2}/(1-e^{-ε}) is small; the upper end carries much."""
+        room = tail * -math.expm1(-self.value)
+        return (max(-self.value, self.value + 2.0 * math.log(room)) if room > 0.0 else -self.value), self.value
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
@@ -250,7 +251,8 @@ class WideDiscreteGaussianPair(Pair):
         far = np.maximum(x[:-1], x[1:]) + mu
         rough = 1.2 * (1.0 + np.minimum(far, 45.0) ** 2) / (24.0 * sigma * sigma)
         # s was made for the moved edge, which is at most one integer away: put it back
-        back = np.exp(np.where(np.isfinite(edges[:-1]), edges[:-1] - moved[:-1], 0.0))
+        finite = np.isfinite(edges[:-1])
+        back = np.exp(np.where(finite, edges[:-1], 0.0) - np.where(finite, moved[:-1], 0.0))
         s = inner.s * back
         return Cells(
             inner.p,

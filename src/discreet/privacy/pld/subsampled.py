@@ -143,8 +143,9 @@ class RemovedPair(Pair):
     def reach(self, tail: float) -> tuple[float, float]:
         """The inner reach, mixed."""
         mix = self._mix
-        high = self.inner.reach(min(0.5, tail / mix.r))[1]
-        ends = mix.mixed(np.array([self.inner.reach(min(0.5, tail))[0], high]))
+        low, high = self.inner.reach(min(0.25, tail))
+        # under Q the inner loss reaches from -high to -low
+        ends = mix.mixed(np.array([min(low, -high), max(self.inner.reach(min(0.25, tail / mix.r))[1], -low)]))
         least = mix.floor if self.inner.void.high else float(ends[0])
         return max(least, mix.floor), float(ends[1])
 
@@ -219,12 +220,11 @@ class AddedPair(Pair):
     def reach(self, tail: float) -> tuple[float, float]:
         """The inner reach under Q, mixed and turned."""
         mix = self._mix
-        low, high = self.inner.reach(min(0.5, tail))
+        low, high = self.inner.reach(min(0.25, tail))
         # under Q the inner loss reaches from -high to -low
         ends = mix.mixed(np.array([-high, -low]))
-        atoms = self.atoms.loss
         most = -mix.floor if self.inner.void.high else min(-float(ends[0]), -mix.floor)
-        return min(-float(ends[1]), *atoms, most), max(most, *atoms, most)
+        return -float(ends[1]), most
 
     @property
     def top(self) -> tuple[Fraction | float, Fraction | float]:
