@@ -18,6 +18,7 @@ from bench.measure import Row, cpu_once, show
 from discreet.privacy import events
 from discreet.privacy.compose import compose
 from discreet.privacy.events import Event
+from discreet.privacy.optimal import Optimal
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
@@ -138,7 +139,7 @@ def _pure(epsilon: int, times: int) -> Task:
         [events.Repeat(events.Pure(epsilon), times)],
         "1e-6",
         1e-6,
-        truth=float(epsilon * times),
+        truth=float(Optimal(epsilon, 0, times).epsilon_at("1e-6").upper),
         prv=lambda prv: ([prv.PureDPMechanism(eps=float(epsilon))], [times]),
     )
 
@@ -187,7 +188,7 @@ def run(task: Task) -> list[Row]:
     allowed = task.width * (bound.upper if task.relative else 1.0)
     rows = [Row(task.name, said, "width asked", f"{allowed:.2g}", allowed / max(bound.width, 1e-300), 1.0)]
     if task.truth is not None:
-        digits = 1e-3 if task.name.startswith("pure") else 10.0 ** -len(str(task.truth).split(".")[1])
+        digits = 10.0 ** -len(str(task.truth).split(".")[1])  # a truth is given to so many digits
         inside = bound.lower - digits <= task.truth <= bound.upper + digits
         rows.append(Row(task.name, said, "truth", f"{task.truth}", float(inside), 1.0))
     if task.seconds is not None:

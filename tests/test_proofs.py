@@ -26,7 +26,8 @@ def test_the_proof_is_about_the_code_as_it_is(path: Path) -> None:
     assert claims, f"{path.name} proves nothing: it needs a line 'proves: dotted.name hash'"
     for claim in claims:
         assert proofs.fingerprint(claim["name"]) == claim["hash"], (
-            f"{claim['name']} has changed since {path.name} was written: read the proof again, then record it with `make proofs FILES={path.name}`"
+            f"{claim['name']} has changed since {path.name} was written: "
+            f"read the proof again, then record it with `make proofs FILES={path}`"
         )
 
 

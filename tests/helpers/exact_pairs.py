@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -32,6 +33,10 @@ class ListedPair(Pair):
     @property
     def discrete(self) -> bool:
         return True
+
+    @property
+    def top(self) -> tuple[Fraction | float, Fraction | float]:
+        return 0.0, math.inf  # an irrational number: say nothing about it
 
     def reach(self, tail: float) -> tuple[float, float]:
         loss = self.atoms.loss

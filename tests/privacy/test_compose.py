@@ -216,6 +216,19 @@ def test_the_order_of_events_does_not_matter_and_repeats_are_repeats(a: list[Eve
     assert compose([events.Repeat(a[0], 3)], QUICK).epsilon("1e-5") == compose([a[0]] * 3, QUICK).epsilon("1e-5")
 
 
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(simple, st.integers(1, 40)), min_size=1, max_size=4), st.sampled_from(["1e-2", "1e-6", "1e-15"])
+)
+def test_answers_of_different_effort_overlap(work: list[tuple[Event, int]], delta: str) -> None:
+    """A coarse mesh and a fine one enclose the same truth: each lower side is below each upper side."""
+    made = [events.Repeat(event, times) for event, times in work]
+    efforts = [Effort(1.0, 1.0, 1.0), Effort(0.05, 0.05, 0.3), Effort(3e-3, 3e-3, 3e-2)]
+    asked = [compose(made, effort) for effort in efforts]
+    for found in ([cost.epsilon(delta) for cost in asked], [cost.delta("0.3") for cost in asked]):
+        assert max(b.lower for b in found) <= min(b.upper for b in found)
+
+
 @pytest.mark.parametrize(
     "make", [events.Laplace, events.Gaussian, lambda s: events.Subsampled(events.Gaussian(s), "1/10")]
 )

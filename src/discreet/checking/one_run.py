@@ -110,9 +110,8 @@ def audit_one_run(
     are guessed.
 
     >>> leaky = lambda included: set(included)
-    >>> report = audit_one_run(leaky, range(200), score=lambda out, c: c in out, claim=Pure(1))
-    >>> report.refuted, report.correct
-    (True, 200)
+    >>> audit_one_run(leaky, range(1000), score=lambda out, canary: canary in out, claim=Pure(1)).refuted
+    True
     """
     m = integer(len(canaries), "canaries", at_least=2)
     r = m if guesses is None else integer(guesses, "guesses", at_least=1)

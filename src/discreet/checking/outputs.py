@@ -26,6 +26,7 @@ from discreet.stable.metrics import identity
 _MOST_OUTPUTS = 2_500
 _LARGEST_SCALE = 8  # of noise whose law is written out in releases; its price is compared at any scale
 _PATHS = 400_000
+_MOST_UNDECIDED = Fraction(1, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,8 @@ def walked(draw: Callable[[Any, Bits], Any], first: Any, second: Any, depth: int
         law, undecided = exact_law(counted, depth=depth)
         missing = max(missing, undecided)
         laws.append({output: (p, p + undecided) for output, p in law.items()})
+    if missing > _MOST_UNDECIDED:
+        raise NoLaw(f"{float(missing):.0%} of the bit paths have not ended after {depth} bits; give a larger depth=")
     return Pair(laws[0], laws[1], missing)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
+from discreet.errors import NoPrice
 from discreet.exact import float_down, float_up
 from discreet.privacy.pld.atoms import listed, pool
 from discreet.privacy.pld.curve import Curve
@@ -29,6 +30,7 @@ Work = list[tuple[Pair, int]]
 _SPREAD = 16.0  # standard deviations that a window is wide, about
 _LONGEST = 1 << 21  # of a window, in steps
 _MOST_WORK = 1 << 23  # steps of all windows together
+_COARSEST = 16.0
 _ROUNDS = 4
 _NEGLIGIBLE = 1e-7  # of δ: what truncation may cost
 
@@ -92,25 +94,33 @@ class Direction:
         high = -math.expm1(sum(n * math.log1p(-min(p.infinite.high, 1 - 2.0**-53)) for p, n in self.work))
         return low * (1 - 2.0**-40), high * (1 + 2.0**-40)
 
+    @property
+    def top(self) -> Fraction | float:
+        """An upper bound of the largest finite loss of the product."""
+        return sum((n * p.top[1] for p, n in self.work), Fraction(0))
+
     def sums(self, plan: Plan) -> tuple[Sums, float, bool]:
         """Both totals on a mesh of about the step planned; its step; and whether a finer one is useless or too long."""
         if self.list is not None:
             return Sums(self.list, self.list), 0.0, True
         widest = max(high - low for low, high in (pair.reach(plan.tail) for pair, _ in self.work))
         span = max(_SPREAD * plan.spread, min(widest, 4.0 * _SPREAD * plan.spread))
-        work, step, exact = self._mesh(max(plan.step, widest / _LONGEST), span)
+        if widest > _LONGEST * _COARSEST:
+            raise NoPrice("losses of this size are beyond this accountant: such noise protects nobody")
+        work, step, exact = self._mesh(min(max(plan.step, widest / _LONGEST), _COARSEST), span)
         below: list[tuple[Law, int]] = []
         above: list[tuple[Law, int]] = []
         for pair, times in work:
             grid = Grid.cover(step, pair.anchor, *pair.reach(plan.tail))
-            above.append((raised(pair, grid), times))
-            below.append((lowered(pair, centred(pair, grid)), times))
+            moved = centred(pair, grid)
+            above.append((raised(pair, moved), times))
+            below.append((lowered(pair, moved), times))
         sums = Sums(total(below, plan.theta), total(above, plan.theta))
         return sums, step, exact or max(span, widest) / step > _LONGEST / 4 or len(work) * span / step > _MOST_WORK
 
     def _mesh(self, aim: float, span: float) -> tuple[Work, float, bool]:
         """The pairs to use, a step of about ``aim``, and whether every loss lies on that grid."""
-        aim = max(aim, span / _LONGEST)
+        aim = min(max(aim, span / _LONGEST), _COARSEST)
         common = common_lattice(self.work)
         if common is not None:
             size = float(common)
@@ -162,15 +172,21 @@ class Workload:
         """Bounds of δ(ε), ε >= 0."""
         low, high = float_down(epsilon), float_up(epsilon)
         plans: dict[int, Plan] = {}
+        seen = 0.0  # what some direction needs at least: another one that needs far less may be cut short
 
         def ask(direction: Direction, step: float | None) -> Answer:
+            nonlocal seen
+            if epsilon >= direction.top:
+                return Answer(*direction.infinite)
             key = id(direction)
             if key not in plans:
-                tail = self._tail_for(direction, high)
+                tail = max(self._tail_for(direction, high), self._tail(1e-6 * seen))
                 plans[key] = self._plan(direction, tail, lambda sketch: sketch.tilt_for_epsilon(high), delta=True)
             plan = replace(plans[key], step=step or plans[key].step)
             sums, used, finest = direction.sums(plan)
-            return Answer(sums.below.delta_below(high), sums.above.delta_above(low), used, finest)
+            found = Answer(sums.below.delta_below(high), sums.above.delta_above(low), used, finest)
+            seen = max(seen, found.low)
+            return found
 
         return self._answer(ask, lambda up: self.effort.delta * up)
 

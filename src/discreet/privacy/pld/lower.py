@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.privacy.pld.beliefs import ROUND, TINY, Array
 from discreet.privacy.pld.law import Grid, Law, margin, nearest, slip_of
-from discreet.privacy.pld.pair import Pair
+from discreet.privacy.pld.pair import Cells, Pair
 
 _SAFE = 8.0 * ROUND
 
@@ -47,13 +47,24 @@ def lowered(pair: Pair, grid: Grid) -> Law:
 
 
 def centred(pair: Pair, grid: Grid) -> Grid:
-    """A grid moved a little so that a heap of mass at one end of the loss has its middle on a grid point.
+    """A grid moved a little so that a heap of mass has its middle on a grid point, or just above it.
 
-    Any grid is valid. A heap that ends between grid points costs the lower side a first-order error; this avoids it.
+    Any grid is valid. A heap between two grid points costs an error of first order; this avoids it. There may be a heap
+    at one end of the loss, or the whole loss may be one, if it is narrower than the grid's step.
     """
-    if pair.discrete or len(pair.atoms.loss) or grid.count < 8:
+    if pair.discrete or len(pair.atoms.loss):
         return grid
     half = 0.5 * grid.step
+    low, high = pair.reach(0.05)
+    if high - low < 2.0 * grid.step:
+        middle = 0.5 * (low + high)
+        cell = pair.cells(np.array([middle - 2.0 * half, middle + 2.0 * half]))
+        if cell.s[0] > 0.0:
+            origin = middle - 2.0 * half + math.log(float(cell.p[0] / cell.s[0])) - _clear(cell, 0)
+            return Grid.cover(grid.step, origin, float(grid.losses[0]), float(grid.losses[-1]))
+        return grid
+    if grid.count < 8:
+        return grid
     moved = grid
     for _ in range(3):
         low, high = moved.losses[0], moved.losses[-1]
@@ -68,8 +79,13 @@ def centred(pair: Pair, grid: Grid) -> Grid:
         if outwards <= 0.0 or abs(moved.origin + over - grid.origin) > 0.98 * half:
             return moved
         # a little further than needed, so that the errors of the masses do not turn the sign
-        moved = replace(moved, origin=moved.origin + math.copysign(outwards + 1e-8 * grid.step + 1e-10, over))
+        moved = replace(moved, origin=moved.origin + math.copysign(outwards + _clear(cells, end), over))
     return moved
+
+
+def _clear(cells: Cells, i: int) -> float:
+    """A distance well above what the errors of a cell's masses can feign."""
+    return 1e-10 + 2.0 * float(cells.p_error[i] / cells.p[i] + cells.s_error[i] / cells.s[i])
 
 
 def _merit(mass: Array, grid: Grid) -> float:

@@ -78,7 +78,8 @@ def _points(curve: Curve) -> tuple[Array, Array]:
     """
     losses, delta = curve.curve_below()
     kept = losses >= 0.0
-    epsilon, delta = losses[kept], delta[kept]
+    epsilon = losses[kept]
+    delta = np.maximum.accumulate(delta[kept][::-1])[::-1]  # δ falls: what bounds it at some ε bounds it at all below
     start = max(curve.delta_below(0.0), float(delta[0]) if len(delta) else 0.0)
     if curve.ends[0] > 0.0 and len(delta):
         start = min(start, float(delta[0]))

@@ -101,7 +101,7 @@ class Total:
         value -= (self.outside_low + self.outside_high) * _largest_weight(self.theta)
         value -= len(y) * ROUND * _norm(y) * _norm(weight)
         scale = self._scale(epsilon) * (1.0 - self.relative - _exponent_error(self.log_scale, self.theta * epsilon))
-        return max(0.0, max(0.0, value) * scale + self.infinite_below)
+        return max(0.0, max(0.0, value) * scale + self.infinite_below) + 0.0
 
     def curve_below(self) -> tuple[Array, Array]:
         """Lower bounds of δ at every grid point of the window, in one sweep.
@@ -192,22 +192,22 @@ def window(parts: list[Tilted], theta: float) -> Window:
     reach = sum(part.times * (part.law.grid.count - 1) for part in parts)
     base = sum(part.times * _ends(part.law)[0] for part in parts)
     variance = max(sum(part.times * part.variance for part in parts), step * step)
-    tilts = np.array([3.5, 7.0, 14.0]) / math.sqrt(variance)
-    asked = np.concatenate([theta + tilts, theta - tilts])
-    rises = sum((part.times * (part.law.log_moments(asked) - part.log_norm) for part in parts), np.zeros(6))
+    ups = np.array([1.0, 3.5, 7.0, 14.0]) / math.sqrt(variance)
+    downs = np.concatenate([ups, [0.5 * theta + 0.1, theta + 0.1, theta + 0.5]])  # near 0 moments are surely mild
+    asked = np.concatenate([theta + ups, theta - downs])
+    rises = sum((part.times * (part.law.log_moments(asked) - part.log_norm) for part in parts), np.zeros(len(asked)))
     need = math.log(1.0 / _OUTSIDE)
-    low, high = 0, reach
-    for tilt, up, down in zip(tilts, rises[:3], rises[3:], strict=True):
-        high = min(high, math.ceil(((up + need) / tilt - base) / step) + 1)
-        low = max(low, math.floor((-(down + need) / tilt - base) / step) - 1)
+    high = min([reach, *(math.ceil(x) + 1 for x in ((rises[: len(ups)] + need) / ups - base) / step)])
+    low = max([0, *(math.floor(x) - 1 for x in (-(rises[len(ups) :] + need) / downs - base) / step)])
+    low = min(low, high)
     # moments carry a relative error of ELEMENTARY per law, so the exponents below one of times·ELEMENTARY·(...)
     times = sum(part.times for part in parts)
-    worst = (abs(theta) + float(tilts[-1])) * max(abs(x) for part in parts for x in _ends(part.law))
+    worst = (abs(theta) + float(downs.max())) * max(abs(x) for part in parts for x in _ends(part.law))
     doubt = math.exp(min(50.0, times * ELEMENTARY * 8.0 * (800.0 + worst)))
     below = _OUTSIDE if low > 0 else 0.0
     if high - low >= LARGEST:  # too long: give up its lower part, which carries little of δ
         low = high - LARGEST + 1
-        below = min(1.0, float(np.exp(np.minimum(rises[3:] + tilts * (base + step * low), 0.0)).min()))
+        below = float(np.exp(np.minimum(rises[len(ups) :] + downs * (base + step * low), 0.0)).min())
     return Window(low, high - low + 1, below * doubt, _OUTSIDE * doubt if high < reach else 0.0)
 
 
