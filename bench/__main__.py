@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SUITES = ("noise", "mechanisms")
+SUITES = ("imports", "noise", "accounting", "mechanisms")
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from discreet import noise
 from discreet.checking.audit import audit
 from discreet.checking.check import check
 from discreet.checking.replay import replay
@@ -24,10 +25,9 @@ from discreet.mechanisms.key_selection import threshold_keys
 from discreet.mechanisms.laplace import laplace
 from discreet.mechanisms.permute_and_flip import permute_and_flip
 from discreet.mechanisms.sensitivity import L1
-from discreet.noise import additive as noise
 from discreet.privacy import events
 from discreet.privacy.measures import Approx, Pure
-from discreet.randomness import Bits, SystemBits
+from discreet.randomness import Bits
 from discreet.stable.metrics import ADD_REMOVE, CHANGE, NORMS, NUMBER, Moves, RowMetric, units
 
 
@@ -327,39 +327,38 @@ def multiplies_then_clamps(rows: Any, release: Any) -> Any:
 
 # --- black boxes ----------------------------------------------------------------------------------------------------
 
-BITS = SystemBits()
 
-
-def laplace_noise(scale: Fraction, size: int | None = None) -> Any:
-    return noise.laplace(scale, size, BITS)
+def laplace_noise(scale: int) -> int:
+    return noise.discrete_laplace(scale)
 
 
 def sparse_without_noise(answers: Any) -> Any:
     """Noise on the threshold alone: the first answer above it says exactly how the answers lie to each other."""
-    threshold = laplace_noise(Fraction(2))
+    threshold = laplace_noise(2)
     return tuple(answer >= threshold for answer in answers)
 
 
 def sparse(answers: Any) -> Any:
-    threshold, replies = laplace_noise(Fraction(2)), []
+    threshold, replies = laplace_noise(2), []
     for answer in answers:
-        replies.append(bool(answer + laplace_noise(Fraction(4)) >= threshold))
+        replies.append(bool(answer + laplace_noise(4) >= threshold))
         if replies[-1]:
             break
     return tuple(replies)
 
 
 def sparse_without_end(answers: Any) -> Any:
-    return tuple((np.array(answers) + laplace_noise(Fraction(4), len(answers)) >= laplace_noise(Fraction(2))).tolist())
+    threshold = laplace_noise(2)
+    return tuple(bool(answer + laplace_noise(4) >= threshold) for answer in answers)
 
 
 def one_noise_for_all(counts: Any) -> Any:
-    drawn = laplace_noise(Fraction(1))
+    drawn = laplace_noise(1)
     return tuple(count + drawn for count in counts)
 
 
 def noise_for_each(counts: Any) -> Any:
-    return tuple(count + laplace_noise(Fraction(1)) for count in counts)
+    return tuple(count + laplace_noise(1) for count in counts)
 
 
 TEXTBOOK = np.random.default_rng()
@@ -372,19 +371,19 @@ def float_laplace(value: float) -> float:
 def refuses_rare(rows: Any) -> Any:
     if "rare" in rows:
         raise ValueError
-    return len(rows) + laplace_noise(Fraction(1))
+    return len(rows) + laplace_noise(1)
 
 
 def counts_rare(rows: Any) -> Any:
-    return len(rows) + laplace_noise(Fraction(1))
+    return len(rows) + laplace_noise(1)
 
 
 def listed_if_there(rows: Any) -> dict[str, int]:
-    return {key: rows.count(key) + laplace_noise(Fraction(1)) for key in set(rows)}
+    return {key: rows.count(key) + laplace_noise(1) for key in set(rows)}
 
 
 def listed_always(rows: Any) -> dict[str, int]:
-    return {key: rows.count(key) + laplace_noise(Fraction(1)) for key in LETTERS}
+    return {key: rows.count(key) + laplace_noise(1) for key in LETTERS}
 
 
 def audits(planted: Any, honest: Any, pair: Any, claim: Any) -> tuple[Callable[[], Any], Callable[[], Any]]:
