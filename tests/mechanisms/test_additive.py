@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadData, BadParameter
-from discreet.mechanisms.additive import Trunc
+from discreet.mechanisms.additive import Trunc, in_cells
 from discreet.mechanisms.gaussian import Gaussian, GaussianFor, gaussian
 from discreet.mechanisms.laplace import Laplace, LaplaceFor, laplace
 from discreet.mechanisms.sensitivity import L1, L2, Linf, as_l1, as_l2_squared
@@ -48,8 +49,8 @@ def test_vectors_move_within_the_cells_in_both_norms(entries: list[tuple[Any, in
         (laplace(sensitivity=L1(l1), epsilon=1, real=True, dimension=len(x)), 1),
         (gaussian(sensitivity=L2(squared=l2), rho=1, real=True, dimension=len(x)), 2),
     ):
-        a, b = (np.atleast_1d(np.asarray(m.read(v if len(v) > 1 else v[0]), dtype=object)) for v in (x, y))
-        distance = sum(abs(int(p) - int(q)) ** moved for p, q in zip(a, b, strict=True))
+        a, b = (in_cells(m.read(v if len(v) > 1 else v[0])) for v in (x, y))
+        distance = sum(abs(p - q) ** moved for p, q in zip(a, b, strict=True))
         assert distance <= (m.moves if isinstance(m, Laplace) else m.moves_squared)
 
 
@@ -58,7 +59,8 @@ def test_big_integers_do_not_detour_through_doubles() -> None:
     m = laplace(sensitivity=L1(1), epsilon=1, real=True, dimension=2)
     for kind in (list, lambda v: np.array(v, dtype=np.int64)):
         a, b = (m.read(kind([2**55 + 1, 0])), m.read(kind([2**55 + 2, 0])))
-        assert int(np.abs(np.asarray(a) - np.asarray(b)).sum()) <= m.moves
+        assert sum(abs(p - q) for p, q in zip(in_cells(a), in_cells(b), strict=True)) <= m.moves
+        assert in_cells(a) != in_cells(b)  # not because both were cut off
 
 
 def test_a_planted_detour_would_be_seen() -> None:
@@ -214,3 +216,105 @@ def test_bad_values_are_refused_without_being_named(mechanism: Laplace, value: A
     with pytest.raises(BadData) as caught:
         mechanism.release(value)
     assert str(SECRET) not in str(caught.value)
+
+
+class Unlikely(float):
+    """A float of its own kind."""
+
+
+@pytest.mark.parametrize(
+    ("value", "exact"),
+    [
+        (np.int64(1 - 2**57), 1 - 2**57),
+        (np.uint8(200), 200),
+        (np.float32(0.1), Fraction(float(np.float32(0.1)))),
+        (np.longdouble(2**53) + np.longdouble(1) / 2, None),
+        (10**2000, 2**100 * Fraction(1, 2**41)),
+        (-(10**2000), -(2**100) * Fraction(1, 2**41)),
+        (1e308, 2**100 * Fraction(1, 2**41)),
+        (Fraction(1, 3**5000), 0),
+        (Unlikely(2.5), Fraction(5, 2)),
+    ],
+)
+def test_every_finite_real_is_read_whatever_its_type_and_size(value: Any, exact: Fraction | None) -> None:
+    """Numpy's integers, wider floats, and numbers of thousands of digits: none fails, none is named in a message."""
+    m = laplace(sensitivity="0.5", epsilon=1)
+    wanted = Fraction(*map(int, value.as_integer_ratio())) if exact is None else exact
+    cells = m.read(value)
+    assert isinstance(cells, int)
+    assert abs(cells * m.cell - wanted) <= m.cell / 2
+    vector = laplace(sensitivity=L1("0.5"), epsilon=1, dimension=2)
+    assert in_cells(vector.read([value, 0.0])) == [cells, 0]
+    assert isinstance(m.release(value).value, float)
+
+
+def test_wider_floats_do_not_detour_through_doubles() -> None:
+    """Two long doubles one sensitivity apart; as doubles they would be a cell or more further apart."""
+    m = laplace(sensitivity=1, epsilon=1, real=True)
+    base = np.longdouble(2**53)
+    if base + np.longdouble("0.5") == base:
+        pytest.skip("long doubles are doubles here")
+    x, y = base + np.longdouble("0.5"), base + np.longdouble("1.5")
+    assert abs(float(x) - float(y)) == 2.0  # the planted detour
+    a, b = m.read(x), m.read(y)
+    assert isinstance(a, int)
+    assert isinstance(b, int)
+    assert abs(a - b) <= m.moves
+
+
+@pytest.mark.parametrize("dimension", [1, 3])
+@pytest.mark.parametrize("value", [2e6, -1e9, 1e15, 12345678.25])
+def test_error_bars_hold_far_from_zero(dimension: int, value: float) -> None:
+    """A million sensitivities away the answer is still where the error bar says; false alarm 1e-12."""
+    m = laplace(sensitivity=L1("0.5"), epsilon=1, dimension=dimension)
+    released = np.atleast_1d(m.release([value] * dimension if dimension > 1 else value).value)
+    assert (np.abs(released - value) <= m.error_at(1 - Fraction(1, 10**12)) + abs(value) * 2.0**-50).all()
+
+
+@given(st.lists(st.floats(-1e30, 1e30), min_size=2, max_size=6), st.integers(-(2**61), 2**61))
+@settings(max_examples=200, deadline=None)
+def test_two_limbs_give_the_float_of_the_noisy_cells(values: list[float], drawn: int) -> None:
+    """What comes out is a function of value plus noise alone, and correctly rounded below 2^93 cells."""
+    m = laplace(sensitivity=L1(1), epsilon=1, dimension=len(values), real=True)
+    read = m.read(values)
+    assert in_cells(read) == [m.read(v) for v in values] if len(values) > 1 else True
+    with patch.object(Laplace, "noise", lambda self, size, bits: np.full(size, drawn)):
+        out = m.draw(read, SystemBits())
+    assert isinstance(out, np.ndarray)
+    for cells, told in zip(in_cells(read), out.tolist(), strict=True):
+        noisy = (cells + drawn) * m.cell
+        if abs(cells + drawn) < 2**93:
+            assert told == float(noisy)
+        assert abs(Fraction(told) - noisy) <= abs(noisy) / 2**52
+
+
+def test_a_mask_never_comes_out() -> None:
+    """Numpy adds noise to masked arrays and keeps the mask: which entries are masked would be told exactly."""
+    masked: Any = np.ma.MaskedArray([1, 2], mask=[True, False])
+    for m in (
+        laplace(sensitivity=L1(1), epsilon=1, dimension=2),
+        laplace(sensitivity=L1("0.5"), epsilon=1, dimension=2),
+        gaussian(sensitivity=L2(1), rho=1, dimension=2),
+    ):
+        for value in (masked, masked.astype(float)):
+            with pytest.raises(BadData):
+                m.release(value)
+
+
+def test_an_l2_sensitivity_that_is_not_whole_means_reals() -> None:
+    m = laplace(sensitivity=L2("0.5"), epsilon=1, dimension=3)
+    assert m.exponent is not None
+    assert m.scale > 0
+    assert isinstance(m.release([0.25, 0.5, 0.75]).value, np.ndarray)
+    assert laplace(sensitivity=L2(squared=2), epsilon=1, dimension=3).exponent is None
+
+
+def test_a_waiting_mechanism_takes_no_dimension() -> None:
+    for make in (lambda: laplace(epsilon=1, dimension=3), lambda: gaussian(rho=1, dimension=3)):  # type: ignore[call-overload]
+        with pytest.raises(BadParameter, match="dimension"):
+            make()
+
+
+def test_bounds_of_a_truncation_may_be_text() -> None:
+    assert Trunc("0", "1/2")(7) == 0.5
+    assert np.array_equal(Trunc("0", "10")(np.array([-5, 70])), [0, 10])

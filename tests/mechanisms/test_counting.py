@@ -264,3 +264,26 @@ def test_no_record_makes_a_call_fail() -> None:
         attribute_means(d=2, epsilon=1).release(data)
         marginals(columns=(2, 2), which=[(0,)], epsilon=1).release(data)
     assert Keys((1,)).of(np.array([1, "x", None], dtype=object)).tolist() == [0, -1, -1]
+
+
+def test_a_mask_never_comes_out() -> None:
+    """With everyone masked numpy's sum is masked, and noise does not hide that: one unmasked person would show."""
+    rows = np.array([[1, 0], [1, 1]])
+    m = attribute_counts(d=2, epsilon=1)
+    for mask, exact in (([[True, False], [True, False]], [0, 1]), ([[True, False], [False, False]], [1, 1])):
+        masked: Any = np.ma.MaskedArray(rows, mask=mask)
+        assert m.read(masked).tolist() == exact
+        assert type(m.release(masked).value) is np.ndarray
+
+
+def test_an_iterator_is_counted_once_for_all() -> None:
+    m = point_queries(keys=["a", "b"], epsilon=1, neighbours=Neighbours.CHANGE_ONE)
+    counts, records = m.read(iter(["a", "b", "b", "c"]))
+    assert (counts.tolist(), records) == ([1, 2], 4)
+
+
+def test_columns_that_no_machine_integer_holds_are_refused() -> None:
+    """Else one record with a huge entry would stop the release, in numpy's words."""
+    with pytest.raises(BadParameter):
+        marginals(columns=(2**70, 2), which=[(1,)], epsilon=1)
+    assert marginals(columns=(2**62, 2), which=[(1,)], epsilon=1).read([(2**62 - 1, 1), (2**65, 1)]).tolist() == [0, 1]

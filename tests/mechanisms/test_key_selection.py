@@ -301,3 +301,18 @@ def test_named_from_is_the_least_count() -> None:
         m.named_from(1)
     with pytest.raises(BadParameter):
         optimal_keys(epsilon=1, delta="1e-6").named_from(2)
+
+
+class Unspeakable:
+    """A key that cannot be written."""
+
+    def __repr__(self) -> str:
+        raise RuntimeError
+
+
+def test_an_odd_key_does_not_stop_the_others() -> None:
+    """Keys come from data: whether a release fails must not depend on one of them."""
+    odd = Unspeakable()
+    m = optimal_keys(epsilon=1, delta="1e-6")
+    for key in (odd, np.timedelta64(3, "D"), (1, odd), float("nan")):
+        assert "a" in m.release({key: 1000, "a": 1000, 5: 1000}).value

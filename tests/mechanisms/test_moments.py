@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.mechanisms.counting import histogram
 from discreet.mechanisms.moments import (
     COUNT,
     BoundedSum,
@@ -25,6 +26,7 @@ from discreet.mechanisms.moments import (
     standard_deviation,
     variance,
 )
+from discreet.mechanisms.quantiles import median
 from discreet.mechanisms.span import Span
 from discreet.privacy.basic import price_basic
 from discreet.privacy.neighbours import Neighbours
@@ -300,3 +302,21 @@ def test_bad_data_is_refused_without_its_values() -> None:
     told = mean(low=0, high=10, epsilon=1).release([7.77]).explain()
     assert "7.77" not in told
     assert "mean" in told
+
+
+@pytest.mark.parametrize("odd", [np.timedelta64(5, "D"), np.timedelta64("NaT"), np.timedelta64(7)])
+def test_a_length_of_time_is_no_reason_to_fail(odd: Any) -> None:
+    """Numpy calls it an integer, and then refuses to make a float of it."""
+    for m in (
+        bounded_sum(low=0, high=1, epsilon=1),
+        mean(low=0, high=1, epsilon=1),
+        histogram(bins=[0, 1], epsilon=1),
+        median(low=0, high=1, step="1/2", epsilon=1),
+    ):
+        m.release([0.5, odd])
+
+
+def test_a_variance_beyond_the_floats_is_refused_before_it_is_paid() -> None:
+    with pytest.raises(BadParameter):
+        variance(low=-(2**899), high=2**899, epsilon=1)
+    assert isinstance(standard_deviation(low=-(2**899), high=2**899, epsilon=1).release([2.0**899] * 9).value, float)

@@ -260,3 +260,37 @@ def test_more_bad_parameters_are_refused() -> None:
         median(candidates=[1], epsilon=1).release("secret")
     assert "secret" not in str(caught.value)
     assert Ask(Rank(1, 2), median(candidates=[1], epsilon=1).asks[0].choice).side is Side.POINT
+
+
+def test_a_tiny_budget_cannot_make_scores_wrap() -> None:
+    """The interval's shift grows with 1/epsilon; near 2^63 it wrapped for some numbers of records and not for others.
+
+    At epsilon 1.9e-18 the choice then told 1,024 records from 1,023 with a loss of 4.4, and raised beyond.
+    """
+    makers: list[Callable[[Fraction], Quantiles]] = [
+        lambda e: quantile_interval("0", low=0, high=2, step=1, epsilon=e),
+        lambda e: quantile_interval("1/2", low=0, high=2, step=1, epsilon=e),
+        lambda e: quantile_interval("1/2", low=0, high=2, step=1, rho=e**2),
+        lambda e: minimum(low=0, high=2, step=1, epsilon=e),
+        lambda e: maximum(low=0, high=2, step=1, epsilon=e),
+    ]
+    for make in makers:
+        for exponent in range(1, 60, 2):
+            try:
+                m = make(Fraction(1, 2**exponent))
+            except BadParameter:
+                assert exponent > 50
+                continue
+            for n in (0, 1, 10**3):
+                ordered = m.read([0.0] * n)
+                for ask in m.asks:
+                    wanted = ask.rank.top * n + ask.rank.shift
+                    exact = [
+                        -max(ask.rank.bottom * low - wanted, wanted - ask.rank.bottom * high, 0)
+                        for low, high in zip(ordered.below.tolist(), ordered.up_to.tolist(), strict=True)
+                    ]
+                    inner = slice(1, -1) if ask.side is not Side.POINT else slice(None)
+                    assert ordered.scores(ask).tolist()[inner] == exact[inner]
+                    assert abs(wanted) < 2**61
+        with pytest.raises(BadParameter):
+            make(Fraction(1, 10**18))

@@ -42,10 +42,10 @@ def test_fits_and_no_less_does(make: Any, budget: Measure) -> None:
         event: events.Event = make(s)
         return event
 
-    event = calibrate(recorded, budget, tolerance="1e-6")
+    event = calibrate(recorded, budget, tolerance="1e-4")
     assert covers(event, budget)
     scale = next(s for s in scales if make(s) == event)
-    assert not covers(make(scale * (1 - Fraction(2, 10**6))), budget)
+    assert not covers(make(scale * (1 - Fraction(2, 10**4))), budget)
 
 
 def test_known_figures() -> None:
@@ -86,7 +86,8 @@ def test_impossible_budgets() -> None:
 
 def test_budget_for() -> None:
     assert budget_for(events.Laplace(2)) == Approx("1/2", 0)
-    assert budget_for(events.Approx(1, "1e-9"), delta="1e-6") == Approx(1, "1e-6")
+    better = budget_for(events.Approx(1, "1e-9"), delta="1e-6")  # the rest of delta buys a little epsilon
+    assert Approx("0.99999", "1e-6") < better < Approx(1, "1e-6")
     repeated = events.Repeat(events.Gaussian(10), 100)
     assert float(budget_for(repeated, delta=1e-6).epsilon) == pytest.approx(4.886554117, rel=1e-9)
     discrete = events.DiscreteGaussian(1)

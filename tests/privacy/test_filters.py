@@ -1,5 +1,8 @@
 """filters.py: exact sums, refusals that change nothing, adaptive adversaries, threads, interleaving."""
 
+import copy
+import os
+import pickle
 import threading
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -11,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
 
-from discreet.errors import BadParameter, NoPrice, NotATheorem, OverBudget
+from discreet.errors import BadParameter, NoPrice, NotATheorem, OverBudget, ReceiptRefused
 from discreet.privacy import events
 from discreet.privacy.conversions import zcdp_to_approx
 from discreet.privacy.filters import Filter, Rule, as_event
@@ -277,3 +280,57 @@ def test_promises_as_events() -> None:
     assert as_event(GDP(0)) == events.Composed([])
     assert as_event(GDP(2)) == events.Gaussian(sigma=1, sensitivity=2)
     assert price_zcdp(as_event(ZCDP("0.1", "1e-6"))) == ZCDP("0.1", "1e-6")
+
+
+def test_a_budget_and_its_receipts_are_there_once() -> None:
+    """Copies would be spent, redeemed and closed in each other's place."""
+    spending = Filter(Pure(1))
+    held = spending.open(events.Pure("1/2"))
+    for thing in (spending, spending.spend(events.Pure("1/4")), held):
+        for double in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises((NotATheorem, ReceiptRefused)):
+                double(thing)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_fork_does_not_double_a_budget() -> None:
+    spending = Filter(Pure(1))
+    receipt = spending.spend(events.Pure("1/2"))
+
+    def refused(use: Callable[[], object]) -> bool:
+        try:
+            use()
+        except (NotATheorem, ReceiptRefused):
+            return True
+        return False
+
+    child = os.fork()
+    if child == 0:
+        both = refused(lambda: spending.spend(events.Pure("1/2"))) and refused(
+            lambda: receipt.redeem(events.Pure("1/2"))
+        )
+        os._exit(0 if both else 1)
+    assert os.waitpid(child, 0)[1] == 0
+    receipt.redeem(events.Pure("1/2"))
+    spending.spend(events.Pure("1/2"))
+
+
+def test_rounding_the_spend_up_leaves_nothing_not_less() -> None:
+    price = Fraction(1, 3**700)
+    spending = Filter(Pure(price))
+    assert spending.spend(events.Pure(price)).left == Pure(0)
+    assert spending.remaining == Pure(0)
+
+
+def test_threads_that_close_one_mechanism_close_it_once() -> None:
+    spending = Filter(ZCDP(1, "1e-6"))
+    held = spending.open(events.ZCDP("0.1"))
+    threads = [threading.Thread(target=held.close) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    other = spending.open(events.ZCDP("0.1"))
+    with pytest.raises(NotATheorem):
+        spending.spend(events.ZCDP("0.1"))
+    other.close()

@@ -13,7 +13,7 @@ from discreet.checking.outputs import additive_in, pair_of
 from discreet.checking.privacy import Claim, at_one_step, check_pairs, check_rows, natural_pairs, of_bits
 from discreet.checking.report import Report, joined
 from discreet.checking.space import space_for
-from discreet.checking.stability import check_stability, name_of
+from discreet.checking.stability import check_stability, check_stability_pairs, name_of
 from discreet.errors import BadParameter
 from discreet.exact import integer
 from discreet.stable.domains import Rows
@@ -43,6 +43,7 @@ def check(
 
     - a stable map: its stability, on all data of up to ``rows`` rows of ``values`` (or of all combinations of
       ``columns``; by default, rows that have broken such systems) and all their neighbours, then on random larger data;
+      or on ``pairs`` of inputs of any kind that its metrics can measure;
     - a release (a map, then a mechanism): the stability of its map, and both output laws against every price;
     - a mechanism: both output laws on ``pairs`` of neighbouring inputs; on rows where ``values`` are given;
     - a function of data and bits: every bit path of at most ``depth`` bits on ``pairs``, against ``claim``.
@@ -65,6 +66,8 @@ def check(
     rows, most_pairs = integer(rows, "rows", at_least=0), integer(most_pairs, "most_pairs", at_least=1)
     effort: dict[str, Any] = {"rows": rows, "most_pairs": most_pairs, "searches": searches}
     if hasattr(thing, "stability") and hasattr(thing, "output_metric"):
+        if pairs is not None:
+            return check_stability_pairs(thing, pairs)
         return check_stability(thing, _space(thing, values, columns, neighbours), **effort)
     if hasattr(thing, "input_metric") and hasattr(thing, "draw"):
         return _check_release(thing, values, columns, neighbours, claim, depth, effort)

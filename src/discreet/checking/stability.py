@@ -10,7 +10,7 @@ change the keys or the length of what it gives: these are distances no stability
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +18,7 @@ import numpy as np
 from discreet.checking.report import Counterexample, Report, written
 from discreet.checking.search import look
 from discreet.checking.space import Data, Space
-from discreet.stable.metrics import Moves, RowMetric, identity
+from discreet.stable.metrics import Moves, identity
 
 
 class Distance(Protocol):
@@ -33,8 +33,8 @@ class StableLike(Protocol):
     """What a stable map says of itself. ``discreet.stable`` makes them; anything with these four can be checked."""
 
     @property
-    def input_metric(self) -> RowMetric:
-        """What one step between inputs is."""
+    def input_metric(self) -> Any:
+        """What one step between inputs is: a metric of rows, or with given pairs any metric."""
         ...
 
     @property
@@ -83,6 +83,21 @@ def check_stability(
         tried=found.tried,
         counterexample=found.counterexample,
     )
+
+
+def check_stability_pairs(map: StableLike, pairs: Iterable[tuple[Any, Any]]) -> Report:
+    """The claim of a stable map against given inputs of any kind, at the distance that its own metric says."""
+    tried, found = 0, None
+    for first, second in pairs:
+        tried += 1
+        steps = map.input_metric.between(first, second)
+        claimed = map.stability(steps)
+        shown = compare(outcome(map, first), outcome(map, second), map.output_metric, claimed)
+        if shown is not None:
+            found = Counterexample(first, second, steps, f"outputs at most {_moved(claimed)} apart", shown)
+            break
+    claim = f"outputs no further apart than its stability says ({map.output_metric})"
+    return Report(name_of(map), claim, "the pairs that were given", tried, found)
 
 
 class _Judge:

@@ -5,13 +5,12 @@ answers have cells of width 1. A real answer f of proven sensitivity is rounded 
 roundings of numbers x apart differ by at most x/g + 1 cells, so the sensitivity in cells is stated with that allowance
 for each entry. e follows from the public noise scale alone.
 
-Values too large for the grid saturate at ±2^61 cells. That is a contraction, so it never adds sensitivity, and nothing
-wraps or fails because of what the data holds.
+Vectors of integers saturate at ±2^61, and reals at ±2^100 cells, which is 2^60 times the noise. That is a contraction,
+so it never adds sensitivity, and nothing wraps or fails because of what the data holds.
 """
 
 from __future__ import annotations
 
-import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -25,13 +24,18 @@ from discreet.answer import Accuracy, confidence_level
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_down, float_up, integer, log_down, number
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.whole import finite_real
 from discreet.randomness import Bits
 
 FINENESS = 40  # cells are 2^40 times finer than the noise
 _SATURATE = 1 << 61
+_FARTHEST = 1 << 100  # of reals, in cells
+_LIMB = 40  # a real entry is high 2^40 + low cells, 0 <= low < 2^40: two 64-bit numbers hold what one cannot
+_LOW = (1 << _LIMB) - 1
 _NEGLIGIBLE = Fraction(1, 1 << 100)
 
 Exact = int | NDArray[np.int64]
+"""One number of cells; or a vector of whole numbers; or a vector of reals as two rows, high and low (``in_cells``)."""
 Released = int | float | NDArray[Any]
 
 
@@ -125,7 +129,8 @@ class Additive(Mechanism[Exact, Released]):
         """The value in cells: one number, or ``dimension`` of them."""
         if self.dimension == 1 and not _is_vector(value):
             return self._read_one(value)
-        if not _is_vector(value) or len(value) != self.dimension or np.ndim(value) != 1:
+        masked = isinstance(value, np.ma.MaskedArray)  # a mask would go through the noise as it is
+        if not _is_vector(value) or len(value) != self.dimension or np.ndim(value) != 1 or masked:
             raise BadData(f"the value must be a flat vector of {self.dimension} numbers, as the mechanism was made for")
         return self._read_whole(value) if self.exponent is None else self._read_reals(value)
 
@@ -134,10 +139,10 @@ class Additive(Mechanism[Exact, Released]):
             if isinstance(value, bool) or not isinstance(value, numbers.Integral):
                 raise BadData("the value must be a whole number; for reals make the mechanism with real=True")
             return int(value)
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not _is_finite(value):
+        exact = finite_real(value)
+        if exact is None:
             raise BadData("the value must be a finite real number")
-        cells = round(number(float(value) if not isinstance(value, numbers.Rational) else Fraction(value)) / self.cell)
-        return min(max(cells, -_SATURATE), _SATURATE)
+        return min(max(round(exact / self.cell), -_FARTHEST), _FARTHEST)
 
     def _read_whole(self, value: Any) -> NDArray[np.int64]:
         array = value if isinstance(value, np.ndarray) else np.array([_one_whole(v) for v in value], dtype=np.int64)
@@ -150,20 +155,41 @@ class Additive(Mechanism[Exact, Released]):
     def _read_reals(self, value: Any) -> NDArray[np.int64]:
         array = value if isinstance(value, np.ndarray) else np.array(value, dtype=_common_kind(value))
         if array.dtype != np.float64:  # a detour through doubles would round, and rounding adds sensitivity
-            return np.array([self._read_one(v) for v in array.tolist()], dtype=np.int64)
+            whole = [self._read_one(v) for v in array.tolist()]
+            return np.array([[c >> _LIMB for c in whole], [c & _LOW for c in whole]], dtype=np.int64)
         if not np.isfinite(array).all():
             raise BadData("the values must be finite real numbers")
         with np.errstate(over="ignore", under="ignore"):
             cells = np.rint(np.ldexp(array, -(self.exponent or 0)))
-        return np.clip(cells, -float(_SATURATE), float(_SATURATE)).astype(np.int64)
+        np.clip(cells, -float(_FARTHEST), float(_FARTHEST), out=cells)
+        limbs = np.empty((2, len(cells)), dtype=np.int64)
+        high = np.floor(cells * 2.0**-_LIMB)  # exact, as is the rest: both have no more bits than the cells
+        limbs[0] = high
+        high *= 2.0**_LIMB
+        cells -= high
+        limbs[1] = cells
+        return limbs
 
     def draw(self, value: Exact, bits: Bits) -> Released:
         """The noisy value; a real one as the float nearest to the noisy cells."""
         if isinstance(value, int):
             noisy = value + int(self.noise(None, bits))
             return noisy if self.exponent is None else float(noisy * self.cell)
-        drawn = value + self.noise(len(value), bits)
-        return drawn if self.exponent is None else np.ldexp(drawn.astype(np.float64), self.exponent)
+        if self.exponent is None:
+            return value + self.noise(len(value), bits)
+        low = value[1] + self.noise(value.shape[1], bits)
+        high = value[0] + (low >> _LIMB)
+        low &= _LOW  # now high and low follow from the noisy cells alone, and so does the float made of them
+        noisy_cells: NDArray[np.float64] = high.astype(np.float64) * 2.0**_LIMB + low.astype(np.float64)
+        return np.ldexp(noisy_cells, self.exponent)
+
+
+def in_cells(value: Exact) -> list[int]:
+    """What was read, entry by entry: cells of a real answer, or whole numbers."""
+    if isinstance(value, int):
+        return [value]
+    entries: list[int] = value.tolist()
+    return entries if value.ndim == 1 else [(high << _LIMB) + low for high, low in zip(*value.tolist(), strict=True)]
 
 
 def cell_exponent(scale: Fraction) -> int:
@@ -209,13 +235,6 @@ def _common_kind(values: Sequence[Any]) -> type:
     return float if all(type(value) is float for value in values) else object
 
 
-def _is_finite(value: numbers.Real) -> bool:
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # an integer beyond the floats is finite
-        return True
-
-
 class Trunc:
     """Truncation to a public range, as post-processing: ``answer.then(Trunc(0, 100))``.
 
@@ -227,12 +246,12 @@ class Trunc:
 
     __slots__ = ("__name__", "high", "low")
 
-    def __init__(self, low: float, high: float) -> None:
+    def __init__(self, low: Number, high: Number) -> None:
         bottom, top = number(low, "low"), number(high, "high")
         if bottom > top:
             raise BadParameter("low", low, f"must be at most high, which is {high}")
-        self.low = low
-        self.high = high
+        self.low = _plain(low, bottom)
+        self.high = _plain(high, top)
         self.__name__ = f"truncated to [{low}, {high}]"
 
     def __call__(self, value: Any) -> Any:
@@ -240,3 +259,10 @@ class Trunc:
         if isinstance(value, np.ndarray):
             return np.clip(value, self.low, self.high)
         return min(max(value, self.low), self.high)
+
+
+def _plain(given: Number, exact: Fraction) -> float:
+    """A bound that compares with numbers and arrays: as it was given, or the number that a text stands for."""
+    if isinstance(given, (int, float)):
+        return given
+    return int(exact) if exact.denominator == 1 else float(exact)

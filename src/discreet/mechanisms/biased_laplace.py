@@ -25,6 +25,7 @@ from discreet.exact import Number, exp_fixed, exp_up, float_up, log_up, positive
 from discreet.mechanisms.imperfect import LN2_UP, WIDEST, all_boxes, depth_for, laplace_cdf
 from discreet.mechanisms.imperfect_cover import Boxes, gains, guess, holds
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.whole import finite_real
 from discreet.privacy import events
 from discreet.privacy.frozen import show
 from discreet.privacy.measures import Pure
@@ -136,11 +137,10 @@ class BiasedLaplace(Mechanism[Fraction, int | float]):
         """The exact value: a whole number, or a finite real one."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral if self.whole else numbers.Real):
             raise BadData(f"the value must be a {'whole' if self.whole else 'finite real'} number")
-        if isinstance(value, numbers.Rational):
-            return Fraction(int(value.numerator), int(value.denominator))
-        if not math.isfinite(value):
+        exact = finite_real(value)
+        if exact is None:
             raise BadData("the value must be a finite real number")
-        return Fraction(float(value))
+        return exact
 
     def draw(self, value: Fraction, bits: Bits) -> int | float:
         """The nearest grid point to value plus noise; the k-th bit drawn is the k-th bit of U."""

@@ -233,4 +233,7 @@ def read_columns(columns: Sequence[int]) -> Table:
     given: object = columns
     if not isinstance(given, Sequence) or isinstance(given, (str, bytes)) or not given:
         raise BadParameter("columns", given, "must say how many values each column has, as in (2, 2, 3)")
-    return Table(tuple(integer(size, "columns", at_least=1) for size in given))
+    sizes = tuple(integer(size, "columns", at_least=1) for size in given)
+    if max(sizes) > _FAR:
+        raise BadParameter("columns", given, "must have at most 2^62 values in each column")
+    return Table(sizes)

@@ -133,8 +133,9 @@ class AttributeCounts(Mechanism[Exact, Released]):
 
     def read(self, value: Any) -> Integers:
         """The exact counts. An entry counts if it is 1 (or True); anything else, and what is missing, does not."""
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.shape[1:] == (self.d,):
-            found: Integers = (value == 1).sum(axis=0, dtype=np.int64)
+        masked = isinstance(value, np.ma.MaskedArray)  # its sums would say where everyone is masked
+        if isinstance(value, np.ndarray) and value.dtype.kind in "fiub" and value.shape[1:] == (self.d,) and not masked:
+            found: Integers = (np.asarray(value) == 1).sum(axis=0, dtype=np.int64)
             return found
         total = np.zeros(self.d, dtype=np.int64)
         for record in records_of(value):
@@ -200,7 +201,8 @@ class Shares(Estimate[tuple[Any, int], NoisyShares]):
 
     def read(self, value: Any) -> tuple[Any, int]:
         """The exact counts and the number of records."""
-        return self.counted.read(value), count_records(value)
+        data = value if hasattr(value, "__len__") else records_of(value)  # an iterator can be read only once
+        return self.counted.read(data), count_records(data)
 
     def draw(self, value: tuple[Any, int], bits: Bits) -> NoisyShares:
         """Noisy counts, and the number of records with noise if it is private."""

@@ -149,6 +149,8 @@ class _GaussianMaker:
             raise BadParameter("rho", None, "must be given, or sigma: a sensitivity alone says nothing of the noise")
         if spread is not None and cost is not None:
             return _largest_sensitivity(cost, spread, dimension, real)
+        if dimension != 1:
+            raise BadParameter("dimension", dimension, "must be given with the sensitivity: at(sensitivity, dimension)")
         return GaussianFor(cost, spread, real)
 
     def for_error(

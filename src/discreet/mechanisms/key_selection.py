@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Hashable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -334,11 +335,14 @@ def _place(key: Any) -> tuple[Any, ...]:
     """Where a key sorts: by type, then by value where the type has an order that we know, else by its text."""
     if isinstance(key, tuple):
         return "tuple", tuple(_place(part) for part in key)
-    if isinstance(key, numbers.Integral):
-        return "int", int(key)
     if isinstance(key, (str, bytes)):
         return type(key).__name__, key
-    return type(key).__name__, repr(key)
+    with suppress(Exception):  # keys come from data: one that cannot be read or written must not stop the others
+        if isinstance(key, numbers.Integral):
+            return "int", int(key)
+    with suppress(Exception):
+        return type(key).__name__, repr(key)
+    return type(key).__name__, ""
 
 
 def _positive_delta(delta: Number) -> Fraction:

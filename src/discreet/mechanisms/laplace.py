@@ -165,6 +165,8 @@ class _LaplaceMaker:
             raise BadParameter(
                 "epsilon", None, "must be given, or scale: a sensitivity alone says nothing of the noise"
             )
+        if dimension != 1:
+            raise BadParameter("dimension", dimension, "must be given with the sensitivity: at(sensitivity, dimension)")
         return LaplaceFor(e, b, real)
 
     def for_error(
@@ -202,7 +204,8 @@ def _make(
 ) -> Laplace:
     dimension = check_dimension(dimension)
     moved = as_l1(sensitivity, dimension, whole=False)
-    reals = is_real(real, whole=as_l1(sensitivity, dimension, whole=True).denominator == 1)
+    stated = sensitivity.squared if isinstance(sensitivity, L2) else as_l1(sensitivity, dimension, whole=True)
+    reals = is_real(real, whole=stated.denominator == 1)
     about = scale if scale is not None else moved / (epsilon or Fraction(1))
     exponent = cell_exponent(about) if reals else None
     moves = _cells_l1(sensitivity, exponent, dimension)

@@ -37,6 +37,7 @@ from discreet.randomness import Bits
 Integers = NDArray[np.int64]
 LEVELS = 24  # records are at most 2^24 cells from the middle, so that products of two fit into 48 bits
 _WIDEST = 1 << 62
+_LARGEST = 1 << 1020
 Bounds = tuple[Number, Number]
 
 
@@ -395,6 +396,8 @@ def _make(
     neighbours: Neighbours,
 ) -> Moments:
     budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
+    if max(map(abs, statistic.bounds)) >= _LARGEST:
+        raise BadParameter("high", "too large", f"must be smaller: the {statistic.name} would leave the floats")
     terms = [_term(columns, factors, name) for name, factors in statistic.factors.items()]
     if relation is Neighbours.ADD_REMOVE:
         terms = [COUNT, *terms]

@@ -37,6 +37,7 @@ Integers = NDArray[np.int64]
 Candidates = Sequence[Number] | NDArray[Any]
 FINEST = 1_000_000  # the largest denominator of a rank, so that scores fit into 64 bits
 _RHO_BITS = 64
+_FARTHEST = 1 << 60  # of a shift: with fewer than 2^40 records, scores stay below 2^62
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +204,14 @@ class Quantiles(Estimate[Ordered, tuple[float, ...]]):
 def _gap(ask: Ask, level: Fraction, candidates: int) -> int:
     """The chosen score is at most so far below the best one; scores are whole numbers."""
     return floor(ask.choice.gap_at(level, candidates))
+
+
+def _shift(ask: Ask, level: Fraction, candidates: int) -> int:
+    """The gap as a shift of the rank: so small that no score leaves 64 bits, whatever the data are."""
+    gap = ask.choice.gap_at(level, candidates)
+    if gap > _FARTHEST:
+        raise BadParameter("epsilon", "this small", "must be larger: the rank would be off by more than 2^60 records")
+    return floor(gap)
 
 
 def _say(rank: Rank) -> str:
@@ -387,7 +396,7 @@ def quantile_interval(
     level = 1 - (1 - confidence_level(confidence)) / 2
     budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
     choice = _choice(part(budget, Fraction(1, 2)), wanted.moves(relation))
-    far = _gap(Ask(wanted, choice), level, len(marks))
+    far = _shift(Ask(wanted, choice), level, len(marks))
     ends = (
         Ask(Rank(wanted.top, wanted.bottom, -far), choice, Side.LOWER),
         Ask(Rank(wanted.top, wanted.bottom, far), choice, Side.UPPER),
@@ -419,7 +428,7 @@ def _extreme(
     budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
     choice = _choice(budget, Rank(top, 1).moves(relation))
     if rank is None:
-        k = _gap(Ask(Rank(top, 1), choice), CONFIDENCE, len(candidates)) + 1
+        k = _shift(Ask(Rank(top, 1), choice), CONFIDENCE, len(candidates)) + 1
     elif isinstance(rank, int) and not isinstance(rank, bool) and 1 <= rank < 1 << 40:
         k = rank
     else:

@@ -1,9 +1,10 @@
-"""Whole numbers: read them from data, and find the least one that fits."""
+"""Numbers from data, exactly: whole ones and real ones; and the least whole one that fits."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from discreet.errors import BadData
@@ -18,6 +19,25 @@ def whole(value: Any, what: str) -> int:
     if isinstance(value, bool) or not isinstance(value, numbers.Integral):
         raise BadData(f"{what} must be a whole number")
     return int(value)
+
+
+def finite_real(value: Any) -> Fraction | None:
+    """The exact value of a finite real number, or None for anything else. No detour through doubles: rounding two
+    numbers can move them apart.
+
+    >>> finite_real(0.5), finite_real(10**400) == 10**400, finite_real(float("inf")), finite_real("1")
+    (Fraction(1, 2), True, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        if isinstance(value, numbers.Rational):
+            return Fraction(int(value.numerator), int(value.denominator))
+        exact: Any = value if hasattr(value, "as_integer_ratio") else float(value)
+        top, bottom = exact.as_integer_ratio()  # raises for NaN and infinities
+        return Fraction(int(top), int(bottom))
+    except (OverflowError, TypeError, ValueError):  # numpy calls a length of time an integer
+        return None
 
 
 def least_whole(fits: Callable[[int], bool], start: int = 0) -> int:

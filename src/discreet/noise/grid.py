@@ -167,5 +167,5 @@ def _as_double(value: object) -> float:
         return float(value)
     except OverflowError:
         return -math.inf if value < 0 else math.inf
-    except ValueError:  # a signalling NaN
+    except Exception:  # a signalling NaN; a length of time, which numpy calls an integer
         return math.nan

@@ -35,7 +35,7 @@ def calibrate(
 
     Guarantee: the event fits. ``fits`` may be given to price by another accountant; it must never say yes when the
     truth is no. By default closed forms decide where they are exact (to 1e-12), and elsewhere, for (ε, δ) budgets, the
-    composition of privacy loss distributions (to 1e-5).
+    composition of privacy loss distributions (to 1e-5 at best).
 
     >>> from discreet.privacy.events import Laplace
     >>> calibrate(lambda s: Laplace(scale=s), Pure("1/2"))
@@ -53,12 +53,13 @@ def calibrate(
             "budget", budget, "must be one that some noise can meet; no scale up to 2^2000 does"
         ) from None
     if fits is None and isinstance(budget, Approx) and budget.delta and not _is_gaussian(make(scale)):
-        scale = _sharpened(make, budget, scale, width or _COARSE)
+        scale = _sharpened(make, budget, scale, max(width or _COARSE, _COARSE))
     return make(scale)
 
 
 _FINE = Fraction(1, 10**12)
 _COARSE = Fraction(1, 10**5)
+_NO_NUMBERS = (NoPrice, BadParameter)  # what the numerical accountant says when it cannot help
 
 
 def _bits(width: Fraction) -> int:
@@ -76,8 +77,8 @@ def _sharpened(make: Callable[[Fraction], Event], budget: Approx, good: Fraction
         bad = good / 2
         while (at_bad := _excess(make(bad), budget)) <= 0:
             good, at_good, bad = bad, at_bad, bad / 2
-    except NoPrice:
-        return good  # no dominating pair is known: what the closed forms say stands
+    except _NO_NUMBERS:
+        return good  # no pair is known, or a parameter is beyond the floats: the closed forms stand
     while good - bad > width * good:
         share = 0.5 if at_good > 0 or at_bad - at_good > 50 else at_bad / (at_bad - at_good)
         middle = bad + (good - bad) * Fraction(min(max(share, 0.02), 0.98)).limit_denominator(1 << 20)
@@ -118,7 +119,7 @@ def budget_for(event: Event, *, delta: Number = 0) -> Approx:
     found = [price.epsilon for price in _prices(event, d)]
     try:
         upper = compose(event).epsilon(d).upper if d else math.inf
-    except NoPrice:
+    except _NO_NUMBERS:
         upper = math.inf
     if math.isfinite(upper):
         found.append(Fraction(upper))
@@ -143,7 +144,7 @@ def covers(event: Event, budget: Measure) -> bool:
         return _excess(event, budget) <= 0
     try:
         return isinstance(budget, Approx) and bool(budget.delta) and _excess(event, budget) <= 0
-    except NoPrice:
+    except _NO_NUMBERS:
         return False
 
 

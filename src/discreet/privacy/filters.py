@@ -1,7 +1,8 @@
 """A filter: a budget that may be spent as one goes, on questions and prices chosen after seeing earlier answers.
 
 Promise: whatever is asked, all answers together keep the budget. What does not fit is refused before anything happens,
-and the refusal changes nothing. Sums are exact. Any number of threads may spend.
+and the refusal changes nothing. Sums are exact. Any number of threads may spend. A filter can be neither copied, nor
+stored, nor used after a fork: its budget is there once.
 Believes: these theorems, each for parameters chosen adaptively:
   pure             Σε_i <= ε                            Rogers, Roth, Ullman and Vadhan 2016
   BASIC            Σε_i <= ε and Σδ_i <= δ              the same
@@ -17,12 +18,13 @@ approximate zCDP no theorem is known: there one mechanism must be closed before 
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NoReturn, TypeAlias
 
 from discreet.errors import BadParameter, NoPrice, NotATheorem, OverBudget
 from discreet.exact import Number, log_up, probability, sqrt_down, sqrt_up
@@ -94,6 +96,7 @@ class Filter:
         self._used: Amounts = (Fraction(0),) * len(self._currency.limits)
         self._charges = 0
         self._open = 0
+        self._process = os.getpid()
         self._lock = threading.Lock()
 
     @property
@@ -133,6 +136,8 @@ class Filter:
         return Open(self._pay(what, opens=True), self)
 
     def _pay(self, what: Event | Measure, *, opens: bool) -> Receipt:
+        if os.getpid() != self._process:
+            raise NotATheorem("a budget belongs to the process that opened it; a fork may have doubled it")
         amounts = self._currency.amounts(what)  # may refuse; nothing has happened yet
         price = self._currency.shown(amounts)
         with self._lock:
@@ -149,11 +154,16 @@ class Filter:
             return Receipt(what, number=self._charges, price=price, left=self._currency.left(self._left(self._used)))
 
     def _left(self, used: Amounts) -> Amounts:
-        return tuple(limit - u for limit, u in zip(self._currency.limits, used, strict=True))
+        """What is left, which rounding up may have made a hair less than nothing."""
+        return tuple(max(limit - u, Fraction(0)) for limit, u in zip(self._currency.limits, used, strict=True))
 
-    def _close(self) -> None:
+    def _close(self, held: Open) -> None:
         with self._lock:
-            self._open -= 1
+            self._open -= held._is_open
+            held._is_open = False
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("a budget can be neither copied nor stored: each copy could be spent")
 
 
 class Open:
@@ -168,9 +178,10 @@ class Open:
 
     def close(self) -> None:
         """No more answers from it. Closing twice is the same as once."""
-        if self._is_open:
-            self._is_open = False
-            self._filter._close()
+        self._filter._close(self)
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("an open mechanism can be neither copied nor stored: a copy could be closed in its place")
 
     def __enter__(self) -> Open:
         return self

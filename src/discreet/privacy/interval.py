@@ -63,9 +63,14 @@ class Interval:
             return self if self.high else other
         a, b = (self, other) if self.exponent >= other.exponent else (other, self)
         shift = a.exponent - b.exponent
-        if shift > 4 * _BITS:  # b is far below the last bit of a
-            return Interval(a.low, a.high + 1, a.exponent) if b.high.bit_length() <= shift else a._wide(b, shift)
+        if shift > 4 * _BITS and (full := a._full()).exponent >= b.exponent + b.high.bit_length():
+            return Interval(full.low, full.high + 1, full.exponent)  # b is below the last bit of a
         return a._wide(b, shift)
+
+    def _full(self) -> Interval:
+        """The same, with no fewer bits than are kept."""
+        shift = max(0, _BITS - self.high.bit_length())
+        return Interval(self.low << shift, self.high << shift, self.exponent - shift)
 
     def _wide(self, other: Interval, shift: int) -> Interval:
         return _cut((self.low << shift) + other.low, (self.high << shift) + other.high, other.exponent)
@@ -74,14 +79,38 @@ class Interval:
         """This minus the other, cut off at 0 from below."""
         if not other.high:
             return self
+        shift = self.exponent - other.exponent
+        if shift > 4 * _BITS and (full := self._full()).exponent >= other.exponent + other.high.bit_length():
+            return Interval(max(0, full.low - 1), full.high, full.exponent)  # the other is below the last bit of this
+        if shift < -4 * _BITS and other.low and self.exponent + self.high.bit_length() <= other.exponent:
+            return ZERO
         exponent = min(self.exponent, other.exponent)
         here, there = self.exponent - exponent, other.exponent - exponent
         low = (self.low << here) - (other.high << there)
         high = (self.high << here) - (other.low << there)
         return _cut(max(0, low), max(0, high), exponent)
 
+    def higher(self, other: Interval) -> bool:
+        """Whether the upper side lies above the other's; never writes out a power of two."""
+        return _above(self.high, self.exponent, other.high, other.exponent)
+
+    def surer(self, other: Interval) -> bool:
+        """Whether the lower side lies above the other's."""
+        return _above(self.low, self.exponent, other.low, other.exponent)
+
 
 ZERO = Interval(0, 0, 0)
+
+
+def _above(a: int, a_exponent: int, b: int, b_exponent: int) -> bool:
+    """Whether a 2^a_exponent > b 2^b_exponent, for non-negative a and b."""
+    if not a or not b:
+        return a > b
+    size = a.bit_length() + a_exponent - b.bit_length() - b_exponent
+    if size:
+        return size > 0
+    shift = a_exponent - b_exponent  # no more than the bits of one of the two
+    return a << shift > b if shift >= 0 else a > b << -shift
 
 
 def _cut(low: int, high: int, exponent: int) -> Interval:

@@ -85,7 +85,7 @@ class Optimal(Record):
         low = high = ZERO
         for p, q in _prefixes(self.epsilon, self.times):
             gain = p.minus(factor * q)
-            low, high = gain if gain.lower > low.lower else low, gain if gain.upper > high.upper else high
+            low, high = gain if gain.surer(low) else low, gain if gain.higher(high) else high
         return 1 - kept_high * (1 - low.lower), min(Fraction(1), 1 - kept_low * (1 - min(Fraction(1), high.upper)))
 
     def _epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction]:
@@ -93,23 +93,31 @@ class Optimal(Record):
         if delta < 1 - kept_low:
             raise BadParameter("delta", delta, f"must be at least {show(1 - kept_low)}, which the boxes spend")
         free_low, free_high = 1 - (1 - delta) / kept_low, 1 - (1 - delta) / kept_high
-        low = max(Fraction(0), log_down(self._ratio(free_high)[0]))
+        low = max(Fraction(0), _log(self._ratio(free_high)[0])[0])
         if not free_low:
             return low, self.times * self.epsilon
-        return low, min(self.times * self.epsilon, max(low, log_up(self._ratio(free_low)[1])))
+        return low, min(self.times * self.epsilon, max(low, _log(self._ratio(free_low)[1])[1]))
 
-    def _ratio(self, delta: Fraction) -> tuple[Fraction, Fraction]:
-        """Both sides of the maximum of (A_m - δ)/B_m, at least 1."""
+    def _ratio(self, delta: Fraction) -> tuple[Interval, Interval]:
+        """The maximum of (A_m - δ)/B_m, at least 1: with the largest lower side, and with the largest upper side."""
         least = Interval.of(delta) if delta else ZERO
         one = Interval(1, 1, 0)
         low = high = one
         for p, q in _prefixes(self.epsilon, self.times):
             ratio = p.minus(least) / q
-            if ratio.high and ratio.upper > high.upper:
-                high = ratio
-            if ratio.low and ratio.lower > low.lower:
-                low = ratio
-        return low.lower, high.upper
+            low, high = ratio if ratio.surer(low) else low, ratio if ratio.higher(high) else high
+        return low, high
+
+
+def _log(x: Interval) -> tuple[Fraction, Fraction]:
+    """Both sides of the logarithm of a number that is at least 1 on both; a long exponent is not written out."""
+    if abs(x.exponent) < _EXACT:
+        return log_down(x.lower), log_up(x.upper)
+    two = Fraction(2)
+    return (
+        log_down(Fraction(x.low)) + x.exponent * (log_down(two) if x.exponent > 0 else log_up(two)),
+        log_up(Fraction(x.high)) + x.exponent * (log_up(two) if x.exponent > 0 else log_down(two)),
+    )
 
 
 @lru_cache(maxsize=8)

@@ -1,12 +1,14 @@
 """Receipts: proof that an event was paid for, good for one release.
 
 Promise: of all that try to redeem a receipt, from any thread, exactly one succeeds, and only for the event that
-was paid.
+was paid. A receipt can be neither copied, nor stored, nor used after a fork, so there is one of each.
 """
 
 from __future__ import annotations
 
+import os
 from threading import Lock
+from typing import NoReturn
 
 from discreet.errors import ReceiptRefused
 from discreet.privacy.events import Event
@@ -23,7 +25,7 @@ class Receipt:
     True
     """
 
-    __slots__ = ("_left", "_lock", "_number", "_price", "_used", "_what")
+    __slots__ = ("_left", "_lock", "_number", "_price", "_process", "_used", "_what")
 
     def __init__(
         self, what: Event | Measure, *, number: int, price: Measure | None = None, left: Measure | None = None
@@ -33,6 +35,7 @@ class Receipt:
         self._price = price
         self._left = left
         self._used = False
+        self._process = os.getpid()
         self._lock = Lock()
 
     @property
@@ -64,10 +67,15 @@ class Receipt:
         """Use the receipt for a release; raises ``ReceiptRefused`` for another event, and the second time."""
         if event != self._what:
             raise ReceiptRefused(f"this receipt was paid for {self._what}, not for {event}; pay for what is released")
+        if os.getpid() != self._process:
+            raise ReceiptRefused("a receipt belongs to the process that paid; pay again here")
         with self._lock:
             if self._used:
                 raise ReceiptRefused("this receipt was used already; one payment is good for one release")
             self._used = True
+
+    def __reduce__(self) -> NoReturn:
+        raise ReceiptRefused("a receipt can be neither copied nor stored: two copies would be good for two releases")
 
     def __repr__(self) -> str:
         return f"Receipt(number={self._number}, what={self._what!r}, used={self._used})"

@@ -181,7 +181,9 @@ class Workload:
             key = id(direction)
             if key not in plans:
                 tail = max(self._tail_for(direction, high), self._tail(1e-6 * seen))
-                plans[key] = self._plan(direction, tail, lambda sketch: sketch.tilt_for_epsilon(high), delta=True)
+                plans[key] = self._plan(
+                    direction, tail, lambda sketch: sketch.tilt_for_epsilon(high), at=high, seen=seen
+                )
             plan = replace(plans[key], step=step or plans[key].step)
             sums, used, finest = direction.sums(plan)
             found = Answer(sums.below.delta_below(high), sums.above.delta_above(low), used, finest)
@@ -230,14 +232,26 @@ class Workload:
             tail = now
         return tail
 
-    def _plan(self, direction: Direction, tail: float, tilt: Callable[[Sketch], float], *, delta: bool = False) -> Plan:
-        """Where to look; the step is a first guess."""
+    def _plan(
+        self,
+        direction: Direction,
+        tail: float,
+        tilt: Callable[[Sketch], float],
+        *,
+        at: float | None = None,
+        seen: float = 0.0,
+    ) -> Plan:
+        """Where to look; the step is a first guess.
+
+        For the δ at an ε, a direction that seems to need far less than was ``seen`` in another is only shown to do so.
+        """
         sketch = Sketch.of(direction.work, tail)
         theta = tilt(sketch)
         _, mean, variance = sketch.moments(theta)
         width = self.effort.absolute + self.effort.relative * max(mean, 0.0)
-        if delta:
-            width = 0.5 * self.effort.delta / max(theta, 1.0)
+        if at is not None:
+            spare = math.log(seen) - sketch.log_delta_at(theta, at) if seen > 0.0 else 0.0
+            width = 0.5 * max(self.effort.delta, 0.5 * spare - 1.0) / max(theta, 1.0)
         return Plan(theta, tail, math.sqrt(variance), _first_step(self._times, theta, width))
 
     def _answer(
