@@ -277,7 +277,7 @@ def test_two_limbs_give_the_float_of_the_noisy_cells(values: list[float], drawn:
     """What comes out is a function of value plus noise alone, and correctly rounded below 2^93 cells."""
     m = laplace(sensitivity=L1(1), epsilon=1, dimension=len(values), real=True)
     read = m.read(values)
-    assert in_cells(read) == [m.read(v) for v in values] if len(values) > 1 else True
+    assert in_cells(read) == in_cells(m.read([Fraction(v) for v in values]))  # the slow way, entry by entry
     with patch.object(Laplace, "noise", lambda self, size, bits: np.full(size, drawn)):
         out = m.draw(read, SystemBits())
     assert isinstance(out, np.ndarray)

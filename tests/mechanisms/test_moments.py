@@ -316,7 +316,12 @@ def test_a_length_of_time_is_no_reason_to_fail(odd: Any) -> None:
         m.release([0.5, odd])
 
 
-def test_a_variance_beyond_the_floats_is_refused_before_it_is_paid() -> None:
-    with pytest.raises(BadParameter):
-        variance(low=-(2**899), high=2**899, epsilon=1)
-    assert isinstance(standard_deviation(low=-(2**899), high=2**899, epsilon=1).release([2.0**899] * 9).value, float)
+def test_a_variance_beyond_the_floats_is_told_as_such() -> None:
+    """It raised after the payment; now it is a large float with an infinite error bar."""
+    for m, data in (
+        (variance(low=-(2**899), high=2**899, epsilon=1), [2.0**899, -(2.0**899)] * 1000),
+        (covariance(x=(-(2**899), 2**899), y=(-(2**899), 2**899), epsilon=1), ([2.0**899, -(2.0**899)] * 1000,) * 2),
+    ):
+        answer = m.release(data)
+        assert answer.value == 2.0**1023
+        assert answer.error_at(0.95) == math.inf

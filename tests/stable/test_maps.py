@@ -82,6 +82,7 @@ REFUSED: list[tuple[Callable[[], Any], str]] = [
     (lambda: stable.cap_rows(3, neighbours=CHANGE_ONE), "unit="),
     (lambda: stable.cap_rows(3, unit="id", neighbours=units("id")), "must not name units"),
     (lambda: stable.cap_rows(3, unit="id", neighbours=IN_PLACE), "must be units"),
+    (lambda: stable.filter(bool, neighbours=units("id", IN_PLACE)), "must be units"),  # type: ignore[arg-type]
     (lambda: stable.resize(3, fill=0, neighbours=IN_PLACE), "first"),
     (lambda: stable.clip(1, 5) >> stable.resize(3, fill=0), "must be a row like"),
     (lambda: stable.cast(str) >> stable.resize(3, fill=0), "must be a row like"),

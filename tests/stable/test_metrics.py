@@ -83,3 +83,15 @@ def test_no_distance(bad: Any) -> None:
 def test_units_need_a_name() -> None:
     with pytest.raises(BadParameter, match="must say where"):
         units(None)
+
+
+def test_units_do_not_change_in_place() -> None:
+    """One place that changes hands is a change of two units: a cap behind it would claim half of what moves."""
+    before = [{"id": "A", "x": 1}, {"id": "A", "x": 2}]
+    after = [{"id": "A", "x": 1}, {"id": "B", "x": 2}]
+    assert IN_PLACE.between(before, after) == 1
+    assert (
+        units("id", Neighbours.CHANGE_ONE).between([*before, {"id": "B", "x": 0}], [*after, {"id": "B", "x": 0}]) == 2
+    )
+    with pytest.raises(BadParameter):
+        RowMetric(How.IN_PLACE, "id")

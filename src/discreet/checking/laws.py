@@ -35,6 +35,7 @@ NEGLIGIBLE = Fraction(1, 1 << 90)
 _BITS = 400
 _ONE = 1 << _BITS
 _SHORT = 200  # bits of a ratio
+_LOG_BITS = 64
 ORDERS = (2, 3, 5, 8, 16)
 EPSILONS = tuple(Fraction(x) for x in ("0", "1/10", "1/2", "1", "2", "4"))
 
@@ -82,6 +83,36 @@ def renyi_down(p: Law, q: Law, order: int, missing: Fraction = LEFT_OUT) -> Frac
     return log_down(Fraction(total, _ONE)) / power if total else Fraction(0)
 
 
+def kl_down(p: Law, q: Law, missing: Fraction = LEFT_OUT) -> Fraction:
+    """A lower bound of the Kullback-Leibler divergence Σ p log(p/q), the Rényi divergence of order 1.
+
+    What p does not list, of mass m <= missing, adds at least m log m; what q does not list counts as one output.
+    """
+    total = -missing * (1 + missing.denominator.bit_length()) if missing else Fraction(0)
+    alone = Fraction(0)
+    for x, (low, high) in p.items():
+        if x not in q or not q[x][1]:
+            alone += low
+        elif low:
+            loss = log_down(_short(low / q[x][1]), _LOG_BITS)
+            total += _floor((low if loss > 0 else high) * loss)
+        else:
+            total -= high * (1 + high.denominator.bit_length())  # p <= high: p log(p/q) >= -high log(1/high)
+    if alone:
+        total += _floor(alone * log_down(_short(alone / max(missing, Fraction(1, _ONE))), _LOG_BITS))
+    return max(Fraction(0), total)
+
+
+def _short(x: Fraction) -> Fraction:
+    """x rounded down to about 100 significant bits."""
+    shift = 100 + x.denominator.bit_length() - x.numerator.bit_length()
+    return Fraction((x.numerator << shift) // x.denominator, 1 << shift) if shift > 0 else x
+
+
+def _floor(x: Fraction) -> Fraction:
+    return Fraction(_down(x), _ONE)
+
+
 def _down(x: Fraction) -> int:
     """x in units of 2^-400, rounded down: unlike denominators would grow without end."""
     return (x.numerator << _BITS) // x.denominator
@@ -126,6 +157,8 @@ def against(price: Measure, p: Law, q: Law, missing: Fraction = LEFT_OUT) -> Ite
         case Approx(epsilon=epsilon, delta=delta):
             yield from _at(price, epsilon, delta, pair)
         case ZCDP(rho=rho, delta=delta) if not delta:
+            if (least := kl_down(p, q, missing)) > rho + NEGLIGIBLE:
+                yield Refutation(str(price), f"Kullback-Leibler divergence at least {float(least):.6g}")
             for whole in ORDERS:
                 yield from _at_order(price, whole, rho * whole, pair)
         case ZCDP():

@@ -6,7 +6,7 @@ two inputs on which one fails and the other does not. Nothing is estimated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 from discreet.checking.laws import refutations
@@ -63,7 +63,7 @@ class _Judge:
 
     def __init__(self, laws: Laws, space: Space, event_at: Callable[[int], Claim | None]) -> None:
         self._laws, self._space, self._event_at = laws, space, event_at
-        self._fine: dict[tuple[int, int, int], Pair] = {}
+        self._fine: dict[Hashable, Pair] = {}
 
     def __call__(self, first: Data, second: Data) -> Counterexample | None:
         steps = self._space.distance(first, second)
@@ -72,7 +72,7 @@ class _Judge:
             return None
         one, two = self._space.build(first), self._space.build(second)
         pair = attempt(lambda _: self._laws(one, two), None, None)
-        key = None if pair is None else (int(steps), id(pair.first), id(pair.second))
+        key = None if pair is None else (int(steps), id(pair.first), id(pair.second), pair.needed)
         if key in self._fine:
             return None
         found = refuted(self._laws, one, two, claim, int(steps))

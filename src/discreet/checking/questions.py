@@ -29,7 +29,7 @@ _MOST_OUTCOMES = 4000
 _MOST_NUMBERS = 64
 _MOST_CLASSES = 8
 _SHIFTS = (0, 1, 2, 10, 20, 30, 40, 45, 50, 51, 52, 53, 54, 55, 60, 70)
-_CAREFUL = 0.02  # one-sided error at which the search sample is read
+_CAREFUL = 0.1  # one-sided error at which the search sample is read
 
 Bools = NDArray[np.bool_]
 
@@ -120,9 +120,10 @@ def expected(
 
 
 def epsilon_from(p_low: Floats, q_up: Floats, delta: float) -> Floats:
-    """log((p - δ)/q), at least 0."""
+    """log((p - δ)/q); minus infinity where p does not exceed δ."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.maximum(0.0, np.log(np.maximum(p_low - delta, 0.0) / q_up))
+        found: Floats = np.log(np.maximum(p_low - delta, 0.0) / q_up)
+    return np.nan_to_num(found, nan=-np.inf, neginf=-np.inf, posinf=np.inf)
 
 
 def negation(question: Question) -> Question:
@@ -187,7 +188,8 @@ def _leaning_sets(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[C
     found: list[Candidate] = []
     for cut in sorted({max(1, round(len(lean) * part / 20)) for part in range(1, 20)}):
         some = frozenset(lean[:cut])
-        question = Question(f"x is one of {len(some)} outcomes that lean to one side", _is_among(some))
+        words = f"x is one of {len(some)} outcomes that lean to one side" if cut > 1 else f"x = {_shown(lean[0])}"
+        question = Question(words, _is_among(some))
         held = [
             min(len(side), 2 * sum(seen[x] for x in some)) for side, seen in zip((first, second), count_on, strict=True)
         ]

@@ -87,7 +87,7 @@ def shrunk(space: Space, judge: Judge, first: Data, second: Data, found: Counter
     for _ in range(_ROUNDS_OF_SHRINKING):
         for one, two in _simpler(space, first, second):
             better = judge(one, two)
-            if better is not None:
+            if better is not None and better.distance <= found.distance:
                 first, second, found = one, two, better
                 break
         else:

@@ -37,7 +37,7 @@ from discreet.randomness import Bits
 Integers = NDArray[np.int64]
 LEVELS = 24  # records are at most 2^24 cells from the middle, so that products of two fit into 48 bits
 _WIDEST = 1 << 62
-_LARGEST = 1 << 1020
+_LARGEST = Fraction(2) ** 1023
 Bounds = tuple[Number, Number]
 
 
@@ -337,7 +337,8 @@ class Moments(Estimate[Sums, Sums]):
         """The estimate and its error bar."""
         low, high = self.statistic.bounds
         middle = self.estimate(noisy, None).middle
-        value = min(max(float(middle), float_up(low)), float_down(high)) if low < high else float(low)
+        near = float(min(max(middle, -_LARGEST), _LARGEST))  # a variance may leave the floats; its error bar says so
+        value = min(max(near, float_up(low)), float_down(high)) if low < high else float(low)
 
         def radius(level: Fraction) -> float:
             each = 1 - (1 - level) / len(self.noises)
@@ -396,8 +397,6 @@ def _make(
     neighbours: Neighbours,
 ) -> Moments:
     budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
-    if max(map(abs, statistic.bounds)) >= _LARGEST:
-        raise BadParameter("high", "too large", f"must be smaller: the {statistic.name} would leave the floats")
     terms = [_term(columns, factors, name) for name, factors in statistic.factors.items()]
     if relation is Neighbours.ADD_REMOVE:
         terms = [COUNT, *terms]

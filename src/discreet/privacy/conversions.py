@@ -248,7 +248,8 @@ def gdp_delta(promise: GDP, epsilon: Number) -> Bound:
     0.126936737...
     """
     e = non_negative(epsilon, "epsilon")
-    return Bound(_gaussian_delta_down(promise.mu_squared, e), _gaussian_delta_up(promise.mu_squared, e))
+    low, high = _gaussian_delta_down(promise.mu_squared, e), _gaussian_delta_up(promise.mu_squared, e)
+    return Bound(short_down(low), short_up(high))
 
 
 def gdp_epsilon(promise: GDP, delta: Number) -> Bound:
@@ -264,7 +265,7 @@ def gdp_epsilon(promise: GDP, delta: Number) -> Bound:
     if not d:
         raise BadParameter("delta", delta, "must be above 0: Gaussian noise keeps no pure promise")
     m = promise.mu_squared
-    upper = least(lambda e: _gaussian_delta_up(m, e) <= d)
+    upper = least(lambda e: _gaussian_delta_up(m, e) <= d, start=_power_of_two(sqrt_up(m) + m / 2))
     if not upper:
         return Bound(Fraction(0), Fraction(0))
     lower = upper * (1 - Fraction(1, 1 << 58))  # one step below what was just seen to be about the least
@@ -280,8 +281,8 @@ def _gaussian_delta_up(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     bits = _gaussian_bits(mu)
     here = normal.cdf_up(mu / 2 - epsilon / mu, bits)
     if epsilon > _HUGE_EPSILON:
-        return short_up(here)  # the second term is left out, which is against us
-    return min(Fraction(1), short_up(here - exp_down(epsilon, bits) * normal.cdf_down(-mu / 2 - epsilon / mu, bits)))
+        return here  # the second term is left out, which is against us
+    return min(Fraction(1), here - exp_down(epsilon, bits) * normal.cdf_down(-mu / 2 - epsilon / mu, bits))
 
 
 def _gaussian_delta_down(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
@@ -291,7 +292,12 @@ def _gaussian_delta_down(mu_squared: Fraction, epsilon: Fraction) -> Fraction:
     bits = _gaussian_bits(mu)
     here = normal.cdf_down(mu / 2 - epsilon / mu, bits)
     there = normal.cdf_up(-mu / 2 - epsilon / mu, bits)
-    return max(Fraction(0), short_down(here - exp_up(epsilon, bits) * there))
+    return max(Fraction(0), here - exp_up(epsilon, bits) * there)
+
+
+def _power_of_two(x: Fraction) -> Fraction:
+    """One of about this size: a place to start a search, short to write."""
+    return Fraction(2) ** (x.numerator.bit_length() - x.denominator.bit_length())
 
 
 def _gaussian_bits(mu: Fraction) -> int:

@@ -57,6 +57,10 @@ class RowMetric:
     unit: Field = None
     """None: the elements are rows. Else where a row says whose it is; rows that name nobody are one unit together."""
 
+    def __post_init__(self) -> None:
+        if self.how is How.IN_PLACE and self.unit is not None:  # a row that changes hands is two units that change
+            raise BadParameter("neighbours", "units changed in place", "must be units added or removed, or changed")
+
     def between(self, first: Any, second: Any) -> Steps:
         """The exact distance between two lists of rows, or two grouped ones."""
         if self.how is How.IN_PLACE:
