@@ -80,8 +80,8 @@ def test_the_exact_power_agrees_with_simulation() -> None:
     p, q = 0.8, 0.2
     low = lower(choose.binomial(of, p, 4000), of, FAILURE / 2)
     high = upper(choose.binomial(of, q, 4000), of, FAILURE / 2)
-    seen = float(np.mean(np.log(low / high) <= 0.9))
-    exact = missed(p, q, 2000, 0.9)
+    seen = float(np.mean(np.log(low / high) <= 1.0))
+    exact = missed(p, q, 2000, 1.0)
     assert 0.05 < exact < 0.95
     assert abs(seen - exact) < 6 * math.sqrt(0.25 / 4000)
 

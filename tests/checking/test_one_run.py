@@ -1,6 +1,7 @@
 """One-run audits: the theorem's bound, against exact laws and simulation."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -41,10 +42,10 @@ def test_the_lower_bound_is_where_the_p_value_crosses() -> None:
 
 
 def test_a_mechanism_that_keeps_its_claim_is_left_alone_and_one_that_does_not_is_refuted() -> None:
-    """Each canary is reported by randomized response at ε = 1 (3 against 1). False alarm at most 1e-8, by the theorem."""
+    """Each canary is reported by randomized response. False alarm at most 1e-8, by the theorem."""
     canaries = range(2000)
 
-    def response(keep: str) -> object:
+    def response(keep: str) -> Callable[[list[int]], list[int]]:
         def run(included: list[int]) -> list[int]:
             flips = bernoulli(keep, size=len(canaries))
             inside = np.isin(np.array(canaries), included)
@@ -55,9 +56,9 @@ def test_a_mechanism_that_keeps_its_claim_is_left_alone_and_one_that_does_not_is
     def score(out: list[int], canary: int) -> float:
         return out[canary]
 
-    honest = audit_one_run(response("0.7"), canaries, score=score, claim=Pure(1))  # type: ignore[arg-type]
+    honest = audit_one_run(response("0.7"), canaries, score=score, claim=Pure(1))
     assert not honest.refuted  # log(7/3) = 0.85
-    leaky = audit_one_run(response("0.95"), canaries, score=score, claim=Approx(1, "1e-6"))  # type: ignore[arg-type]
+    leaky = audit_one_run(response("0.95"), canaries, score=score, claim=Approx(1, "1e-6"), confidence="0.9999")
     assert leaky.refuted  # log 19 = 2.94; 0.95 against 0.73 is beyond 20 standard deviations
     assert leaky.epsilon_lower > 1
     assert "refuted: ε ≥" in str(leaky)

@@ -30,10 +30,10 @@ def test_an_adaptive_pipeline_that_follows_its_releases_is_fine() -> None:
 
 
 def test_scores_that_move_too_far_are_caught_by_their_laws() -> None:
-    def doubled(rows: Any, release: Any) -> Any:
-        return release(CHOOSE, [2 * sum(x == key for x in rows) for key in "ab"])
+    def fourfold(rows: Any, release: Any) -> Any:
+        return release(CHOOSE, [4 * sum(x == key for x in rows) for key in "ab"])
 
-    assert not replay(doubled, (["a", "a"], ["a"])).ok
+    assert not replay(fourfold, (["a", "a"], ["a"])).ok
 
 
 def test_noise_that_is_too_wide_to_write_down_is_compared_by_its_move() -> None:
@@ -66,11 +66,10 @@ def test_failures_must_agree() -> None:
 
 
 def test_one_release_more_is_seen_and_not_made() -> None:
-    drawn = []
+    drawn: list[int] = []
 
     def run(rows: Any, release: Any) -> Any:
-        for row in rows:
-            drawn.append(release(ONE, row))
+        drawn.extend(release(ONE, row) for row in rows)
 
     report = replay(run, ([1], [1, 1]))
     assert report.smallest is not None
@@ -100,7 +99,7 @@ def test_what_has_no_law_is_said_out_loud() -> None:
         def read(self, value: Any) -> Any:
             return ("read", value)
 
-        def draw(self, value: Any, bits: Any) -> int:
+        def draw(self, value: Any, bits: Any) -> Any:
             return bits.below(2) + 0 * len(value)
 
     with pytest.raises(NoLaw, match="release of"):
