@@ -59,7 +59,7 @@ class Answer:
     def error_at(self, confidence: Number = CONFIDENCE) -> float:
         """The error bar: |value - truth| is at most this, with the given confidence."""
         if self.accuracy is None:
-            raise BadParameter("confidence", confidence, "cannot be used: no accuracy is known for this answer")
+            raise BadParameter("accuracy", None, "must be known for an error bar; explain() tells what is known here")
         return self.accuracy.error_at(confidence)
 
     def within(self, confidence: Number = CONFIDENCE) -> tuple[Any, Any]:

@@ -15,6 +15,8 @@ import pytest
 from discreet.errors import BadData, BadParameter, NotATheorem, ReceiptRefused
 from discreet.mechanisms.above_threshold import AboveThreshold, Run, above_threshold
 from discreet.privacy import events
+from discreet.privacy.filters import Filter
+from discreet.privacy.measures import ZCDP
 from discreet.privacy.receipt import Receipt
 from discreet.randomness import SystemBits
 from tests.helpers.laws import any_broken, drawn, is_a_law, middle, misfit, same_way, vectors, within
@@ -323,3 +325,19 @@ def test_bad_answers_are_refused_before_anything_is_drawn(answer: Any) -> None:
 def test_a_threshold_between_whole_numbers_means_the_upper_one() -> None:
     assert above_threshold(threshold="5/2", epsilon=1) == above_threshold(threshold=3, epsilon=1)
     assert above_threshold(threshold="-1/2", epsilon=1).threshold == 0
+
+
+def test_a_closed_run_is_silent_and_cannot_be_paid_like_a_plain_release() -> None:
+    """Approximate zCDP has no theorem for interleaving: a run must be opened, and closing it ends it."""
+    spending = Filter(ZCDP(10, "1e-6"))
+    m = above_threshold(threshold=100, epsilon="1/2")
+    with pytest.raises(NotATheorem, match="open"):
+        spending.spend(m.event)
+    with spending.open(m.event) as opened:
+        run = m.start(opened.receipt)
+        run.ask(-(10**6))
+        with pytest.raises(NotATheorem, match="still open"):
+            spending.spend(ZCDP(1))
+    with pytest.raises(NotATheorem, match="was closed"):
+        run.ask(-(10**6))
+    spending.spend(ZCDP(1))

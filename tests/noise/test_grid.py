@@ -54,6 +54,11 @@ def oracle(grid: Grid, record: object) -> int:
         record = record.item()
     if isinstance(record, Decimal):
         record = math.nan if record.is_nan() else Fraction(record) if record.is_finite() else float(record)
+    if isinstance(record, str):
+        try:
+            record = float(record)
+        except ValueError:
+            return grid.missing
     if not isinstance(record, (int, float, Fraction)):
         return grid.missing
     if isinstance(record, float) and math.isnan(record):

@@ -14,6 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from discreet.answer import confidence_level
 from discreet.checking.binomial import tail
 from discreet.errors import BadParameter
@@ -66,7 +68,6 @@ def p_value(canaries: int, guesses: int, correct: int, epsilon: float, delta: fl
     >>> round(p_value(100, 100, 50, 0.0), 3), p_value(100, 100, 95, 1.0) < 1e-6
     (0.54, True)
     """
-    import numpy as np
     from scipy.special import bdtr
 
     m, r, v = canaries, guesses, correct

@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.checking.binomial import Floats, lower, upper
 from discreet.checking.observed import Outcome, Raised
@@ -29,9 +28,9 @@ _MOST_OUTCOMES = 4000
 _MOST_NUMBERS = 64
 _MOST_CLASSES = 8
 _SHIFTS = (0, 1, 2, 10, 20, 30, 40, 45, 50, 51, 52, 53, 54, 55, 60, 70)
-_CAREFUL = 0.1  # one-sided error at which the search sample is read
 
-Bools = NDArray[np.bool_]
+CAUTIONS = (0.1, 1e-3, 1e-6)
+"""One-sided errors at which the search sample is read; each leads to one event that is certified."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,34 +54,57 @@ class Choice:
     """By how much the lower bound of ε that it is expected to certify exceeds that ε."""
 
 
-def best_question(
+def best_questions(
     first: Sequence[Outcome],
     second: Sequence[Outcome],
     targets: Sequence[tuple[float, float]],
     *,
     fresh: int,
     failure: float,
-) -> Choice:
-    """The question that exceeds one of the (ε, δ) by most, as far as the samples can tell."""
+) -> list[Choice]:
+    """For each way of reading the samples, the question that exceeds one of the (ε, δ) by most.
+
+    Read boldly, a rare event may look best that is so by luck; read with caution, only a frequent one does.
+    """
     candidates, counted = zip(*_candidates(first, second), strict=True)
     held = np.array(counted, dtype=np.float64)
-    sizes = np.array([len(first), len(second)], dtype=np.float64)
+    sizes = (len(first), len(second))
     plainly = np.array([_effort(question.words) for question in candidates])
+    found = [_best(held, sizes, targets, plainly, (caution, fresh, failure)) for caution in CAUTIONS]
+    return [
+        Choice(negation(candidates[i]) if negated else candidates[i], swapped, target, margin)
+        for margin, i, swapped, negated, target in dict.fromkeys(found)
+    ]
+
+
+def _best(
+    held: Floats,
+    sizes: tuple[int, int],
+    targets: Sequence[tuple[float, float]],
+    effort: Floats,
+    reading: tuple[float, int, float],
+) -> tuple[float, int, bool, bool, int]:
     best = (-math.inf, 0, False, False, 0)
     for swapped in (False, True):
         for negated in (False, True):
-            counts = sizes - held if negated else held
-            p, q = (counts[:, 1], counts[:, 0]) if swapped else (counts[:, 0], counts[:, 1])
-            n, m = (sizes[1], sizes[0]) if swapped else (sizes[0], sizes[1])
-            p_low, q_up = expected(p, n, q, m, fresh=fresh, failure=failure)
+            counts = np.array(sizes) - held if negated else held
+            p, q = (1, 0) if swapped else (0, 1)
+            p_low, q_up = expected((counts[:, p], sizes[p]), (counts[:, q], sizes[q]), reading)
             for target, (epsilon, delta) in enumerate(targets):
-                margins = epsilon_from(p_low, q_up, delta) - epsilon - plainly - (0.001 if negated else 0.0)
+                margins = epsilon_from(p_low, q_up, delta) - epsilon - effort - (0.001 if negated else 0.0)
                 i = int(np.argmax(margins))
                 if margins[i] > best[0] + 1e-9:
                     best = (float(margins[i]), i, swapped, negated, target)
-    margin, i, swapped, negated, target = best
-    question = candidates[i]
-    return Choice(negation(question) if negated else question, swapped, target, margin)
+    return best
+
+
+def expected(
+    likely: tuple[Floats, int], other: tuple[Floats, int], reading: tuple[float, int, float]
+) -> tuple[Floats, Floats]:
+    """The bounds that fresh samples would give if the truth were a little worse for us than what was seen."""
+    caution, fresh, failure = reading
+    p, q = lower(*likely, caution), upper(*other, caution)
+    return lower(np.floor(p * fresh), fresh, failure), upper(np.ceil(q * fresh), fresh, failure)
 
 
 def _effort(words: str) -> float:
@@ -108,15 +130,6 @@ def nested_questions(first: Sequence[Outcome], second: Sequence[Outcome], points
     step = max(1, len(family) // points)
     questions = [question for question, _ in family[::step]]
     return questions if leans else [negation(question) for question in questions]
-
-
-def expected(
-    p_seen: Floats, p_of: float, q_seen: Floats, q_of: float, *, fresh: int, failure: float
-) -> tuple[Floats, Floats]:
-    """The bounds that fresh samples would give if the truth were a little worse for us than what was seen."""
-    p = lower(p_seen, p_of, _CAREFUL)
-    q = upper(q_seen, q_of, _CAREFUL)
-    return lower(np.floor(p * fresh), fresh, failure), upper(np.ceil(q * fresh), fresh, failure)
 
 
 def epsilon_from(p_low: Floats, q_up: Floats, delta: float) -> Floats:

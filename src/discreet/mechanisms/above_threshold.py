@@ -84,7 +84,7 @@ class AboveThreshold(Mechanism[tuple[int, ...], Replies]):
         """Pay, draw the threshold's noise, and open a run."""
         if receipt is not None:
             receipt.redeem(self.event)
-        return Run(self, SystemBits())
+        return Run(self, SystemBits(), receipt)
 
     def read(self, value: Any) -> tuple[int, ...]:
         """The exact answers of all questions, in order."""
@@ -155,9 +155,10 @@ class Run:
     discreet.errors.NotATheorem: this run has said yes 1 times, as many as were paid for; start another run
     """
 
-    __slots__ = ("_bits", "_left", "_lock", "_mechanism", "_process", "_threshold")
+    __slots__ = ("_bits", "_left", "_lock", "_mechanism", "_process", "_receipt", "_threshold")
 
-    def __init__(self, mechanism: AboveThreshold, bits: Bits) -> None:
+    def __init__(self, mechanism: AboveThreshold, bits: Bits, receipt: Receipt | None = None) -> None:
+        self._receipt = receipt
         self._mechanism = mechanism
         self._bits = bits
         self._left = mechanism.stop_after
@@ -186,6 +187,10 @@ class Run:
         with self._lock:
             if os.getpid() != self._process:
                 raise NotATheorem("a run belongs to the process that started it; start another run here")
+            if self._receipt is not None and self._receipt.ended:
+                raise NotATheorem(
+                    "this run was closed, and something else may have been asked since; start another run"
+                )
             if self._left == 0:
                 raise NotATheorem(
                     f"this run has said yes {self._mechanism.stop_after} times, as many as were paid for; "

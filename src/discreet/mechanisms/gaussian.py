@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, isqrt
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from numpy.typing import NDArray
 
@@ -38,6 +38,8 @@ class Gaussian(Additive):
     moves_squared: int
     exponent: int | None = None
     dimension: int = 1
+    asked: Approx | None = None
+    """The (ε, δ) that it was made for, which its own law keeps."""
 
     @property
     def rho(self) -> Fraction:
@@ -66,7 +68,7 @@ class Gaussian(Additive):
     @property
     def cost(self) -> str:
         """The price in words."""
-        return str(self.price)
+        return str(self.price) if self.asked is None else f"{self.asked} ({self.price})"
 
     def story(self) -> str:
         """One line on what was done."""
@@ -97,6 +99,10 @@ class GaussianFor:
     cost: ZCDP | Approx | None
     sigma_squared: Fraction | None
     real: bool | None = None
+
+    def release(self, value: object, receipt: object = None) -> NoReturn:
+        """Refused: without a sensitivity there is no promise."""
+        raise BadParameter("sensitivity", None, "must be given to release; or chain this behind a stable map with >>")
 
     def at(self, sensitivity: Sensitivity, dimension: int = 1) -> Gaussian:
         """The mechanism for this sensitivity."""
@@ -216,7 +222,8 @@ def _make(
     if spread is not None:
         return Gaussian(spread / _width(exponent) ** 2, moves, exponent, dimension)
     shift = isqrt(moves) if dimension == 1 or moves == 1 else 0
-    return Gaussian(_enough(cost, moves, shift), moves, exponent, dimension)
+    asked = cost if isinstance(cost, Approx) else None
+    return Gaussian(_enough(cost, moves, shift), moves, exponent, dimension, asked)
 
 
 def _enough(cost: ZCDP | Approx | None, moves_squared: int, shift: int) -> Fraction:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import floor
-from typing import Any, overload
+from typing import Any, NoReturn, overload
 
 from numpy.typing import NDArray
 
@@ -28,6 +28,7 @@ from discreet.randomness import Bits
 from discreet.randomness.imperfect import SanthaVazirani
 
 _PRECISION = 128
+_FAR = Fraction(-4000)  # e^-4000 is as good as 0: its exact digits would only cost time
 _NORMS = (L1, L2, Linf)
 
 
@@ -76,17 +77,24 @@ class Laplace(Additive):
 
     def tail_up(self, k: int) -> Fraction:
         """P[|Z| > k] = 2 q^(k+1) / (1 + q)."""
-        return 2 * exp_up(-(k + 1) / self.scale, _PRECISION) / (1 + exp_down(-1 / self.scale, _PRECISION))
+        return 2 * exp_up(max(-(k + 1) / self.scale, _FAR), _PRECISION) / (1 + self._q()[0])
 
     def pmf(self, k: int) -> tuple[Fraction, Fraction]:
         """P[Z = k] = (1 - q) q^|k| / (1 + q)."""
-        low, high = exp_down(-1 / self.scale, _PRECISION), exp_up(-1 / self.scale, _PRECISION)
+        low, high = self._q()
         away = -abs(k) / self.scale
-        return (1 - high) / (1 + high) * exp_down(away, _PRECISION), (1 - low) / (1 + low) * exp_up(away, _PRECISION)
+        least = exp_down(away, _PRECISION) if away >= _FAR else Fraction(0)
+        return (1 - high) / (1 + high) * least, (1 - low) / (1 + low) * exp_up(max(away, _FAR), _PRECISION)
+
+    def _q(self) -> tuple[Fraction, Fraction]:
+        """Bounds of e^(-1/scale)."""
+        if -1 / self.scale < _FAR:
+            return Fraction(0), exp_up(_FAR, _PRECISION)
+        return exp_down(-1 / self.scale, _PRECISION), exp_up(-1 / self.scale, _PRECISION)
 
     def expected_size_up(self) -> Fraction:
         """E|Z| = 2q / (1 - q^2)."""
-        q = exp_up(-1 / self.scale, _PRECISION)
+        q = self._q()[1]
         return 2 * q / (1 - q * q)
 
 
@@ -97,6 +105,10 @@ class LaplaceFor:
     epsilon: Fraction | None
     scale: Fraction | None
     real: bool | None = None
+
+    def release(self, value: object, receipt: object = None) -> NoReturn:
+        """Refused: without a sensitivity there is no promise."""
+        raise BadParameter("sensitivity", None, "must be given to release; or chain this behind a stable map with >>")
 
     def at(self, sensitivity: Sensitivity, dimension: int = 1) -> Laplace:
         """The mechanism for this sensitivity."""

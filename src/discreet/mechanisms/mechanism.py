@@ -11,13 +11,21 @@ from fractions import Fraction
 from typing import Any, Generic, TypeVar
 
 from discreet.answer import Accuracy, Answer
-from discreet.errors import NoLaw
+from discreet.errors import BadParameter, NoLaw
 from discreet.privacy.events import Event
 from discreet.privacy.receipt import Receipt
 from discreet.randomness import Bits, SystemBits
 
 V = TypeVar("V")
 R = TypeVar("R")
+
+
+def check_receipt(receipt: Receipt) -> Receipt:
+    """The receipt, if it is one."""
+    given: object = receipt
+    if not isinstance(given, Receipt):
+        raise BadParameter("receipt", given, "must be a receipt, as Filter(budget).spend(mechanism.event) gives it")
+    return given
 
 
 class Mechanism(ABC, Generic[V, R]):
@@ -67,7 +75,7 @@ class Mechanism(ABC, Generic[V, R]):
         """
         exact = self.read(value)
         if receipt is not None:
-            receipt.redeem(self.event)
+            check_receipt(receipt).redeem(self.event)
         return Answer(
             value=self.draw(exact, SystemBits()),
             event=self.event,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
-from discreet.noise.grid import _as_doubles as as_doubles
+from discreet.noise.grid import as_doubles
 
 MOST = 1 << 24
 _COARSEST, _FINEST = 1 << 14, 1 << 18

@@ -27,6 +27,7 @@ FINENESS = 40  # the grid is 2^40 times finer than the noise, so rounding is los
 _FINEST = -1022
 _FARTHEST = 1 << 900
 _WIDEST = 1 << 62
+_LONGEST_TEXT = 400
 _PART = 1 << 16
 Reals = Sequence[float] | NDArray[np.floating] | NDArray[np.integer]
 
@@ -64,7 +65,7 @@ class Grid:
 
     def quantise(self, values: Reals) -> NDArray[np.int64]:
         """Each record as an integer in [low, high]; NaN as ``missing``."""
-        x = _as_doubles(values)
+        x = as_doubles(values)
         missing = np.isnan(x)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             cells = np.rint(np.ldexp(x - float(self.centre), -self.exponent))
@@ -77,7 +78,7 @@ class Grid:
 
     def total(self, values: Reals) -> int:
         """The exact sum of the quantised records, as a Python integer."""
-        x = _as_doubles(values)
+        x = as_doubles(values)
         total = 0
         for start in range(0, len(x), _PART):  # the halves' sums are below 2^47 and 2^48: int64 holds them
             cells = self.quantise(x[start : start + _PART])
@@ -140,8 +141,8 @@ def _log2_ceil(x: Fraction) -> int:
     return k if x <= Fraction(2) ** k else k + 1
 
 
-def _as_doubles(values: Reals) -> NDArray[np.float64]:
-    """The records as doubles; a record that is not a number is NaN, an integer beyond the floats is infinite.
+def as_doubles(values: Reals) -> NDArray[np.float64]:
+    """The records as doubles; text is read as a number, what is no number is NaN, what is beyond the floats infinite.
 
     Total on purpose: whether a call fails must not depend on what one person wrote.
     """
@@ -161,6 +162,8 @@ def _as_doubles(values: Reals) -> NDArray[np.float64]:
 
 
 def _as_double(value: object) -> float:
+    if isinstance(value, str):
+        return _read_text(value)
     if not isinstance(value, (numbers.Real, Decimal, np.bool_)):  # numpy's scalars are Real
         return math.nan
     try:
@@ -168,4 +171,12 @@ def _as_double(value: object) -> float:
     except OverflowError:
         return -math.inf if value < 0 else math.inf
     except Exception:  # a signalling NaN; a length of time, which numpy calls an integer
+        return math.nan
+
+
+def _read_text(text: str) -> float:
+    """A number as a file of text holds it; anything else is NaN."""
+    try:
+        return float(text) if len(text) <= _LONGEST_TEXT else math.nan
+    except ValueError:
         return math.nan

@@ -20,7 +20,7 @@ from discreet.privacy.conversions import gdp_to_approx, largest_gdp, largest_zcd
 from discreet.privacy.events import Composed, Event, Gaussian, Repeat
 from discreet.privacy.frozen import brief
 from discreet.privacy.gdp import price_gdp
-from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi, small_probability
+from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Promise, Pure, Renyi, small_probability
 from discreet.privacy.renyi import price_renyi
 from discreet.privacy.search import least
 from discreet.privacy.zcdp import price_zcdp
@@ -44,6 +44,11 @@ def calibrate(
     >>> float(event.event.sigma)
     133.59607...
     """
+    given: object = make
+    if not callable(given):
+        raise BadParameter("make", given, "must be a function of the noise scale, such as lambda s: events.Laplace(s)")
+    if not isinstance(budget, Promise):
+        raise BadParameter("budget", budget, "must be a promise, such as Approx(1, 1e-6)")
     accept = _covers_closed if fits is None else fits
     width = positive(tolerance, "tolerance") if tolerance is not None else None
     try:

@@ -107,6 +107,9 @@ class Composition:
         chosen = alphas if alphas is not None else [Fraction(k, 20) for k in range(21)]
         return [(float(number(a, "alpha")), self.tradeoff(a)) for a in chosen]
 
+    def __repr__(self) -> str:
+        return "<Composition: epsilon(delta), delta(epsilon), tradeoff(alpha), true_positive_rate(false_positive)>"
+
     def _recall(self, what: str, key: Fraction, ask: Callable[[_Way], Bound]) -> Bound:
         known = self._known.get((what, key))
         if known is None:

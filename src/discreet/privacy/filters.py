@@ -139,6 +139,11 @@ class Filter:
         if os.getpid() != self._process:
             raise NotATheorem("a budget belongs to the process that opened it; a fork may have doubled it")
         amounts = self._currency.amounts(what)  # may refuse; nothing has happened yet
+        if not (opens or self._currency.concurrent) and _is_interactive(what):
+            raise NotATheorem(
+                "an interactive mechanism stays open, and no theorem lets approximate zCDP interleave: "
+                "pay with open(...), and close it before the next question"
+            )
         price = self._currency.shown(amounts)
         with self._lock:
             if self._open and not self._currency.concurrent:
@@ -153,6 +158,9 @@ class Filter:
             self._open += opens
             return Receipt(what, number=self._charges, price=price, left=self._currency.left(self._left(self._used)))
 
+    def __repr__(self) -> str:
+        return f"Filter(budget={self._budget!r}, remaining={self.remaining!r})"
+
     def _left(self, used: Amounts) -> Amounts:
         """What is left, which rounding up may have made a hair less than nothing."""
         return tuple(max(limit - u, Fraction(0)) for limit, u in zip(self._currency.limits, used, strict=True))
@@ -161,6 +169,7 @@ class Filter:
         with self._lock:
             self._open -= held._is_open
             held._is_open = False
+            held.receipt.end()
 
     def __reduce__(self) -> NoReturn:
         raise NotATheorem("a budget can be neither copied nor stored: each copy could be spent")
@@ -188,6 +197,18 @@ class Open:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_interactive(what: Event | Measure) -> bool:
+    match what:
+        case events.AboveThreshold():
+            return True
+        case events.Repeat(event=inner) | events.Subsampled(event=inner):
+            return _is_interactive(inner)
+        case events.Composed(events=parts) | events.Parallel(events=parts):
+            return any(map(_is_interactive, parts))
+        case _:
+            return False
 
 
 # --- currencies ---------------------------------------------------------------------------------------------------
@@ -253,14 +274,24 @@ def _squares(epsilon: Fraction, slack: Fraction) -> Fraction:
 
 
 def _pure_amounts(what: Event | Measure) -> Amounts:
-    price = price_basic(as_event(what))
+    try:
+        price = price_basic(as_event(what))
+    except NoPrice:
+        raise NoPrice(
+            "a pure budget pays for pure events only, and Gaussian noise is never pure; use Laplace"
+        ) from None
     if price.delta:
         raise NoPrice(f"a pure budget pays for pure events only, not for delta {show(price.delta)}")
     return (price.epsilon,)
 
 
 def _basic_amounts(what: Event | Measure) -> Amounts:
-    price = price_basic(as_event(what))
+    try:
+        price = price_basic(as_event(what))
+    except NoPrice as refusal:
+        raise NoPrice(
+            f"{refusal}; open the budget with rule=Rule.ZCDP, which pays for Gaussian noise, or ask for Laplace noise"
+        ) from None
     return price.epsilon, price.delta
 
 

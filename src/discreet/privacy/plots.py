@@ -6,9 +6,10 @@ Each function returns a matplotlib Figure; save it with ``figure.savefig(...)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import MissingExtra, NoPrice, NotATheorem
+from discreet.errors import BadParameter, MissingExtra, NoPrice, NotATheorem
 from discreet.exact import Number, integer, number
 from discreet.privacy.advanced import price_advanced
 from discreet.privacy.basic import price_basic
@@ -22,9 +23,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POINTS = 8
+__all__ = ["growth", "growth_rules", "profile", "tradeoff"]
 
 
-def profile(composition: Composition, deltas: Sequence[Number] | None = None) -> Figure:
+def _composition(given: Composition | Event) -> Composition:
+    if isinstance(given, Composition):
+        return given
+    if isinstance(given, Event):
+        return compose(given)
+    raise BadParameter("composition", given, "must be an event, or a composition such as compose([...])")
+
+
+def profile(composition: Composition | Event, deltas: Sequence[Number] | None = None) -> Figure:
     """δ against ε: both sides of the certified band.
 
     >>> from discreet.privacy.events import Gaussian
@@ -33,7 +43,7 @@ def profile(composition: Composition, deltas: Sequence[Number] | None = None) ->
     'ε'
     """
     figure, axes = _canvas("ε", "δ", "Privacy profile")
-    points = composition.profile(deltas)
+    points = _composition(composition).profile(deltas)
     rates = [delta for _, delta in points]
     axes.fill_betweenx(rates, [float(e.lower) for e, _ in points], [float(e.upper) for e, _ in points], alpha=0.4)
     axes.plot([float(e.upper) for e, _ in points], rates, marker="o", label="certified upper")
@@ -43,21 +53,24 @@ def profile(composition: Composition, deltas: Sequence[Number] | None = None) ->
     return figure
 
 
-def tradeoff(composition: Composition, alphas: Sequence[Number] | None = None) -> Figure:
+def tradeoff(composition: Composition | Event, alphas: Sequence[Number] | None = None) -> Figure:
     """Misses against false alarms of the best attacker, with the certified band, beside blind guessing."""
     figure, axes = _canvas("false alarms", "misses", "What an attacker can do")
-    points = composition.tradeoff_band(alphas)
-    rates = [alpha for alpha, _ in points]
-    lower, upper = [float(b.lower) for _, b in points], [float(b.upper) for _, b in points]
+    points = _composition(composition).tradeoff_band(
+        alphas if alphas is not None else [Fraction(k, 100) for k in range(101)]
+    )
+    rates = [alpha for alpha, _ in points for _ in range(2)][1:-1]
+    upper = [float(b.upper) for _, b in points for _ in range(2)][1:-1]  # chords lie above a convex curve
+    lower = [float(b.lower) for _, b in points[1:] for _ in range(2)]  # and a falling one lies above its next point
     axes.fill_between(rates, lower, upper, alpha=0.4, label="certified band")
-    axes.plot(rates, lower)
+    axes.plot(rates, upper, linewidth=1)
     axes.plot([0, 1], [1, 0], linestyle=":", label="blind guessing")
     axes.legend()
     return figure
 
 
 def growth(event: Event, up_to: int, delta: Number = "1e-6") -> Figure:
-    """ε of an event repeated 1, 2, 4, ... times at one δ, by each rule that has a price for it."""
+    """ε of an event repeated 1 to ``up_to`` times at one δ, by each rule that has a price for it."""
     figure, axes = _canvas("repetitions", "ε", f"How cost grows (δ = {float(number(delta, 'delta')):g})")
     top = integer(up_to, "up_to", at_least=1)
     times = sorted({max(1, round(top ** (i / (_POINTS - 1)))) for i in range(_POINTS)})

@@ -25,7 +25,7 @@ class Receipt:
     True
     """
 
-    __slots__ = ("_left", "_lock", "_number", "_price", "_process", "_used", "_what")
+    __slots__ = ("_ended", "_left", "_lock", "_number", "_price", "_process", "_used", "_what")
 
     def __init__(
         self, what: Event | Measure, *, number: int, price: Measure | None = None, left: Measure | None = None
@@ -35,6 +35,7 @@ class Receipt:
         self._price = price
         self._left = left
         self._used = False
+        self._ended = False
         self._process = os.getpid()
         self._lock = Lock()
 
@@ -63,6 +64,15 @@ class Receipt:
         """Whether the release has been made."""
         return self._used
 
+    @property
+    def ended(self) -> bool:
+        """Whether an interactive mechanism that was opened with it has been closed."""
+        return self._ended
+
+    def end(self) -> None:
+        """No more answers for this payment; a mechanism that was opened with it stops."""
+        self._ended = True
+
     def redeem(self, event: Event) -> None:
         """Use the receipt for a release; raises ``ReceiptRefused`` for another event, and the second time."""
         if event != self._what:
@@ -70,6 +80,8 @@ class Receipt:
         if os.getpid() != self._process:
             raise ReceiptRefused("a receipt belongs to the process that paid; pay again here")
         with self._lock:
+            if self._ended:
+                raise ReceiptRefused("what this receipt was paid for has been closed; pay again")
             if self._used:
                 raise ReceiptRefused("this receipt was used already; one payment is good for one release")
             self._used = True

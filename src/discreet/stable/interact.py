@@ -59,6 +59,9 @@ class Interaction:
         self._history: list[Asked] = []
         self._lock = threading.Lock()
 
+    def __repr__(self) -> str:
+        return f"Interaction(budget={self.budget!r}, remaining={self.remaining!r}, asked={len(self.history)})"
+
     @property
     def metric(self) -> RowMetric:
         """What one step between inputs is."""
@@ -101,7 +104,11 @@ class Interaction:
     def _check(self, release: Release) -> None:
         given: object = release
         if not isinstance(given, Release):
-            raise BadParameter("release", type(given).__name__, "must be a release: a map >> a mechanism")
+            raise BadParameter(
+                "release",
+                type(given).__name__,
+                "must be a release: a map >> a mechanism; pay for others with Filter(budget).spend(m.event)",
+            )
         if given.input_metric != self._metric:
             raise BadParameter(
                 "release",

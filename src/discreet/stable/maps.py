@@ -111,7 +111,12 @@ class StableMap(ABC):
             return prepared(self, other)
         if isinstance(other, (Noisy, Waiting)):
             return measured(self, other)
-        return NotImplemented
+        raise BadParameter(
+            "what follows >>",
+            type(other).__name__,
+            "must be a stable map, a release, or noise such as laplace(epsilon=1); a mechanism that reads data by "
+            "itself, such as a mean, is paid with Filter(budget).spend(m.event): m.release(values, receipt)",
+        )
 
 
 def read(data: Any, domain: Rows | Groups) -> Any:

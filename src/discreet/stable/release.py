@@ -143,6 +143,9 @@ class Release(ABC):
         """How far off an answer may be, if that is known; the same for all data."""
         return None
 
+    def __str__(self) -> str:
+        return self.explain()
+
     def event(self, distance: int = 1) -> Event:
         """What one call writes into the ledger; ``distance`` is how many steps the protected group can make."""
         return self._event(integer(distance, "distance", at_least=1))
