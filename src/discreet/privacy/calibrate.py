@@ -51,19 +51,26 @@ def calibrate(
         raise BadParameter("budget", budget, "must be a promise, such as Approx(1, 1e-6)")
     accept = _covers_closed if fits is None else fits
     width = positive(tolerance, "tolerance") if tolerance is not None else None
-    try:
-        scale = least(lambda s: bool(s) and accept(make(s), budget), bits=_bits(width or _FINE))
-    except NotATheorem:
-        raise BadParameter(
-            "budget", budget, "must be one that some noise can meet; no scale up to 2^2000 does"
-        ) from None
-    if fits is None and isinstance(budget, Approx) and budget.delta and not _is_gaussian(make(scale)):
-        scale = _sharpened(make, budget, scale, max(width or _COARSE, _COARSE))
-    return make(scale)
+    fine = _bits(width or _FINE)
+
+    def closed(bits: int) -> Fraction:
+        try:
+            return least(lambda s: bool(s) and accept(make(s), budget), bits=bits)
+        except NotATheorem:
+            raise BadParameter(
+                "budget", budget, "must be one that some noise can meet; no scale up to 2^2000 does"
+            ) from None
+
+    if fits is None and isinstance(budget, Approx) and budget.delta and not _is_gaussian(make(Fraction(1))):
+        scale = _sharpened(make, budget, closed(_ROUGH), max(width or _COARSE, _COARSE))
+        if scale is not None:
+            return make(scale)
+    return make(closed(fine))
 
 
 _FINE = Fraction(1, 10**12)
 _COARSE = Fraction(1, 10**5)
+_ROUGH = 4  # bits of a first guess
 _NO_NUMBERS = (NoPrice, BadParameter)  # what the numerical accountant says when it cannot help
 
 
@@ -71,8 +78,8 @@ def _bits(width: Fraction) -> int:
     return max(1, (width.denominator // width.numerator).bit_length())
 
 
-def _sharpened(make: Callable[[Fraction], Event], budget: Approx, good: Fraction, width: Fraction) -> Fraction:
-    """A smaller scale that still fits, by privacy loss distributions; ``good`` fits already.
+def _sharpened(make: Callable[[Fraction], Event], budget: Approx, good: Fraction, width: Fraction) -> Fraction | None:
+    """A smaller scale that still fits, by privacy loss distributions; ``good`` fits already. None if they cannot tell.
 
     δ is about e^{-something smooth} in the scale, so a secant in its logarithm lands close; each step keeps one scale
     that fits and one that does not.
@@ -83,7 +90,7 @@ def _sharpened(make: Callable[[Fraction], Event], budget: Approx, good: Fraction
         while (at_bad := _excess(make(bad), budget)) <= 0:
             good, at_good, bad = bad, at_bad, bad / 2
     except _NO_NUMBERS:
-        return good  # no pair is known, or a parameter is beyond the floats: the closed forms stand
+        return None  # no pair is known, or a parameter is beyond the floats
     while good - bad > width * good:
         share = 0.5 if at_good > 0 or at_bad - at_good > 50 else at_bad / (at_bad - at_good)
         middle = bad + (good - bad) * Fraction(min(max(share, 0.02), 0.98)).limit_denominator(1 << 20)
