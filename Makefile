@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help setup demo test check bench clean proofs
+.PHONY: help setup demo test check audit bench clean proofs
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,10 @@ check: setup  ## the quick inner loop: lint, types, the tests that are not marke
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto -m 'not slow'
+
+audit: setup  ## a longer check and audit of every mechanism
+	$(BIN)/discreet check
+	$(BIN)/pytest -n auto tests/checking tests/contracts tests/attacks
 
 proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records those that were read
 	$(BIN)/python -m tools.proofs $(FILES)

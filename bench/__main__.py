@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SUITES = ("imports", "noise", "accounting", "mechanisms")
+SUITES = ("imports", "noise", "accounting", "mechanisms", "rivals")
 
 
 def main() -> None:

@@ -190,8 +190,9 @@ def regression() -> Any:
         return float(model.fit(x, y).coef_[0])
 
     x, y = np.ones((10_000, 1)), np.ones(10_000)
-    more = np.concatenate([x, [[100.0]]]), np.concatenate([y, [0.0]])
-    return audit(slope, pair=((x, y), more), claim=Pure(1), samples=1000)
+    changed = np.concatenate([x[1:], [[100.0]]]), np.concatenate([y[1:], [0.0]])
+    # one row is changed: one step or two, by what is meant; so twice its epsilon is allowed
+    return audit(slope, pair=((x, y), changed), claim=Pure(2), samples=1000)
 
 
 RIVALS = [

@@ -1,5 +1,8 @@
 """discreet: ask questions of sensitive data; publish the answers safely."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from discreet import mechanisms, noise, randomness, stable
 from discreet.answer import Answer
 from discreet.mechanisms import (
@@ -31,6 +34,9 @@ from discreet.privacy.odometers import Odometer, PureOdometer
 from discreet.randomness.imperfect import SanthaVazirani
 from discreet.stable.interact import interact
 
+if TYPE_CHECKING:
+    from discreet.checking import attacks, audit, audit_one_run, check, replay
+
 __all__ = [
     "GDP",
     "L1",
@@ -50,9 +56,13 @@ __all__ = [
     "SanthaVazirani",
     "Trunc",
     "above_threshold",
+    "attacks",
+    "audit",
+    "audit_one_run",
     "budget_for",
     "calibrate",
     "certify_laplace",
+    "check",
     "compose",
     "events",
     "exponential",
@@ -68,7 +78,26 @@ __all__ = [
     "propose_test_release",
     "randomized_response",
     "randomness",
+    "replay",
     "stable",
     "threshold_keys",
     "top_k",
 ]
+
+_LATE = {
+    "attacks",
+    "audit",
+    "audit_one_run",
+    "check",
+    "replay",
+}  # tools that wait for their first use: a quicker import
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATE:
+        return getattr(import_module("discreet.checking"), name)
+    raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

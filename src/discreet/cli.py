@@ -1,4 +1,4 @@
-"""The command line: ``discreet demo``."""
+"""The command line: ``discreet demo | check | audit``."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from discreet import demo as demonstration
+from discreet.checking.commands import audit_command, check_command
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
@@ -19,3 +20,7 @@ def main() -> None:
 def demo() -> None:
     """Exact noise, a budget that counts down, and what composition costs: on made-up data."""
     demonstration.show(Console())
+
+
+app.command("check")(check_command)
+app.command("audit")(audit_command)

@@ -71,7 +71,7 @@ def not_chosen(searched: int) -> float:
     chances = ((1 / (1 + r), r / (1 + r)), (r / (1 + r), r * r / (1 + r)))
     spreads = [[math.sqrt((1 - p) / p) for p in both] for both in chances]
     scores = [1.2 - sum(s * (z / math.sqrt(searched) + z_fresh / math.sqrt(of)) for s in both) for both in spreads]
-    # the events are nested: on each side the rarer one is a share r of the wider one, whose counts are n/(1+r) and so on
+    # the events are nested: on each side the rarer one is a share r of the wider one, with n/(1+r) and rn/(1+r) counts
     apart = math.sqrt((1 - r) / r * (1 + r) / searched * (1 + 1 / r))
     return float(norm.sf((scores[0] - scores[1]) / apart))
 

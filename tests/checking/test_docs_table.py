@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from bench.rivals import RIVALS
 from discreet.checking import attacks
 from tests.checking.planted import FAULTS
 
@@ -13,6 +14,11 @@ def test_the_page_lists_every_planted_fault() -> None:
     start = page.index("| planted fault |")
     table = page[start : page.index("\n\n", start)].splitlines()[2:]
     assert table == [f"| {fault.name} | {fault.seen} | {fault.by} |" for fault in FAULTS]
+
+
+def test_the_page_lists_every_rival_claim() -> None:
+    page = (DOCS / "check.md").read_text()
+    assert all(f"| {rival.described} |" in page for rival in RIVALS)
 
 
 def test_the_page_names_every_attack() -> None:
