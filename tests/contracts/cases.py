@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.mechanisms.biased_response import biased_randomized_response
 from discreet.mechanisms.exponential import exponential
 from discreet.mechanisms.gaussian import gaussian
 from discreet.mechanisms.laplace import laplace
@@ -15,6 +16,7 @@ from discreet.mechanisms.permute_and_flip import permute_and_flip
 from discreet.mechanisms.randomized_response import randomized_response
 from discreet.mechanisms.top_k import peel, top_k
 from discreet.privacy.events import MaxNoise
+from discreet.randomness.imperfect import SanthaVazirani
 
 
 @dataclass(frozen=True)
@@ -48,4 +50,8 @@ CASES = [
     Case("peeled permute and flip", peel(permute_and_flip(sensitivity=1, epsilon="1/2"), k=2), SCORES, bad=[]),
     Case("randomized response", randomized_response(epsilon=1), [(0, 1)], bad=7),
     Case("randomized response of 4", randomized_response(epsilon=2, categories=4), [(0, 3), (2, 1)], bad=4),
+    Case(
+        "laplace for biased bits", laplace(sensitivity=1, epsilon=1, randomness=SanthaVazirani("0.1")), [(0, 1), (5, 4)]
+    ),
+    Case("response for biased bits", biased_randomized_response(epsilon=1, gamma="0.1"), [(0, 1)], bad=7),
 ]

@@ -31,12 +31,17 @@ def tail_up(sigma_squared: Fraction, a: int) -> Fraction:
     >>> float(tail_up(Fraction(1), 0)) > 0.5 > float(tail_up(Fraction(1), 1))
     True
     """
-    return _tail(sigma_squared, a)[1]
+    return _tail(sigma_squared, min(a, _far(sigma_squared)))[1]
 
 
 def tail_down(sigma_squared: Fraction, a: int) -> Fraction:
     """A lower bound of P[Z >= a]."""
-    return _tail(sigma_squared, a)[0]
+    return _tail(sigma_squared, a)[0] if a <= _far(sigma_squared) else Fraction(0)
+
+
+def _far(sigma_squared: Fraction) -> int:
+    """Where the tail is below e^-8192: beyond, it is bounded by what it is here, and never written out."""
+    return 128 * (isqrt(floor(sigma_squared)) + 1)
 
 
 def delta_up(sigma_squared: Fraction, shift: int, epsilon: Fraction) -> Fraction:

@@ -340,6 +340,7 @@ class Subsampled(Event):
             raise BadParameter("rate", rate, "must be above 0 and at most 1")
         relation = natural if neighbours is None else _member(neighbours, Neighbours, "neighbours")
         self.fill(event=_event(event), rate=q, how=how, neighbours=relation)
+        _agree([self.event], relation)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -367,6 +368,7 @@ class Composed(Event):
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.fill(events=_events(events))
+        _agree(self.events)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -381,6 +383,35 @@ class Parallel(Event):
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.fill(events=_events(events))
+        _agree(self.events, Neighbours.ADD_REMOVE)
+
+
+def stated_for(event: Event) -> Neighbours | None:
+    """The relation that an event names itself, if it does: that of its samples, or ADD_REMOVE for parallel parts.
+
+    >>> stated_for(Parallel([Pure(1), Pure(1)]))
+    <Neighbours.ADD_REMOVE: 'add or remove one unit'>
+    """
+    match event:
+        case Subsampled(neighbours=relation):
+            return relation
+        case Parallel():
+            return Neighbours.ADD_REMOVE
+        case Repeat(event=inner):
+            return stated_for(inner)
+        case Composed(events=parts):
+            return next((relation for part in parts if (relation := stated_for(part)) is not None), None)
+        case _:
+            return None
+
+
+def _agree(parts: Iterable[Event], relation: Neighbours | None = None) -> None:
+    """Refuse parts that name different relations: their prices together would hold for neither."""
+    for part in parts:
+        named = stated_for(part)
+        if relation is not None and named not in (None, relation):
+            raise BadParameter("event", part, f"must be stated for {relation.value!r}, as what surrounds it is")
+        relation = relation or named
 
 
 def _event(event: Event) -> Event:

@@ -71,7 +71,8 @@ def restate(promise: M, stated: Neighbours, wanted: Neighbours, *, units: int = 
     """The promise for another relation; ``units`` is how many stated units make up one wanted unit.
 
     Guarantee: implied by the promise given. A change is one removal and one addition; a person with at most r rows
-    is r rows, and one active in w windows is w windows.
+    is r rows, and one active in w windows is w windows. A promise about *changing* rows keeps their number, so from
+    CHANGE_ONE it reaches only people who have exactly r rows each, before and after.
 
     >>> restate(Pure("0.1"), Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE)
     Pure(epsilon='1/5')

@@ -14,12 +14,11 @@ near S = first·2^j, so the reading is close to S + 2√(S log(1/δ_j)). Where a
 
 from __future__ import annotations
 
-import math
 import threading
 from fractions import Fraction
 
 from discreet.errors import BadParameter, NoPrice, NotATheorem
-from discreet.exact import Number, integer, log_up, positive
+from discreet.exact import Number, integer, log_up, positive, sqrt_up
 from discreet.privacy.basic import price_basic
 from discreet.privacy.events import Event
 from discreet.privacy.filters import as_event
@@ -110,7 +109,7 @@ class PureOdometer:
 def _line(rho: Fraction, delta: Fraction) -> tuple[Fraction, Fraction]:
     """Slope α and height log(1/δ)/(α-1) of the line that is about the lowest at ρ; any α > 1 is valid."""
     log_inverse = log_up(1 / delta)
-    above = Fraction(math.sqrt(log_inverse / rho)).limit_denominator(10**6) + Fraction(1, 10**6)
+    above = sqrt_up(log_inverse / rho, 24).limit_denominator(10**6) + Fraction(1, 10**6)
     return 1 + above, short_up(log_inverse / above)
 
 

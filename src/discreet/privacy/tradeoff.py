@@ -1,7 +1,7 @@
 """Trade-off functions: what any promise leaves to an attacker who must choose between two neighbouring inputs.
 
-Promise: ``power_up`` is never below the true-positive rate of any test with that false-positive rate, and the false
-negatives are never above ``false_negatives_down``; for pure, approximate and Gaussian promises both are exact up to
+Promise: ``power_up`` is never below the true-positive rate of any test with that false-positive rate, and its false
+negatives are never below ``false_negatives_down``; for pure, approximate and Gaussian promises both are exact up to
 rounding (some mechanism that keeps the promise attains them).
 Believes: Wasserman and Zhou 2010; Dong, Roth and Su 2022, Propositions 2.4 and 2.12; and conversions.py.
 """
