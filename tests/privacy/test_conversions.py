@@ -274,3 +274,17 @@ def test_sigma_for_a_thousand_queries() -> None:
     mu = to.largest_gdp(Approx(1, 1e-6)).mu
     assert math.sqrt(1000) / float(mu) == pytest.approx(133.596077, rel=1e-8)
     assert to.pure_to_approx(Pure(1)) == Approx(1, 0)
+
+
+@pytest.mark.parametrize(("mu", "delta"), [(1000, "1e-1200"), (1, "1e-400"), ("1e-60", "1e-64")])
+def test_gaussian_epsilon_at_a_delta_below_all_floats(mu: Any, delta: str) -> None:
+    bound = to.gdp_epsilon(GDP(mu), delta)
+    with mpmath.workdps(1400):
+        m, wanted = real(Fraction(mu)), real(Fraction(delta))
+
+        def truth(e: Fraction) -> Any:
+            x = real(e)
+            return mpmath.ncdf(m / 2 - x / m) - mpmath.exp(x) * mpmath.ncdf(-m / 2 - x / m)
+
+        assert truth(Fraction(bound.upper)) <= wanted
+        assert bound.lower == 0 or truth(Fraction(bound.lower)) >= wanted

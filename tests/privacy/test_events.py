@@ -18,6 +18,20 @@ from discreet.privacy.records import _EVENTS, _PROMISES, event_from_json, measur
 numbers = st.fractions(min_value=Fraction(1, 1000), max_value=1000, max_denominator=1000)
 deltas = st.fractions(min_value=0, max_value=Fraction(1, 2), max_denominator=10**9)
 wholes = st.integers(1, 50)
+
+
+def agreeing(make: Any) -> Any:
+    """The same, with nothing inside where the parts name relations that do not agree."""
+
+    def made(first: Any, *rest: Any) -> Any:
+        try:
+            return make(first, *rest)
+        except BadParameter:
+            return make([] if isinstance(first, list) else events.Pure(1), *rest)
+
+    return made
+
+
 leaves: Any = st.one_of(
     st.builds(events.Laplace, numbers, numbers),
     st.builds(events.DiscreteLaplace, numbers, wholes),
@@ -36,9 +50,11 @@ trees: Any = st.recursive(
     leaves,
     lambda inner: st.one_of(
         st.builds(events.Repeat, inner, wholes),
-        st.builds(events.Composed, st.lists(inner, max_size=3)),
-        st.builds(events.Parallel, st.lists(inner, max_size=3)),
-        st.builds(events.Subsampled, inner, st.just("1/7"), st.sampled_from(Sampling), st.sampled_from(Neighbours)),
+        st.builds(agreeing(events.Composed), st.lists(inner, max_size=3)),
+        st.builds(agreeing(events.Parallel), st.lists(inner, max_size=3)),
+        st.builds(
+            agreeing(events.Subsampled), inner, st.just("1/7"), st.sampled_from(Sampling), st.sampled_from(Neighbours)
+        ),
     ),
     max_leaves=6,
 )
@@ -188,3 +204,27 @@ def test_laplace_on_the_line_dominates_any_direction() -> None:
         one = sum(p[z] * max(Fraction(0), 1 - x / ratio(z, 2)) for z in p)
         two = sum(p[y] * p[z] * max(Fraction(0), 1 - x / (ratio(y, 1) * ratio(z, 1))) for y in p for z in p)
         assert two <= one + Fraction(1, 2**30)
+
+
+def test_relations_do_not_mix() -> None:
+    """A price for one relation says nothing under another, so parts that name different ones are refused."""
+    added = events.Subsampled(events.Pure(1), "1/2")
+    changed = events.Subsampled(events.Pure(1), "1/2", Sampling.WITHOUT_REPLACEMENT)
+    parts = events.Parallel([events.Pure(1), events.Pure(1)])
+    for relation, event in (
+        (None, events.Pure(1)), (Neighbours.ADD_REMOVE, added), (Neighbours.CHANGE_ONE, events.Repeat(changed, 2)),
+        (Neighbours.ADD_REMOVE, events.Composed([events.Pure(1), parts, added])), (None, events.Composed([])),
+    ):  # fmt: skip
+        assert events.stated_for(event) is relation
+    bad_calls: list[Any] = [
+        lambda: events.Composed([added, events.Repeat(changed, 3)]),
+        lambda: events.Composed([changed, parts]),
+        lambda: events.Parallel([changed]),
+        lambda: events.Subsampled(added, "1/2", Sampling.WITHOUT_REPLACEMENT),
+        lambda: events.Subsampled(changed, "1/2"),
+        # under a change a unit may leave one part and enter the other: max(ε) would be half of the truth
+        lambda: events.Subsampled(parts, "1/2", Sampling.WITHOUT_REPLACEMENT),
+    ]
+    for call in bad_calls:
+        with pytest.raises(BadParameter, match="stated for"):
+            call()

@@ -12,12 +12,14 @@ from discreet.privacy import events, normal
 from discreet.privacy.advanced import price_advanced
 from discreet.privacy.amplification import amplified
 from discreet.privacy.basic import price_basic
-from discreet.privacy.calibrate import budget_for
+from discreet.privacy.calibrate import budget_for, calibrate
+from discreet.privacy.discrete_gaussian import tail_down, tail_up
 from discreet.privacy.filters import Filter, Rule
 from discreet.privacy.interop import to_dp_accounting
 from discreet.privacy.meaning import advantage, posterior, true_positive_rate
 from discreet.privacy.measures import GDP, ZCDP, Approx, Pure, Renyi
 from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.odometers import Odometer
 from discreet.privacy.optimal import Optimal
 from discreet.privacy.records import event_from_json, to_json
 from discreet.privacy.renyi import price_renyi
@@ -113,3 +115,11 @@ def test_deep_nesting() -> None:
     with pytest.raises(BadParameter):
         event_from_json(f'{{"version": 1, "event": {text}}}')
     assert math.isfinite(float(price_basic(event).epsilon))
+
+
+def test_far_tails_and_tiny_deltas() -> None:
+    assert 0 < tail_up(Fraction(100), 10**12) < Fraction(1, 10**1000)
+    assert tail_down(Fraction(100), 10**12) == 0
+    assert tail_down(Fraction(100), 1000) < tail_up(Fraction(100), 1000)
+    assert Odometer("1e-6", first="1e-700").record(Pure(1)).epsilon == 1
+    assert calibrate(lambda s: events.Laplace(scale=s), Approx(1, "1e-400")) == events.Laplace(scale=1)

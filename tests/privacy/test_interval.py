@@ -40,3 +40,28 @@ def test_wide_intervals() -> None:
     wide = Interval.of(Fraction(1, 3), Fraction(1, 2))
     assert wide.lower <= Fraction(1, 3)
     assert wide.upper >= Fraction(1, 2)
+
+
+def test_far_apart() -> None:
+    one, tiny = Interval(1, 1, 0), Interval(3, 5, -(10**12))  # 2^(10^12) would not fit anywhere
+    for result in (one + tiny, tiny + one, one.minus(tiny)):
+        assert result.lower <= 1 <= result.upper
+        assert result.upper - result.lower <= Fraction(1, 2**150)
+    assert (one + tiny).lower >= 1
+    assert (one + tiny).upper > 1
+    assert one.minus(tiny).lower < 1
+    assert tiny.minus(one) == ZERO
+    assert tiny.minus(Interval(0, 1, 0)).low == 0
+    assert tiny.minus(Interval(0, 1, 0)).high == 5
+
+
+@given(positive, positive)
+def test_order(x: Fraction, y: Fraction) -> None:
+    a, b = Interval.of(x), Interval.of(y)
+    assert a.higher(b) == (a.upper > b.upper)
+    assert a.surer(b) == (a.lower > b.lower)
+    assert a.higher(ZERO)
+    assert a.surer(ZERO)
+    assert not ZERO.higher(a)
+    assert not ZERO.surer(ZERO)
+    assert not a.higher(a)

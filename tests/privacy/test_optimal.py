@@ -1,6 +1,7 @@
 """optimal.py against exact convolution of the boxes, and against the printed formula."""
 
 import math
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 from itertools import product
@@ -133,3 +134,14 @@ def test_bad_input() -> None:
     for call in bad_calls:
         with pytest.raises(BadParameter):
             call()
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [(1, 100_000), (100, 10_000), (4096, 100_000)])
+def test_many_large_boxes_do_not_write_their_powers_out(epsilon: int, k: int) -> None:
+    start = time.process_time()
+    boxes = Optimal(epsilon, 0, k)
+    bound = boxes.epsilon_at("1e-6")
+    assert bound.width <= 1e-14 * bound.upper
+    assert boxes.delta_at(Fraction(bound.upper)).upper <= 1.001e-6
+    assert boxes.delta_at(Fraction(bound.lower) - Fraction(1, 10**4)).lower >= 1e-6
+    assert time.process_time() - start < 30

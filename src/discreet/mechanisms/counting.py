@@ -24,6 +24,7 @@ from discreet.mechanisms.budget import Budget, Moves, Noise, noise_for, part, re
 from discreet.mechanisms.cells import Cells, count_records, read_cells, records_of, tally
 from discreet.mechanisms.estimate import Estimate
 from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.noised import Noised
 from discreet.mechanisms.tails import Scaled, Within, error_of
 from discreet.privacy.events import Composed, Event
 from discreet.privacy.neighbours import Neighbours
@@ -44,27 +45,12 @@ def disjoint_moves(cells: int, neighbours: Neighbours) -> Moves:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Histogram(Mechanism[Exact, Released]):
+class Histogram(Noised[Exact, Released]):
     """Made by ``histogram(...)``: the count of each public cell, plus independent noise."""
 
     cells: Cells
     neighbours: Neighbours
     noise: Noise
-
-    @property
-    def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
-
-    @property
-    def cost(self) -> str:
-        """The price in words."""
-        return self.noise.cost
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """Exact, for all cells at once."""
-        return self.noise
 
     def story(self) -> str:
         """One line on what was done."""
@@ -106,26 +92,11 @@ def histogram(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AttributeCounts(Mechanism[Exact, Released]):
+class AttributeCounts(Noised[Exact, Released]):
     """How many records have each of d attributes, plus independent noise."""
 
     d: int
     noise: Noise
-
-    @property
-    def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
-
-    @property
-    def cost(self) -> str:
-        """The price in words."""
-        return self.noise.cost
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """Exact, for all attributes at once."""
-        return self.noise
 
     def story(self) -> str:
         """One line on what was done."""

@@ -26,10 +26,10 @@ from discreet.mechanisms.budget import Budget, Moves, Noise, noise_for, read_bud
 from discreet.mechanisms.cells import UpTo, tally
 from discreet.mechanisms.counting import Shares, disjoint_moves, shares_of
 from discreet.mechanisms.estimate import Estimate
+from discreet.mechanisms.noised import Noised
 from discreet.mechanisms.ruler import ruler
 from discreet.mechanisms.tails import Sums
 from discreet.mechanisms.tree import Tree, best_tree
-from discreet.privacy.events import Event
 from discreet.privacy.neighbours import Neighbours
 from discreet.randomness import Bits
 
@@ -46,7 +46,7 @@ class Strategy(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Cumulative(Estimate[Exact, Released]):
+class Cumulative(Estimate[Exact, Released], Noised[Exact, Released]):
     """Made by ``cumulative(...)``: the number of records at most t, for each public threshold t."""
 
     cells: UpTo
@@ -54,16 +54,6 @@ class Cumulative(Estimate[Exact, Released]):
     strategy: Strategy
     tree: Tree | None
     noise: Noise
-
-    @property
-    def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
-
-    @property
-    def cost(self) -> str:
-        """The price in words."""
-        return self.noise.cost
 
     @property
     def accuracy(self) -> Accuracy:

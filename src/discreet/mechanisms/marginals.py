@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import Accuracy
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer
 from discreet.mechanisms.additive import Exact, Released
 from discreet.mechanisms.budget import Moves, Noise, noise_for, read_budget, read_neighbours
 from discreet.mechanisms.cells import MOST, Table, read_columns, tally
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.privacy.events import Event
+from discreet.mechanisms.noised import Noised
 from discreet.privacy.neighbours import Neighbours
 from discreet.randomness import Bits
 
@@ -42,28 +40,13 @@ def marginal_moves(table: Table, which: Sequence[Marginal], neighbours: Neighbou
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Marginals(Mechanism[Exact, Released]):
+class Marginals(Noised[Exact, Released]):
     """Made by ``marginals(...)``: the cells of all tables one after the other; ``tables`` gives them their shape."""
 
     table: Table
     which: tuple[Marginal, ...]
     neighbours: Neighbours
     noise: Noise
-
-    @property
-    def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
-
-    @property
-    def cost(self) -> str:
-        """The price in words."""
-        return self.noise.cost
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """Exact, for all cells of all tables at once."""
-        return self.noise
 
     def story(self) -> str:
         """One line on what was done."""

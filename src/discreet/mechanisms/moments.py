@@ -25,7 +25,7 @@ from discreet.exact import Number, float_down, float_up, number, sqrt_down
 from discreet.mechanisms.budget import Budget, Moves, Noise, noise_for, part, read_budget, read_neighbours
 from discreet.mechanisms.cells import count_records
 from discreet.mechanisms.estimate import Estimate
-from discreet.mechanisms.mechanism import Mechanism
+from discreet.mechanisms.noised import Noised
 from discreet.mechanisms.span import Span
 from discreet.mechanisms.tails import Within, error_of
 from discreet.noise.grid import FINENESS, Grid, public_grid
@@ -126,25 +126,10 @@ def exact_sum(values: Integers, largest: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Count(Mechanism[int, int]):
+class Count(Noised[int, int]):
     """Made by ``count(...)``: how many records there are."""
 
     noise: Noise
-
-    @property
-    def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
-
-    @property
-    def cost(self) -> str:
-        """The price in words."""
-        return self.noise.cost
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """Exact, from the law of the noise."""
-        return self.noise
 
     def story(self) -> str:
         """One line on what was done."""
@@ -177,21 +162,11 @@ def count(*, epsilon: Number | None = None, rho: Number | None = None) -> Count:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundedSum(Mechanism[int, float]):
+class BoundedSum(Noised[int, float]):
     """Made by ``bounded_sum(...)``: the sum of records between public bounds, in cells of a public grid."""
 
     grid: Grid
     noise: Noise
-
-    @property
-    def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
-
-    @property
-    def cost(self) -> str:
-        """The price in words."""
-        return self.noise.cost
 
     @property
     def expected_error(self) -> float:

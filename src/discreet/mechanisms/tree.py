@@ -22,8 +22,8 @@ from discreet.mechanisms.additive import Exact, Released
 from discreet.mechanisms.budget import Budget, Moves, Noise, noise_for, read_budget, read_neighbours
 from discreet.mechanisms.cells import Cells, read_cells, tally
 from discreet.mechanisms.estimate import Estimate
+from discreet.mechanisms.noised import Noised
 from discreet.mechanisms.tails import Sums
-from discreet.privacy.events import Event
 from discreet.privacy.neighbours import Neighbours
 from discreet.randomness import Bits
 
@@ -165,23 +165,13 @@ def _grouped(level: NDArray[Any], branching: int) -> NDArray[Any]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Hierarchy(Estimate[Exact, Released]):
+class Hierarchy(Estimate[Exact, Released], Noised[Exact, Released]):
     """Made by ``hierarchy(...)``: a noisy tree of counts, fitted by least squares; the answer are its leaves."""
 
     cells: Cells
     neighbours: Neighbours
     tree: Tree
     noise: Noise
-
-    @property
-    def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
-
-    @property
-    def cost(self) -> str:
-        """The price in words."""
-        return self.noise.cost
 
     @property
     def accuracy(self) -> Accuracy:

@@ -112,10 +112,11 @@ def _sharpened(make: Callable[[Fraction], Event], budget: Approx, good: Fraction
 
 def _excess(event: Event, budget: Approx) -> float:
     """log of the certified δ over the budget's δ: at most 0 where the event fits."""
-    upper = compose(event).delta(budget.epsilon).upper
+    upper = float(compose(event).delta(budget.epsilon).upper)
+    allowed = math.log(budget.delta.numerator) - math.log(budget.delta.denominator)  # δ itself may be below all floats
     if Fraction(upper) <= budget.delta:
-        return min(-1e-9, math.log(max(float(upper), 1e-300) / float(budget.delta)))
-    return max(1e-9, math.log(float(upper) / float(budget.delta)))
+        return min(-1e-9, math.log(max(upper, 1e-300)) - allowed)
+    return max(1e-9, math.log(upper) - allowed)
 
 
 def budget_for(event: Event, *, delta: Number = 0) -> Approx:

@@ -41,7 +41,7 @@ def tail_down(sigma_squared: Fraction, a: int) -> Fraction:
 
 def _far(sigma_squared: Fraction) -> int:
     """Where the tail is below e^-8192: beyond, it is bounded by what it is here, and never written out."""
-    return 128 * (isqrt(floor(sigma_squared)) + 1)
+    return isqrt(floor(16384 * sigma_squared)) + 1
 
 
 def delta_up(sigma_squared: Fraction, shift: int, epsilon: Fraction) -> Fraction:

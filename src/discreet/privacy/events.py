@@ -400,7 +400,7 @@ def stated_for(event: Event) -> Neighbours | None:
         case Repeat(event=inner):
             return stated_for(inner)
         case Composed(events=parts):
-            return next((relation for part in parts if (relation := stated_for(part)) is not None), None)
+            return next((named for named in map(stated_for, parts) if named is not None), None)
         case _:
             return None
 

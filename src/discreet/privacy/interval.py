@@ -82,8 +82,8 @@ class Interval:
         shift = self.exponent - other.exponent
         if shift > 4 * _BITS and (full := self._full()).exponent >= other.exponent + other.high.bit_length():
             return Interval(max(0, full.low - 1), full.high, full.exponent)  # the other is below the last bit of this
-        if shift < -4 * _BITS and other.low and self.exponent + self.high.bit_length() <= other.exponent:
-            return ZERO
+        if shift < -4 * _BITS and self.exponent + self.high.bit_length() <= other.exponent:
+            return ZERO if other.low else Interval(0, self.high, self.exponent)
         exponent = min(self.exponent, other.exponent)
         here, there = self.exponent - exponent, other.exponent - exponent
         low = (self.low << here) - (other.high << there)
