@@ -454,3 +454,46 @@ def test_the_profile_is_data_for_a_plot() -> None:
 def test_answers_are_remembered() -> None:
     cost = compose([events.Laplace(1)] * 4)
     assert cost.epsilon("1e-3") is cost.epsilon(F(1, 1000))
+
+
+def test_masses_on_one_spot_of_the_lattice_add_up() -> None:
+    """A sampled box with a large ε: the void atom and the lowest loss nearly coincide."""
+    assert Fraction(7, 8) in exactly(compose([events.Subsampled(events.Approx(50, "0.001"), "0.5")] * 3).delta(1))
+    assert Fraction("0.0199") in exactly(compose([events.Subsampled(events.Approx(30, "0.001"), "0.01")] * 2).delta(0))
+
+
+def exactly(bound: Bound) -> Bound:
+    """The bound, widened by what e^-30 may move."""
+    return Bound(Fraction(bound.lower) - Fraction(1, 10**9), Fraction(bound.upper) + Fraction(1, 10**9))
+
+
+def test_at_the_edge_of_what_is_lost_each_side_is_true() -> None:
+    sampled = compose(events.Subsampled(events.Approx("0.1", "0.01"), "0.9"))
+    just_above = sampled.epsilon("0.0090001")
+    assert sampled.epsilon("0.009").lower <= just_above.upper + 1e-5
+    assert compose([events.Approx(1, "1e-330")] * 100).epsilon(0).lower == math.inf
+    assert compose([events.RandomizedResponse("0.5", 5)] * 600).epsilon("1e-330").upper >= 300 - 1e-8
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        events.RandomizedResponse(1, 10**400),
+        events.Subsampled(events.Gaussian(1), Fraction(1, 2**1100)),
+        events.Subsampled(events.Gaussian(sigma="0.06"), 1 - Fraction(3, 10**9)),
+        events.Subsampled(events.Exponential(528), "0.9985"),
+    ],
+    ids=range(4),
+)
+def test_numbers_beyond_the_floats_are_answered_or_refused(event: Event) -> None:
+    try:
+        bound = compose(event).delta(1)
+    except NoPrice:
+        return
+    assert 0 <= bound.lower <= bound.upper <= 1
+
+
+def test_a_bad_effort_is_refused() -> None:
+    for bad in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(BadParameter):
+            Effort(absolute=bad)

@@ -14,12 +14,15 @@ Believes: pld/ (its beliefs about floating point are in pld/beliefs.py); convers
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.errors import BadParameter
-from discreet.exact import Number, float_down, float_up, non_negative, number, sqrt_down
+import numpy as np
+
+from discreet.errors import BadParameter, DiscreetError, NoPrice
+from discreet.exact import Number, exp_down, exp_up, float_down, float_up, non_negative, number, sqrt_down
 from discreet.privacy import events, normal
 from discreet.privacy.bound import Bound
 from discreet.privacy.conversions import gdp_delta, gdp_epsilon
@@ -31,6 +34,9 @@ from discreet.privacy.tradeoff import false_negatives_down
 
 _NOTHING = Bound(0.0, 0.0)
 _EXACT_BITS = 1 << 15
+_LEAST = Fraction(1, 1 << 1000)  # below it floats cannot hold δ
+_SMALL_LOSS = Fraction(1, 1 << 60)
+_EDGE = Fraction(1, 1 << 30)
 
 
 def compose(given: Iterable[Event] | Event, effort: Effort | None = None) -> Composition:
@@ -50,8 +56,23 @@ def compose(given: Iterable[Event] | Event, effort: Effort | None = None) -> Com
         if not isinstance(event, Event):
             raise BadParameter("events", event, "must hold events alone, such as events.Gaussian(sigma=10)")
         counted[event] = counted.get(event, 0) + 1
-    ways = alternatives(list(counted.items()))
-    return Composition([_Way.of(leaves, effort) for leaves in ways])
+    with _within_floats():
+        ways = alternatives(list(counted.items()))
+        return Composition([_Way.of(leaves, effort) for leaves in ways])
+
+
+@contextmanager
+def _within_floats() -> Iterator[None]:
+    """Numbers that leave the floats are a refusal, not a crash."""
+    try:
+        with np.errstate(invalid="raise"):
+            yield
+    except DiscreetError:
+        raise
+    except (ArithmeticError, ValueError, RecursionError):
+        raise NoPrice(
+            "numerical composition cannot hold these numbers in floats; use a closed form, such as zCDP"
+        ) from None
 
 
 class Composition:
@@ -85,7 +106,8 @@ class Composition:
         wanted = number(alpha, "alpha")
         if not 0 <= wanted <= 1:
             raise BadParameter("alpha", alpha, "must lie between 0 and 1")
-        found = [way.tradeoff(wanted) for way in self._ways]
+        with _within_floats():
+            found = [way.tradeoff(wanted) for way in self._ways]
         return Bound(min(float(b.lower) for b in found), min(float(b.upper) for b in found))
 
     def true_positive_rate(self, false_positive: Number) -> Bound:
@@ -95,7 +117,7 @@ class Composition:
         0.2718281...
         """
         left = self.tradeoff(false_positive)
-        return Bound(max(0.0, 1.0 - float_up(Fraction(left.upper))), float_up(1 - Fraction(left.lower)))
+        return Bound(max(0.0, float_down(1 - Fraction(left.upper))), float_up(1 - Fraction(left.lower)))
 
     def profile(self, deltas: Iterable[Number] | None = None) -> list[tuple[Bound, float]]:
         """Points (ε enclosed, δ) of the privacy profile, for a plot."""
@@ -113,7 +135,8 @@ class Composition:
     def _recall(self, what: str, key: Fraction, ask: Callable[[_Way], Bound]) -> Bound:
         known = self._known.get((what, key))
         if known is None:
-            found = [ask(way) for way in self._ways]
+            with _within_floats():
+                found = [ask(way) for way in self._ways]
             known = Bound(max(b.lower for b in found), max(b.upper for b in found))
             self._known[what, key] = known
         return known
@@ -133,11 +156,10 @@ class _Way:
         gaussian = sum((n * e.mu_squared for e, n in leaves.items() if isinstance(e, events.Gaussian)), Fraction(0))
         others = {event: n for event, n in leaves.items() if not isinstance(event, events.Gaussian)}
         pairs = [(pair_of(event), n) for event, n in others.items()]
-        low = high = Fraction(0)
-        top: tuple[Fraction | float, Fraction | float] = (low, high)
-        for pair, n in pairs:
-            both = [pair.top, pair.reverse.top]
-            top = (top[0] + n * max(t[0] for t in both), top[1] + n * max(t[1] for t in both))
+        forward = [(pair.top, n) for pair, n in pairs]
+        backward = [(pair.reverse.top, n) for pair, n in pairs]
+        sides = [tuple(sum((n * t[i] for t, n in way), Fraction(0)) for i in (0, 1)) for way in (forward, backward)]
+        top: tuple[Fraction | float, Fraction | float] = (max(s[0] for s in sides), max(s[1] for s in sides))
         if gaussian:
             top = (math.inf, math.inf)
         if pairs and gaussian:
@@ -155,8 +177,14 @@ class _Way:
                 return Bound(math.inf, math.inf)
             found = gdp_epsilon(GDP(mu_squared=self.gaussian), delta)
             return Bound.outwards(Fraction(found.lower), Fraction(found.upper))
-        if delta == self.lost[0] == self.lost[1]:
-            return Bound(_down(self.top[0]), _up(self.top[1]))
+        most = _up(self.top[1]) if certain else math.inf
+        alike = len(self.work.directions) == 1  # then whoever loses this mass also reaches the top
+        if delta == self.lost[0] == self.lost[1] and (alike or not delta):
+            return Bound(_down(self.top[0]), most)
+        if delta == self.lost[0] or delta < _LEAST:
+            # at the very edge only the top is known from above; from below, ε at a larger δ is no larger
+            low = self.work.epsilon(max(delta * (1 + _EDGE), _LEAST))[0]
+            return Bound(min(low, most), most)
         low, high = self.work.epsilon(delta)
         if certain:
             high = min(high, _up(self.top[1]))
@@ -197,9 +225,15 @@ def _lost(leaves: Leaves) -> tuple[Fraction, Fraction]:
         for mass, n in masses:
             kept *= (1 - mass) ** n
         return 1 - kept, 1 - kept
-    log_kept = sum(n * math.log1p(-float(mass)) for mass, n in masses)
-    near = Fraction(-math.expm1(log_kept))
-    return near * (1 - Fraction(1, 1 << 40)), near * (1 + Fraction(1, 1 << 40))
+    # e^{-m/(1-m)} <= 1 - m <= e^{-m}, and x/(1+x) <= 1 - e^{-x} <= x
+    least = sum((n * mass for mass, n in masses), Fraction(0))
+    most = sum((n * mass / (1 - mass) for mass, n in masses), Fraction(0))
+    low, high = least / (1 + least), min(most, Fraction(1))
+    if least > _SMALL_LOSS:
+        low = 1 - exp_up(-min(least, Fraction(2000)))
+    if _SMALL_LOSS < most < 2000:
+        high = 1 - exp_down(-most)
+    return low, high
 
 
 def _up(x: Fraction | float) -> float:

@@ -203,8 +203,10 @@ def _lattice_power(pair: AtomicPair, times: int, most: int) -> AtomicPair | None
         return None
     if times * spots[-1] >= min(most, 1024):
         return None
-    dense_p, dense_q = np.zeros(int(spots[-1]) + 1), np.zeros(int(spots[-1]) + 1)
-    dense_p[spots.astype(np.int64)], dense_q[spots.astype(np.int64)] = pair.atoms.p, pair.atoms.q
+    # two atoms may share a spot: their masses add up
+    places = spots.astype(np.int64)
+    dense_p: Array = np.bincount(places, weights=pair.atoms.p).astype(np.float64)
+    dense_q: Array = np.bincount(places, weights=pair.atoms.q).astype(np.float64)
     p, q = _repeat(dense_p, times), _repeat(dense_q, times)
     total = float(times) * loss[0] + step * np.arange(len(p))
     # a sum of products of non-negative numbers has the relative error of its longest chain

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from discreet.errors import NoPrice
+from discreet.errors import BadParameter, NoPrice
 from discreet.exact import float_down, float_up
 from discreet.privacy.pld.atoms import listed, pool
 from discreet.privacy.pld.curve import Curve
@@ -43,6 +43,12 @@ class Effort:
     relative: float = 3e-5
     delta: float = 1e-3
     misses: float = 1e-4
+
+    def __post_init__(self) -> None:
+        for name in ("absolute", "relative", "delta", "misses"):
+            value = getattr(self, name)
+            if not 0.0 < value < math.inf:
+                raise BadParameter(name, value, "must be above 0 and finite")
 
 
 @dataclass(frozen=True, slots=True)

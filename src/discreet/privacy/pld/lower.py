@@ -26,6 +26,9 @@ from discreet.privacy.pld.pair import Cells, Pair
 _SAFE = 8.0 * ROUND
 
 
+_LONGEST_REPAIR = 2_000_000  # steps, a few seconds
+
+
 def lowered(pair: Pair, grid: Grid) -> Law:
     """The pair's loss on the grid, from below; loss above the grid moves down to it, loss below it is dropped."""
     gathered, scaled, exact = _gather(pair, grid)
@@ -188,6 +191,8 @@ def repaired(mass: Array, error: Array, step: float) -> Array:
     chain = _Chain(mass[start:end].tolist(), step)
     for i in waiting:
         chain.settle(i - start)
+        if chain.steps > _LONGEST_REPAIR:
+            return np.zeros(len(mass))  # a curve of 0 lies below every curve: valid, and quick
     result = np.zeros(len(mass))
     result[start:end] = chain.mass
     return result
@@ -196,11 +201,12 @@ def repaired(mass: Array, error: Array, step: float) -> Array:
 class _Chain:
     """The grid points that still carry the curve, as a linked list."""
 
-    __slots__ = ("end", "left", "mass", "right", "step")
+    __slots__ = ("end", "left", "mass", "right", "step", "steps")
 
     def __init__(self, mass: list[float], step: float) -> None:
         self.mass = mass
         self.step = step
+        self.steps = 0
         self.end = len(mass)
         self.left = list(range(-1, len(mass) - 1))
         self.right = list(range(1, len(mass) + 1))
@@ -209,7 +215,8 @@ class _Chain:
         """Remove the point if its mass is negative, and then its neighbours if theirs has become so."""
         mass, left, right, step, shrink = self.mass, self.left, self.right, self.step, math.expm1
         waiting = [start]
-        while waiting:
+        while waiting and self.steps <= _LONGEST_REPAIR:
+            self.steps += 1
             i = waiting.pop()
             m = mass[i]
             if m >= 0.0:
