@@ -12,7 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet.checking.laws import refutations
-from discreet.errors import BadData, BadParameter, NoPrice
+from discreet.errors import BadData, BadParameter, NoPrice, NotATheorem
 from discreet.privacy.advanced import price_advanced
 from discreet.privacy.receipt import Receipt
 from discreet.privacy.zcdp import price_zcdp
@@ -111,6 +111,14 @@ def test_a15_extreme_parameters_work_or_are_refused_before_data() -> None:
         m.bounded_sum(low=1, high=0, epsilon=1)
 
 
+def test_c1_the_sparse_vector_stops_and_releases_no_value() -> None:
+    run = dp.above_threshold(threshold=0, epsilon=1, stop_after=2).start()
+    replies = [run.ask(10**6), run.ask(-(10**6)), run.ask(10**6)]
+    assert replies == [True, False, True]  # wrong with probability below e^-100000
+    with pytest.raises(NotATheorem):
+        run.ask(0)
+
+
 def test_c2_the_threshold_and_its_delta_use_the_same_comparison() -> None:
     keys = dp.threshold_keys(scale=1, threshold=5)
     shown = sum(keys.noise.pmf(k)[0] for k in range(4, 200))  # 1 + Z >= 5
@@ -143,6 +151,28 @@ def test_c6_the_clamp_is_on_what_is_summed() -> None:
     chain = dp.stable.map(lambda row: row * 10**6, bounds=(0, 10)) >> dp.stable.sum()
     assert chain([5, 7]) == 20
     assert (chain >> dp.laplace(epsilon=1)).event() == dp.events.DiscreteLaplace(scale=10, sensitivity=10)
+
+
+def test_c7_c8_c11_what_is_clipped_and_capped_is_what_is_used() -> None:
+    total = m.bounded_sum(low=0, high=100, epsilon=1)
+    assert total.noise.moves == total.grid.largest > 0  # type: ignore[union-attr]
+    assert total.read([10**9]) == total.grid.high
+    capped = dp.stable.cap_rows(3, unit="id") >> dp.stable.count()
+    assert capped([{"id": 1, "x": i} for i in range(1000)]) == 3
+    assert (capped >> dp.laplace(epsilon=1)).event() == dp.events.DiscreteLaplace(scale=3, sensitivity=3)
+
+
+def test_c10_the_denominator_is_noisy_unless_n_is_public() -> None:
+    private = m.mean(low=0, high=1, epsilon=1)
+    public = m.mean(low=0, high=1, epsilon=1, neighbours=dp.Neighbours.CHANGE_ONE)
+    assert len(private.event.events) == 2  # type: ignore[attr-defined]
+    assert not isinstance(public.event, dp.events.Composed) or len(public.event.events) == 1
+
+
+def test_c12_a_row_is_judged_by_itself() -> None:
+    keep = dp.stable.filter(lambda row: 1 // row > 0)
+    assert keep([1, 0, 2]) == [1]
+    assert keep([0]) == []
 
 
 def test_c9_every_part_of_an_answer_is_paid() -> None:

@@ -62,7 +62,7 @@ def from_dp_accounting(event: Any) -> Event:
             return events.Gaussian(sigma=z)
         case theirs.LaplaceDpEvent(noise_multiplier=z):
             return events.Laplace(scale=z)
-        case theirs.DiscreteLaplaceDpEvent(noise_parameter=a, sensitivity=d):
+        case theirs.DiscreteLaplaceDpEvent(noise_parameter=a, sensitivity=d) if a > 0:
             return events.DiscreteLaplace(scale=1 / Fraction(a), sensitivity=d)
         case theirs.RandomizedResponseDpEvent(noise_parameter=p, num_buckets=k) if p > 0:
             each = Fraction(p) / k  # the rest of the mass is on the true value
@@ -77,7 +77,7 @@ def from_dp_accounting(event: Any) -> Event:
             return events.Composed([from_dp_accounting(part) for part in parts])
         case theirs.PoissonSampledDpEvent(sampling_probability=q, event=inner):
             return events.Subsampled(from_dp_accounting(inner), q)
-        case theirs.SampledWithoutReplacementDpEvent(source_dataset_size=n, sample_size=m, event=inner):
+        case theirs.SampledWithoutReplacementDpEvent(source_dataset_size=n, sample_size=m, event=inner) if n > 0:
             return events.Subsampled(from_dp_accounting(inner), Fraction(m, n), Sampling.WITHOUT_REPLACEMENT)
         case _:
             raise NoPrice(f"there is no event here with the meaning of {type(event).__name__}")
