@@ -31,6 +31,6 @@ class Noised(Mechanism[V, R]):
         return self.noise.cost
 
     @property
-    def accuracy(self) -> Accuracy | None:
+    def accuracy(self) -> Accuracy:
         """That of the noise, exactly, for all entries at once."""
         return self.noise
