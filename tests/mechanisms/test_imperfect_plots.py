@@ -16,7 +16,6 @@ def test_curves_rise_with_the_bias() -> None:
 
 
 def test_figures_have_their_curves() -> None:
-    pytest.importorskip("matplotlib")
     axes = plot_privacy(gammas=["0.05", "0.1"]).axes[0]
     assert len(axes.lines) == 3
     assert plot_accuracy(gammas=["0.1"]).axes[0].get_xlabel().startswith("γ")

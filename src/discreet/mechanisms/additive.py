@@ -76,7 +76,7 @@ class Additive(Mechanism[Exact, Released]):
     @property
     def cell(self) -> Fraction:
         """The width of a cell, 1 for integers."""
-        return Fraction(1) if self.exponent is None else Fraction(2) ** self.exponent
+        return cell_width(self.exponent)
 
     @property
     def expected_error(self) -> float:
@@ -203,6 +203,11 @@ def cell_exponent(scale: Fraction) -> int:
     if not -900 <= log <= 900:
         raise BadParameter("scale", float_up(scale), "must lie between 2^-900 and 2^900")
     return log - FINENESS
+
+
+def cell_width(exponent: int | None) -> Fraction:
+    """The width of a cell: 2^exponent, or 1 for integers."""
+    return Fraction(1) if exponent is None else Fraction(2) ** exponent
 
 
 def is_real(real: bool | None, whole: bool) -> bool:

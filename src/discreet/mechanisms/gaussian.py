@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from discreet.answer import confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, positive, sqrt_up
-from discreet.mechanisms.additive import Additive, cell_exponent, check_dimension, is_real
+from discreet.mechanisms.additive import Additive, cell_exponent, cell_width, check_dimension, is_real
 from discreet.mechanisms.sensitivity import Sensitivity, as_l2_squared
 from discreet.noise import additive as noise
 from discreet.privacy import discrete_gaussian as law
@@ -220,7 +220,7 @@ def _make(
     exponent = cell_exponent(sqrt_up(about)) if reals else None
     moves = _cells_l2_squared(sensitivity, exponent, dimension)
     if spread is not None:
-        return Gaussian(spread / _width(exponent) ** 2, moves, exponent, dimension)
+        return Gaussian(spread / cell_width(exponent) ** 2, moves, exponent, dimension)
     shift = isqrt(moves) if dimension == 1 or moves == 1 else 0
     asked = cost if isinstance(cost, Approx) else None
     return Gaussian(_enough(cost, moves, shift), moves, exponent, dimension, asked)
@@ -261,13 +261,13 @@ def _cells_l2_squared(sensitivity: Sensitivity, exponent: int | None, dimension:
                 "sensitivity", sensitivity, "must be a whole number for integer answers; or use real=True"
             )
         return int(moved)
-    length = sqrt_up(moved) / _width(exponent)
+    length = sqrt_up(moved) / cell_width(exponent)
     return (floor(length) + 1) ** 2 if dimension == 1 else floor((length + sqrt_up(Fraction(dimension))) ** 2)
 
 
 def _largest_sensitivity(cost: ZCDP | Approx, spread: Fraction, dimension: int, real: bool | None) -> Gaussian:
     exponent = cell_exponent(sqrt_up(spread)) if real else None
-    cells = spread / _width(exponent) ** 2
+    cells = spread / cell_width(exponent) ** 2
     rho = cost.rho if isinstance(cost, ZCDP) else largest_zcdp(cost).rho
     moves = floor(2 * rho * cells)
     if dimension == 1:
@@ -277,7 +277,3 @@ def _largest_sensitivity(cost: ZCDP | Approx, spread: Fraction, dimension: int, 
             "sigma", sqrt_up(spread), "must be larger for integer answers at this cost, or use real=True"
         )
     return Gaussian(cells, moves, exponent, check_dimension(dimension))
-
-
-def _width(exponent: int | None) -> Fraction:
-    return Fraction(1) if exponent is None else Fraction(2) ** exponent

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.answer import confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, positive
-from discreet.mechanisms.additive import Additive, cell_exponent, check_dimension, is_real
+from discreet.mechanisms.additive import Additive, cell_exponent, cell_width, check_dimension, is_real
 from discreet.mechanisms.biased_laplace import BiasedLaplace, biased_laplace
 from discreet.mechanisms.sensitivity import L1, L2, Linf, Sensitivity, as_l1
 from discreet.noise import additive as noise
@@ -222,7 +222,7 @@ def _make(
     exponent = cell_exponent(about) if reals else None
     moves = _cells_l1(sensitivity, exponent, dimension)
     if scale is not None:
-        return Laplace(scale / _width(exponent), moves, exponent, dimension)
+        return Laplace(scale / cell_width(exponent), moves, exponent, dimension)
     return Laplace(moves / (epsilon or Fraction(1)), moves, exponent, dimension)
 
 
@@ -251,17 +251,13 @@ def _cells_l1(sensitivity: Sensitivity, exponent: int | None, dimension: int) ->
                 "sensitivity", sensitivity, "must be a whole number for integer answers; or use real=True"
             )
         return int(moved)
-    return floor(as_l1(sensitivity, dimension, whole=False) / _width(exponent)) + dimension
+    return floor(as_l1(sensitivity, dimension, whole=False) / cell_width(exponent)) + dimension
 
 
 def _largest_sensitivity(epsilon: Fraction, scale: Fraction, dimension: int, real: bool | None) -> Laplace:
     exponent = cell_exponent(scale) if real else None
-    cells = scale / _width(exponent)
+    cells = scale / cell_width(exponent)
     moves = floor(cells * epsilon)
     if moves < 1:
         raise BadParameter("scale", scale, "must be at least 1/epsilon for integer answers, or use real=True")
     return Laplace(cells, moves, exponent, check_dimension(dimension))
-
-
-def _width(exponent: int | None) -> Fraction:
-    return Fraction(1) if exponent is None else Fraction(2) ** exponent

@@ -8,6 +8,7 @@ In each docstring P and Q are the laws of the output on two neighbouring inputs,
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,14 +22,14 @@ HUGE = 4096
 """An exponent beyond which e^x is never written out: a caller may ask for any ε, and must not fill the memory."""
 
 
-class Promise(Record):
+class Promise(Record, ABC):
     """A privacy guarantee. Promises of one kind are partially ordered by what they cost."""
 
     __slots__ = ()
 
+    @abstractmethod
     def implies(self, other: Self) -> bool:
         """Whether everything that other promises follows from this promise."""
-        raise NotImplementedError
 
     def __le__(self, other: Self) -> bool:
         return self.implies(other) if type(self) is type(other) else NotImplemented
