@@ -1,9 +1,9 @@
 """The pictures: what is drawn must be true, also between the points that were computed."""
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
-import numpy as np
 import pytest
 
 from discreet.errors import BadParameter
@@ -11,21 +11,28 @@ from discreet.privacy import events, plots
 from discreet.privacy.compose import compose
 
 
-def drawn_band(figure: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The outline of the filled band, as lower and upper heights over a fine grid."""
-    outline = figure.axes[0].collections[0].get_paths()[0]
-    grid = np.linspace(0.005, 0.995, 397)
-    inside = np.array([[outline.contains_point((x, y), radius=1e-6) for y in np.linspace(0, 1, 801)] for x in grid])
-    return np.linspace(0, 1, 801)[inside.argmax(axis=1)], np.linspace(0, 1, 801)[800 - inside[:, ::-1].argmax(axis=1)]
-
-
 def test_the_band_holds_the_curve_between_its_points() -> None:
     """Pure(1) has its corner at 1/(1+e), between the points: chords alone would overstate privacy there."""
     whole = compose(events.Pure(1))
-    low, high = drawn_band(plots.tradeoff(whole, alphas=[Fraction(k, 10) for k in range(11)]))
-    for x, bottom, top in zip(np.linspace(0.005, 0.995, 397), low, high, strict=True):
-        truth = float(whole.tradeoff(Fraction(x)).lower)
-        assert bottom - 0.003 <= truth <= top + 0.003
+    points = whole.tradeoff_band([Fraction(k, 10) for k in range(11)])
+    rates, lower, upper = plots.band(points)
+    corners = list(zip(rates, lower, upper, strict=True))
+    for (a, low, high), (b, next_low, next_high) in pairwise(corners):
+        for i in range(1, 8) if b > a else []:
+            x = a + (b - a) * i / 8
+            bottom, top = (u + (v - u) * i / 8 for u, v in ((low, next_low), (high, next_high)))
+            assert bottom <= float(whole.tradeoff(Fraction(x)).upper)
+            assert float(whole.tradeoff(Fraction(x)).lower) <= top + 1e-12
+
+
+def test_the_band_that_is_drawn_is_that_band() -> None:
+    points = compose(events.Pure(1)).tradeoff_band([Fraction(k, 10) for k in range(11)])
+    outline = plots.tradeoff(events.Pure(1), alphas=[Fraction(k, 10) for k in range(11)])
+    drawn: Any = outline.axes[0].collections[0].get_paths()[0].vertices
+    corners = {(round(x, 9), round(y, 9)) for x, y in drawn}
+    rates, lower, upper = plots.band(points)
+    for edge in (lower, upper):
+        assert {(round(x, 9), round(y, 9)) for x, y in zip(rates, edge, strict=True)} <= corners
 
 
 def test_each_picture_has_its_curves() -> None:

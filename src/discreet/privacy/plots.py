@@ -13,6 +13,7 @@ from discreet.errors import BadParameter, MissingExtra, NoPrice, NotATheorem
 from discreet.exact import Number, integer, number
 from discreet.privacy.advanced import price_advanced
 from discreet.privacy.basic import price_basic
+from discreet.privacy.bound import Bound
 from discreet.privacy.compose import Composition, compose
 from discreet.privacy.conversions import zcdp_to_approx
 from discreet.privacy.events import Event, Repeat
@@ -59,14 +60,23 @@ def tradeoff(composition: Composition | Event, alphas: Sequence[Number] | None =
     points = _composition(composition).tradeoff_band(
         alphas if alphas is not None else [Fraction(k, 100) for k in range(101)]
     )
-    rates = [alpha for alpha, _ in points for _ in range(2)][1:-1]
-    upper = [float(b.upper) for _, b in points for _ in range(2)][1:-1]  # chords lie above a convex curve
-    lower = [float(b.lower) for _, b in points[1:] for _ in range(2)]  # and a falling one lies above its next point
+    rates, lower, upper = band(points)
     axes.fill_between(rates, lower, upper, alpha=0.4, label="certified band")
     axes.plot(rates, upper, linewidth=1)
     axes.plot([0, 1], [1, 0], linestyle=":", label="blind guessing")
     axes.legend()
     return figure
+
+
+def band(points: Sequence[tuple[float, Bound]]) -> tuple[list[float], list[float], list[float]]:
+    """Corners of a band that holds the trade-off curve between the points as well: places, lower and upper edge.
+
+    The curve is convex, so it lies below its chords; it falls, so up to the next point it is not below that one.
+    """
+    rates = [alpha for alpha, _ in points for _ in range(2)][1:-1]
+    upper = [float(b.upper) for _, b in points for _ in range(2)][1:-1]
+    lower = [float(b.lower) for _, b in points[1:] for _ in range(2)]
+    return rates, lower, upper
 
 
 def growth(event: Event, up_to: int, delta: Number = "1e-6") -> Figure:
