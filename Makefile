@@ -5,19 +5,26 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help setup demo test check audit bench clean proofs
+.PHONY: help setup servers demo test check audit bench clean proofs
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: $(VENV)/ready  ## a .venv with the package and the test tools
+setup: $(VENV)/ready servers  ## a .venv with the package and the test tools, and the servers that tests talk to
 
-$(VENV)/ready: pyproject.toml tools/venv
+$(VENV)/package: pyproject.toml tools/venv
 	tools/venv $(VENV) $(PYTHON)
-	$(BIN)/python -m pip install --quiet --editable '.[plot]' --group test
+	$(BIN)/python -m pip install --quiet --editable '.[plot]'
 	touch $@
 
-demo: setup  ## the main job, on made-up data
+$(VENV)/ready: $(VENV)/package
+	$(BIN)/python -m pip install --quiet --editable '.[frames,plot,postgres,spark]' --group test
+	touch $@
+
+servers: $(VENV)/package  ## PostgreSQL, Java and Chromium from Debian, if they are not there
+	@$(BIN)/python -m tools.servers
+
+demo: $(VENV)/package  ## the main job, on made-up data
 	$(BIN)/discreet demo
 
 test: setup  ## lint, types, all tests
@@ -30,11 +37,11 @@ check: setup  ## the quick inner loop: lint, types, the tests that are not marke
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m 'not slow'
+	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow'
 
 audit: setup  ## a longer check and audit of every mechanism
 	$(BIN)/discreet check
-	$(BIN)/pytest -n auto tests/checking tests/contracts tests/attacks
+	$(BIN)/pytest -n auto --dist loadgroup tests/checking tests/contracts tests/attacks
 
 proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records those that were read
 	$(BIN)/python -m tools.proofs $(FILES)

@@ -11,6 +11,7 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "discreet"
 LAYERS: list[list[str]] = [
     ["cli+demo"],
     ["checking", "curator"],
+    ["session"],
     ["engines", "local", "continual", "synthetic", "learning"],
     ["table"],
     ["stable+mechanisms"],

@@ -33,9 +33,13 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.odometers import Odometer, PureOdometer
 from discreet.randomness.imperfect import SanthaVazirani
 from discreet.stable.interact import interact
+from discreet.table.schema import bounds, keys, table, unknown_keys
 
 if TYPE_CHECKING:
+    from discreet import engines
     from discreet.checking import attacks, audit, audit_one_run, check, replay
+    from discreet.session import Session
+    from discreet.table.answer import TableAnswer
 
 __all__ = [
     "GDP",
@@ -54,20 +58,25 @@ __all__ = [
     "Renyi",
     "Rule",
     "SanthaVazirani",
+    "Session",
+    "TableAnswer",
     "Trunc",
     "above_threshold",
     "attacks",
     "audit",
     "audit_one_run",
+    "bounds",
     "budget_for",
     "calibrate",
     "certify_laplace",
     "check",
     "compose",
+    "engines",
     "events",
     "exponential",
     "gaussian",
     "interact",
+    "keys",
     "laplace",
     "mechanisms",
     "noise",
@@ -80,22 +89,25 @@ __all__ = [
     "randomness",
     "replay",
     "stable",
+    "table",
     "threshold_keys",
     "top_k",
+    "unknown_keys",
 ]
 
 _LATE = {
-    "attacks",
-    "audit",
-    "audit_one_run",
-    "check",
-    "replay",
-}  # tools that wait for their first use: a quicker import
+    "discreet.checking": ("attacks", "audit", "audit_one_run", "check", "replay"),
+    "discreet.session": ("Session",),
+    "discreet.table.answer": ("TableAnswer",),
+}  # what waits for its first use: a quicker import
+_WHERE = {name: module for module, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name in _LATE:
-        return getattr(import_module("discreet.checking"), name)
+    if name == "engines":  # a room, not a name in one
+        return import_module("discreet.engines")
+    if name in _WHERE:
+        return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")
 
 

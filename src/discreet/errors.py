@@ -3,11 +3,24 @@
     DiscreetError
     ├── BadParameter        a parameter cannot be used; says which and what it must be
     ├── BadData             data of the wrong shape or type; says what it must be, never what it is
+    ├── BadQuestion         a question that cannot be asked; says what and what to do instead
+    │   └── Unsupported     SQL or a verb that is refused by name
+    ├── EngineUnreachable   the engine's server does not answer; nothing was spent
+    ├── EngineFailed        the engine could not compute; the text never depends on the data
     ├── NoPrice             an accountant has no rule for an event
     ├── NotATheorem         a use that no theorem we know of allows
     ├── NoLaw               a mechanism whose output law is not written down cannot be checked exactly
     ├── OverBudget          the budget does not cover the cost; nothing was drawn
     ├── ReceiptRefused      a receipt was used before, or was paid for something else
+    ├── BadSignature        a receipt or card was changed, or was not signed by this ledger
+    ├── LedgerError         the durable ledger refuses; nothing is released
+    │   ├── LedgerBusy      others held it for too long; ask again
+    │   ├── LedgerUnavailable  it cannot be read or written now
+    │   ├── LedgerUnsafe    a setting or file that could lose a charge, or show the key
+    │   ├── LedgerMismatch  it was rolled back or edited; the owner must act
+    │   ├── KeyReused       a key came back with another question
+    │   ├── NotRegistered   no such data set, population or analyst, or no leave to ask
+    │   └── AlreadyProtected  these data have a budget; a second one takes the owner's decision
     ├── UnsafeRandomness    this source of bits may not make a release
     │   └── UnhealthySource a health test of the source failed
     ├── BeyondRange         a draw left the 64-bit range (probability below 2^-300)
@@ -56,6 +69,49 @@ class BadData(DiscreetError, ValueError):
     """Data of the wrong shape or type. The message says what it must be, and never holds a value of it."""
 
 
+class BadQuestion(DiscreetError, ValueError):
+    """A question that cannot be asked of these tables. Raised before data is touched; nothing was spent."""
+
+
+class Unsupported(BadQuestion):
+    """A construct that is refused by name, with a hint at what to write instead.
+
+    >>> raise Unsupported("a window function", "aggregate with GROUP BY instead")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.Unsupported: a window function cannot be asked here; aggregate with GROUP BY instead
+    """
+
+    def __init__(self, what: str, hint: str) -> None:
+        self.what = what
+        self.hint = hint
+        super().__init__(f"{what} cannot be asked here; {hint}")
+
+
+class EngineUnreachable(DiscreetError):
+    """The server that holds the data does not answer, or lets nobody in. Raised before anything is spent.
+
+    >>> raise EngineUnreachable("the PostgreSQL server")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.EngineUnreachable: the PostgreSQL server cannot be reached; nothing was spent. ...
+    """
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        super().__init__(
+            f"{what} cannot be reached; nothing was spent. Check that it runs and lets this role in, then ask again; "
+            "the owner's log has the reason"
+        )
+
+
+class EngineFailed(DiscreetError):
+    """The engine could not compute what was paid for. The charge stands; the message is the same whatever happened."""
+
+    def __init__(self) -> None:
+        super().__init__("the engine could not finish; what was spent stays spent. The owner's log has the reason")
+
+
 class NoPrice(DiscreetError):
     """An accountant has no rule for this event, so it refuses to name a price."""
 
@@ -85,6 +141,45 @@ class OverBudget(DiscreetError):
 
 class ReceiptRefused(DiscreetError):
     """A receipt was used before, or was paid for something else. Nothing was drawn."""
+
+
+class BadSignature(DiscreetError):
+    """A signed receipt or release card was changed, or was not signed by this ledger."""
+
+
+class LedgerError(DiscreetError):
+    """The durable ledger refuses. Nothing is released. The message never holds the words of a database."""
+
+
+class LedgerBusy(LedgerError):
+    """Others held the ledger for too long. Nothing was spent; ask again."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger cannot be read or written now. If a charge was under way, it stands or not, once at most.
+
+    Ask again with the same key: it is never charged twice.
+    """
+
+
+class LedgerUnsafe(LedgerError):
+    """A setting or a file with which a charge could be lost, or the signing key seen. Nothing was opened."""
+
+
+class LedgerMismatch(LedgerError):
+    """The ledger is not the one that was seen before: rolled back, edited or damaged. The owner must act."""
+
+
+class KeyReused(LedgerError):
+    """An idempotency key came back with another question. Nothing was spent; choose a new key."""
+
+
+class NotRegistered(LedgerError):
+    """No such data set, population or analyst here, or no leave to ask. Nothing was spent."""
+
+
+class AlreadyProtected(LedgerError):
+    """These data have a budget already: a second one for the same people takes the owner's recorded decision."""
 
 
 class UnsafeRandomness(DiscreetError):

@@ -17,8 +17,9 @@ from mpmath import mpf
 from discreet.errors import BadParameter, NoPrice, NotATheorem, OverBudget, ReceiptRefused
 from discreet.privacy import events
 from discreet.privacy.conversions import zcdp_to_approx
-from discreet.privacy.filters import Filter, Rule, as_event
+from discreet.privacy.filters import Filter, Rule, as_event, currency_of
 from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
+from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.zcdp import price_zcdp
 
 prices = st.fractions(min_value=0, max_value=1, max_denominator=60)
@@ -220,6 +221,51 @@ def test_unlike_prices_stay_short() -> None:
     assert isinstance(spending.spent, Pure)
     truth = sum((Fraction(p, p + 1) for p in range(1000, 1400)), Fraction(0))
     assert truth <= spending.spent.epsilon < truth + Fraction(1, 2**1000)
+
+
+# --- one relation between neighbours ------------------------------------------------------------------------------
+
+ADDED = events.Parallel([events.Pure("0.1")])  # stated for ADD_REMOVE
+CHANGED = events.Subsampled(events.Pure("0.1"), "1/2", events.Sampling.WITHOUT_REPLACEMENT)  # for CHANGE_ONE
+
+
+@pytest.mark.parametrize(("first", "second"), [(ADDED, CHANGED), (CHANGED, ADDED)])
+def test_charges_for_two_relations_are_not_added_up(first: events.Event, second: events.Event) -> None:
+    spending = Filter(Pure(1))
+    spending.spend(Pure("0.1"))  # names none
+    assert spending.neighbours is None
+    spending.spend(first)
+    assert spending.neighbours is events.stated_for(first)
+    before = spending.spent
+    calls: list[Callable[[Any], Any]] = [spending.spend, spending.open, spending.fits]
+    for wrapped in (second, events.Repeat(second, 2), events.Composed([events.Pure("0.1"), second])):
+        for call in calls:
+            with pytest.raises(NotATheorem, match="neighbours"):
+                call(wrapped)
+    assert spending.spent == before
+    spending.spend(first)
+    spending.spend(events.Pure("0.1"))
+
+
+def test_a_refused_charge_fixes_no_relation() -> None:
+    spending = Filter(Pure("0.01"))
+    with pytest.raises(OverBudget):
+        spending.spend(ADDED)
+    assert spending.neighbours is None
+    assert not spending.fits(CHANGED)
+    small = events.Subsampled(events.Pure("0.001"), "1/2", events.Sampling.WITHOUT_REPLACEMENT)
+    spending.spend(small)
+    assert spending.neighbours is Neighbours.CHANGE_ONE
+
+
+def test_a_currency_has_no_state() -> None:
+    money = currency_of(Approx(1, "1e-6"), Rule.ZCDP)
+    price = money.amounts(events.Gaussian(sigma=10))
+    used = money.add(money.nothing, price)
+    assert money.add(money.nothing, price) == used == (Fraction(1, 200), Fraction(0))
+    assert money.fits(used, price)
+    assert money.shown(used) == ZCDP("1/200")
+    assert money.name == currency_of(ZCDP(1)).name != currency_of(Approx(1, "1e-6")).name
 
 
 # --- threads and interleaving -------------------------------------------------------------------------------------

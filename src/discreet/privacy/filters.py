@@ -2,7 +2,7 @@
 
 Promise: whatever is asked, all answers together keep the budget. What does not fit is refused before anything happens,
 and the refusal changes nothing. Sums are exact. Any number of threads may spend. A filter can be neither copied, nor
-stored, nor used after a fork: its budget is there once.
+stored, nor used after a fork: its budget is there once. All charges are stated for one relation between neighbours.
 Believes: these theorems, each for parameters chosen adaptively:
   pure             Σε_i <= ε                            Rogers, Roth, Ullman and Vadhan 2016
   BASIC            Σε_i <= ε and Σδ_i <= δ              the same
@@ -31,10 +31,11 @@ from discreet.exact import Number, log_up, probability, sqrt_down, sqrt_up
 from discreet.privacy import events
 from discreet.privacy.basic import price_basic
 from discreet.privacy.conversions import largest_zcdp
-from discreet.privacy.events import Event
+from discreet.privacy.events import Event, stated_for
 from discreet.privacy.frozen import short_down, short_up, show
 from discreet.privacy.gdp import price_gdp
 from discreet.privacy.measures import GDP, ZCDP, Approx, Measure, Promise, Pure, Renyi
+from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt
 from discreet.privacy.renyi import price_renyi
 from discreet.privacy.zcdp import price_zcdp
@@ -53,17 +54,57 @@ class Rule(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Currency:
-    """How one rule counts: the limits, the price of an event as amounts, and amounts as a promise."""
+class Currency:
+    """How one rule counts: the limits, the price of an event as amounts, and amounts as a promise. It holds no state.
 
+    >>> money = currency_of(Pure(1))
+    >>> used = money.add(money.nothing, money.amounts(events.Laplace(scale=4)))
+    >>> money.left(used), money.fits(used, money.amounts(events.Pure("3/4")))
+    (Pure(epsilon='3/4'), True)
+    """
+
+    name: str
+    """What is counted. Amounts of one name may be added and compared."""
     limits: Amounts
     amounts: Callable[[Event | Measure], Amounts]
+    """The price of an event, or of anything that keeps a promise."""
     shown: Callable[[Amounts], Measure]
+    """Amounts that were spent, as a promise."""
     concurrent: bool
+    """Whether open interactive mechanisms may be interleaved."""
     shown_left: Callable[[Amounts], Measure] | None = None  # where what is left rounds the other way
 
-    def left(self, amounts: Amounts) -> Measure:
-        return (self.shown_left or self.shown)(amounts)
+    @property
+    def nothing(self) -> Amounts:
+        """What is used at first."""
+        return (Fraction(0),) * len(self.limits)
+
+    def left(self, used: Amounts) -> Measure:
+        """What one further charge may cost."""
+        return (self.shown_left or self.shown)(rest(self.limits, used))
+
+    def fits(self, used: Amounts, amounts: Amounts) -> bool:
+        """Whether these amounts can still be paid."""
+        return fits(self.limits, used, amounts)
+
+    def add(self, used: Amounts, amounts: Amounts) -> Amounts:
+        """What is used after a payment."""
+        return add(used, amounts)
+
+
+def rest(limits: Amounts, used: Amounts) -> Amounts:
+    """What is left, which rounding up may have made a hair less than nothing."""
+    return tuple(max(limit - u, Fraction(0)) for limit, u in zip(limits, used, strict=True))
+
+
+def fits(limits: Amounts, used: Amounts, amounts: Amounts) -> bool:
+    """Whether these amounts can still be paid, each under its own limit."""
+    return all(a <= left for a, left in zip(amounts, rest(limits, used), strict=True))
+
+
+def add(used: Amounts, amounts: Amounts) -> Amounts:
+    """What is used after a payment: the exact sum, or a hair more where its fraction would grow too long."""
+    return tuple(short_up(u + a) for u, a in zip(used, amounts, strict=True))
 
 
 class Filter:
@@ -88,12 +129,10 @@ class Filter:
         ``reserve`` is the share of δ set aside, now and for good, for the δ's of the events themselves (ADVANCED
         and ZCDP); the rest pays for the rule.
         """
-        given: object = budget
-        if not isinstance(given, Promise):
-            raise BadParameter("budget", given, "must be a promise, such as Approx(1, 1e-6)")
         self._budget = budget
-        self._currency = _currency(budget, rule, probability(reserve, "reserve"))
-        self._used: Amounts = (Fraction(0),) * len(self._currency.limits)
+        self._currency = currency_of(budget, rule, reserve=reserve)
+        self._used: Amounts = self._currency.nothing
+        self._relation: Neighbours | None = None
         self._charges = 0
         self._open = 0
         self._process = os.getpid()
@@ -112,12 +151,22 @@ class Filter:
     @property
     def remaining(self) -> Measure:
         """What one further charge may cost, in the currency of the rule."""
-        return self._currency.left(self._left(self._used))
+        return self._currency.left(self._used)
+
+    @property
+    def neighbours(self) -> Neighbours | None:
+        """The relation that the first charge that names one is stated for; all others must agree with it."""
+        return self._relation
 
     def fits(self, what: Event | Measure) -> bool:
         """Whether this could be paid now. Spends nothing."""
         amounts = self._currency.amounts(what)
-        return all(a <= left for a, left in zip(amounts, self._left(self._used), strict=True))
+        self._agree(what)
+        return self._currency.fits(self._used, amounts)
+
+    def after(self, what: Event | Measure) -> Measure:
+        """What would be left after this payment. Spends nothing."""
+        return self._currency.left(self._currency.add(self._used, self._currency.amounts(what)))
 
     def spend(self, what: Event | Measure) -> Receipt:
         """Pay for an event, or for anything that keeps this promise, or raise OverBudget and change nothing.
@@ -139,7 +188,7 @@ class Filter:
         if os.getpid() != self._process:
             raise NotATheorem("a budget belongs to the process that opened it; a fork may have doubled it")
         amounts = self._currency.amounts(what)  # may refuse; nothing has happened yet
-        if not (opens or self._currency.concurrent) and _is_interactive(what):
+        if not (opens or self._currency.concurrent) and is_interactive(what):
             raise NotATheorem(
                 "an interactive mechanism stays open, and no theorem lets approximate zCDP interleave: "
                 "pay with open(...), and close it before the next question"
@@ -150,20 +199,22 @@ class Filter:
                 raise NotATheorem(
                     "an interactive mechanism is still open, and no theorem lets approximate zCDP interleave; close it"
                 )
-            left = self._left(self._used)
-            if any(a > rest for a, rest in zip(amounts, left, strict=True)):
-                raise OverBudget(asked=price, left=self._currency.left(left))
-            self._used = tuple(short_up(used + a) for used, a in zip(self._used, amounts, strict=True))
+            named = self._agree(what)
+            if not self._currency.fits(self._used, amounts):
+                raise OverBudget(asked=price, left=self._currency.left(self._used))
+            self._used = self._currency.add(self._used, amounts)
+            self._relation = self._relation or named
             self._charges += 1
             self._open += opens
-            return Receipt(what, number=self._charges, price=price, left=self._currency.left(self._left(self._used)))
+            return Receipt(what, number=self._charges, price=price, left=self._currency.left(self._used))
 
     def __repr__(self) -> str:
         return f"Filter(budget={self._budget!r}, remaining={self.remaining!r})"
 
-    def _left(self, used: Amounts) -> Amounts:
-        """What is left, which rounding up may have made a hair less than nothing."""
-        return tuple(max(limit - u, Fraction(0)) for limit, u in zip(self._currency.limits, used, strict=True))
+    def _agree(self, what: Event | Measure) -> Neighbours | None:
+        named = stated_for(what) if isinstance(what, Event) else None
+        check_relation(named, self._relation)
+        return named
 
     def _close(self, held: Open) -> None:
         with self._lock:
@@ -199,14 +250,24 @@ class Open:
         self.close()
 
 
-def _is_interactive(what: Event | Measure) -> bool:
+def check_relation(named: Neighbours | None, held: Neighbours | None) -> None:
+    """Refuse a price that is stated for another relation than the budget: their sum would hold for neither."""
+    if named is not None and held is not None and named is not held:
+        raise NotATheorem(
+            f"this price is stated for neighbours that {named.value}, and the budget is held for those that "
+            f"{held.value}: their sum would hold for neither; restate the price, or open another budget"
+        )
+
+
+def is_interactive(what: Event | Measure) -> bool:
+    """Whether this may still answer after later questions were asked."""
     match what:
         case events.AboveThreshold():
             return True
         case events.Repeat(event=inner) | events.Subsampled(event=inner):
-            return _is_interactive(inner)
+            return is_interactive(inner)
         case events.Composed(events=parts) | events.Parallel(events=parts):
-            return any(map(_is_interactive, parts))
+            return any(map(is_interactive, parts))
         case _:
             return False
 
@@ -214,7 +275,12 @@ def _is_interactive(what: Event | Measure) -> bool:
 # --- currencies ---------------------------------------------------------------------------------------------------
 
 
-def _currency(budget: Measure, rule: Rule | None, reserve: Fraction) -> _Currency:
+def currency_of(budget: Measure, rule: Rule | None = None, *, reserve: Number = "1/2") -> Currency:
+    """How a budget is counted; ``rule`` and ``reserve`` are for an (ε, δ) budget, as in ``Filter``."""
+    given: object = budget
+    if not isinstance(given, Promise):
+        raise BadParameter("budget", given, "must be a promise, such as Approx(1, 1e-6)")
+    share = probability(reserve, "reserve")
     if rule in (Rule.PLD, Rule.OPTIMAL):
         raise NotATheorem(
             f"{rule.value} compose what was declared in advance; here the next price may depend on earlier answers, "
@@ -224,34 +290,37 @@ def _currency(budget: Measure, rule: Rule | None, reserve: Fraction) -> _Currenc
         raise BadParameter("rule", rule.name, "must be left out: only an (epsilon, delta) budget has a choice of rules")
     match budget:
         case Pure(epsilon=e):
-            return _Currency((e,), _pure_amounts, lambda a: Pure(a[0]), concurrent=True)
+            return Currency("epsilon", (e,), _pure_amounts, lambda a: Pure(a[0]), concurrent=True)
         case ZCDP(rho=r, delta=d):
             return _zcdp_currency((r, d))
         case Renyi(bounds=bounds, orders=orders):
-            return _Currency(
+            return Currency(
+                f"epsilon at orders {', '.join(map(str, orders))}",
                 tuple(epsilon for _, epsilon in bounds),
                 lambda what: _renyi_amounts(what, orders),
                 lambda a: Renyi(dict(zip(orders, a, strict=True))),
                 concurrent=True,
             )
         case GDP(mu_squared=m):
-            return _Currency(
+            return Currency(
+                "mu squared",
                 (m,),
                 lambda what: (price_gdp(as_event(what)).mu_squared,),
                 lambda a: GDP(mu_squared=a[0]),
                 concurrent=True,
             )
         case Approx(epsilon=e, delta=d) if rule in (None, Rule.BASIC):
-            return _Currency((e, d), _basic_amounts, lambda a: Approx(a[0], a[1]), concurrent=True)
+            return Currency("epsilon, delta", (e, d), _basic_amounts, lambda a: Approx(a[0], a[1]), concurrent=True)
         case Approx(epsilon=e, delta=d):
-            slack = (1 - reserve) * d
+            slack = (1 - share) * d
             if not slack:
                 raise BadParameter("reserve", reserve, "must leave some delta for the rule itself")
             if rule is Rule.ZCDP:
                 # (1 - aside) slack' + aside <= δ: the slack is a lower bound of what the conversion may use
-                return _zcdp_currency((largest_zcdp(Approx(e, slack)).rho, reserve * d))
-            return _Currency(
-                (_squares(e, slack), reserve * d),
+                return _zcdp_currency((largest_zcdp(Approx(e, slack)).rho, share * d))
+            return Currency(
+                "squared epsilon, delta",
+                (_squares(e, slack), share * d),
                 _squared_amounts,
                 lambda a: Approx(sqrt_up(a[0]), a[1]),  # the single (ε, δ) that these sums stand for
                 concurrent=True,
@@ -259,12 +328,12 @@ def _currency(budget: Measure, rule: Rule | None, reserve: Fraction) -> _Currenc
             )
 
 
-def _zcdp_currency(limits: Amounts) -> _Currency:
+def _zcdp_currency(limits: Amounts) -> Currency:
     def amounts(what: Event | Measure) -> Amounts:
         price = price_zcdp(as_event(what))
         return price.rho, price.delta
 
-    return _Currency(limits, amounts, lambda a: ZCDP(a[0], a[1]), concurrent=not limits[1])
+    return Currency("rho, delta", limits, amounts, lambda a: ZCDP(a[0], a[1]), concurrent=not limits[1])
 
 
 def _squares(epsilon: Fraction, slack: Fraction) -> Fraction:

@@ -1,0 +1,253 @@
+"""Questions about a table beside the floor and the peers: time, memory, keys found, error. All parts, or those named:
+
+    .venv-bench/bin/python -m bench.tables speed errors
+
+Each tool runs in a process of its own, one at a time (``bench.table_runs``); seconds are the best of several runs of
+ours and of the floor, in turns, and of one run of a slow peer. The whole takes a quarter of an hour; 1e8 rows need 1 GB
+of disk for the table.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from bench.floors import truths
+from bench.measure import Row, show
+from bench.table_runs import QUESTIONS, Run, session
+from bench.trips import trips
+
+LIMIT = 8 << 30
+"""Bytes of address space of the process at 1e8 rows."""
+PEERS = {
+    "opendp": "OpenDP",
+    "opendp-gaussian": "OpenDP, ρ worked out by hand",
+    "pipelinedp": "PipelineDP",
+    "pipelinedp-gaussian": "PipelineDP, Gaussian",
+}
+FIRST = """
+import discreet as dp
+from bench.table_runs import QUESTIONS, session
+from bench.trips import trips
+session(trips(1_000_000)).sql(QUESTIONS["Q2"]).release(epsilon=1).to_arrow()
+"""
+EARLIER = [  # measured once, 15 November 2026, on the same kind of table; not run here
+    ("Tumult Analytics 0.21 on Spark 3.5", "50 s", "36 s", "93-95", ""),
+    (
+        "SmartNoise SQL 1.0.10 on PostgreSQL 15",
+        "1.5 s",
+        "5.6 s",
+        "139-141",
+        "spends ε = 4 in Q2 and 2 in Q3 where 1 is asked",
+    ),
+    ("Qrlew 0.9.27 on PostgreSQL 15", "3.6 s", "11.7 s", "131-138", "noise in floats from the database's RANDOM()"),
+]
+
+
+@cache
+def run(who: str, question: str, rows: str, repeats: int = 1, *, memory: str = "", turn: int = 0) -> Run | None:
+    """What a process of its own found; None if it failed. Another ``turn`` is another process."""
+    del turn
+    command = [
+        sys.executable,
+        "-m",
+        "bench.table_runs",
+        who,
+        question,
+        rows,
+        str(repeats),
+        *([memory] if memory else []),
+    ]
+    limit = (lambda: resource.setrlimit(resource.RLIMIT_AS, (LIMIT, LIMIT))) if memory else None
+    done = subprocess.run(command, capture_output=True, text=True, check=False, preexec_fn=limit)
+    if done.returncode:
+        print(f"{who} {question} {rows} failed: {(done.stderr.strip() or 'no message').splitlines()[-1][:200]}")
+        return None
+    return Run(**json.loads(done.stdout))
+
+
+def row(task: str, ours: Run | None, peer: str, theirs: Run | None, target: float) -> Row:
+    """Seconds of both, best of all runs, and CPU seconds."""
+    said = ["failed" if r is None else f"{min(r.seconds):.3g} s ({r.cpu:.3g} CPU)" for r in (ours, theirs)]
+    ratio = min(theirs.seconds) / min(ours.seconds) if ours and theirs else 0.0
+    return Row(task, said[0], peer, said[1], ratio, target)
+
+
+def joined(runs: list[Run | None]) -> Run | None:
+    """The same work from several processes as one."""
+    good = [r for r in runs if r]
+    if len(good) < len(runs):
+        return None
+    seconds = [s for r in good for s in r.seconds]
+    return Run(seconds, min(r.cpu for r in good), max(r.peak_mb for r in good), good[-1].rows)
+
+
+# --- time and memory --------------------------------------------------------------------------------------------------
+
+
+def speed() -> None:
+    """Q1 to Q5 at 1e7 rows: the floor and ours in turns, then OpenDP."""
+    rows = []
+    for question in QUESTIONS:
+        turns = [[run(who, question, "1e7", 3, turn=turn) for who in ("floor", "ours")] for turn in range(2)]
+        floor, ours = (joined(list(side)) for side in zip(*turns, strict=True))
+        task = f"{question} at 1e7 rows"
+        rows += [
+            row(task, ours, "floor", floor, 1 / 1.5),
+            row(task, ours, "OpenDP", run("opendp", question, "1e7"), 5 if question in {"Q2", "Q3"} else 0),
+            row(task, ours, "not private", run("raw", question, "1e7", 3), 0),
+        ]
+    show("Tables: 1e7 rows", rows)
+
+
+def small() -> None:
+    """At 1e6 rows: PipelineDP, the first answer from the start of the process, plan and preview."""
+    rows = []
+    for question in QUESTIONS:
+        ours = run("ours", question, "1e6", 5)
+        rows += [
+            row(f"{question} at 1e6 rows", ours, PEERS[peer], run(peer, question, "1e6"), target)
+            for peer, target in (("pipelinedp", 10), ("opendp", 0))
+        ]
+    show("Tables: 1e6 rows", rows)
+
+
+def start() -> None:
+    """The first answer from the start of the process; plan and preview in a warm one."""
+    path = trips(1_000_000)
+    seconds = statistics.median(
+        _seconds(lambda: subprocess.run([sys.executable, "-c", FIRST], check=True)) for _ in range(5)
+    )
+    rows = [
+        Row("first answer (Q2, 1e6 rows), from process start", f"{seconds:.2f} s", "limit", "1.5 s", 1.5 / seconds, 1)
+    ]
+    opened = session(path)
+    for question, text in QUESTIONS.items():
+        quick = statistics.median(_seconds(partial(_preview, opened, text)) for _ in range(21))
+        rows.append(Row(f"plan and preview of {question}", f"{quick * 1e3:.1f} ms", "limit", "20 ms", 0.02 / quick, 1))
+    show("Tables: start and preview", rows)
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def _preview(opened: Any, text: str) -> object:
+    return opened.sql(text).preview(epsilon=1)
+
+
+def large() -> None:
+    """Q2 and Q3 at 1e8 rows in a process that cannot have more than 8 GiB."""
+    trips(100_000_000)
+    rows = []
+    for question in ("Q2", "Q3"):
+        ours = run("ours", question, "1e8", memory="6GB")
+        peak = ours.peak_mb / 1024 if ours else 0
+        said = f"{peak:.1f} GiB" if ours else "failed"
+        rows.append(Row(f"{question} at 1e8 rows: memory", said, "limit", "8 GiB", 8 / peak if peak else 0, 1))
+        rows.append(row(f"{question} at 1e8 rows", ours, "floor", run("floor", question, "1e8", memory="6GB"), 0))
+    show("Tables: 1e8 rows", rows)
+
+
+# --- what is answered -------------------------------------------------------------------------------------------------
+
+
+def keys() -> None:
+    """How many of the 5,000 products come out of Q3 at 1e6 rows; every one that does is a true key."""
+    ours = run("ours", "Q3", "1e6", 5)
+    found = len(ours.rows) if ours else 0
+    rows = [Row("keys of Q3 at 1e6 rows", str(found), "asked", "250", found / 250, 1)]
+    for peer, name in PEERS.items():
+        theirs = run(peer, "Q3", "1e6")
+        count = len(theirs.rows) if theirs else 0
+        rows.append(Row("keys of Q3 at 1e6 rows", str(found), name, str(count), found / count if count else 0, 1))
+    show("Tables: unknown keys", rows)
+    table = Table(
+        "measured earlier", "Q2, 1e6", "Q3, 1e6", "keys of Q3", "", title="Not run here", title_justify="left"
+    )
+    for line in EARLIER:
+        table.add_row(*line)
+    Console(width=140).print(table)
+
+
+def relative_errors(answer: Run, truth: dict[str, tuple[float, float]]) -> tuple[float, float, float]:
+    """Medians over the regions, of the count, the sum and the average."""
+    off = []
+    for key, *values in answer.rows:
+        n, total = truth[key]
+        off.append([abs(value - true) / true for value, true in zip(values, (n, total, total / n), strict=True)])
+    n, total, mean = (statistics.median(column) for column in zip(*off, strict=True))
+    return n, total, mean
+
+
+def errors() -> None:
+    """Q2 at 1e6 rows, everyone with the same total: ours is the median of 5 releases, a peer's of one."""
+    true = {
+        name: {key: (float(n), float(total)) for key, (n, total) in regions.items()}
+        for name, regions in truths(trips(1_000_000)).items()
+    }
+    found: dict[str, dict[str, tuple[float, float, float]]] = {}
+    for who, name in {"ours": "discreet", **PEERS}.items():
+        answers = [run(who, "Q2", "1e6", turn=turn) for turn in range(5 if who == "ours" else 1)]
+        good = [answer for answer in answers if answer]
+        if good:
+            bounded = "scaled" if who == "ours" else "drawn"
+            found[name] = {
+                kind: _middle([relative_errors(answer, true[truth]) for answer in good])
+                for kind, truth in (("bounded", bounded), ("raw", "raw"))
+            }
+    table = Table(title="Median relative error over 50 regions, Q2 at 1e6 rows, ε = 1, δ = 1e-8", title_justify="left")
+    for heading in ("", "COUNT", "SUM", "AVG", "COUNT, raw", "SUM, raw", "AVG, raw"):
+        table.add_column(heading, justify="right" if heading else "left")
+    for name, kinds in found.items():
+        table.add_row(name, *(f"{100 * value:.3g} %" for kind in ("bounded", "raw") for value in kinds[kind]))
+    Console(width=140).print(table)
+    print(
+        "raw: against the table without bounds, where a user may have any number of rows; else against one's own bounds"
+    )
+    rows = []
+    if ours := found.pop("discreet", None):
+        for name, kinds in found.items():
+            for place, what in enumerate(("COUNT", "SUM", "AVG")):
+                mine, theirs = ours["bounded"][place], kinds["bounded"][place]
+                rows.append(
+                    Row(f"error of {what}", f"{100 * mine:.3g} %", name, f"{100 * theirs:.3g} %", theirs / mine, 1)
+                )
+    show("Tables: error", rows)
+
+
+def _middle(found: list[tuple[float, float, float]]) -> tuple[float, float, float]:
+    n, total, mean = (statistics.median(column) for column in zip(*found, strict=True))
+    return n, total, mean
+
+
+PARTS: dict[str, Callable[[], None]] = {
+    "speed": speed,
+    "small": small,
+    "start": start,
+    "keys": keys,
+    "errors": errors,
+    "large": large,
+}
+
+
+def main() -> None:
+    named = [part for part in sys.argv[1:] if part in PARTS]
+    for part in named or PARTS:
+        PARTS[part]()
+
+
+if __name__ == "__main__":
+    main()

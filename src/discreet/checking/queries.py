@@ -1,0 +1,368 @@
+"""Whole queries on a real engine: does one unit move the exact aggregates by no more than the noise was made for?
+
+Small adversarial tables are made up from the public schema alone: bounds and what lies beyond them, NULL, NaN, infinities,
+integers at the ends of 64 bits, keys that are listed and keys that are not, rows without a unit, one unit that owns
+everything. For each of them and each of its units, the same works run with and without that unit, with the same salt,
+on the session's own engine, and the exact integers are compared with the noise that was planned. No noise is drawn,
+nothing is spent, and the session's data is never read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.checking.report import Counterexample, Report
+from discreet.errors import EngineFailed
+from discreet.exact import Number
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.session import Query
+from discreet.table.bounding import groups
+from discreet.table.noising import Noised, Selection, tree_of
+from discreet.table.prepare import Job, Part, jobs
+from discreet.table.run import Quote
+from discreet.table.schema import Declared, Schema, Stored, StoredKind
+from discreet.table.statistics import Bins, Statistic, Units
+from discreet.table.work import Engine, Exact
+
+SALT = "0123456789abcdef"
+_EDGE = (1 << 63) - 1
+_ARROW: dict[StoredKind, Any] = {
+    StoredKind.INTEGER: pa.int64(),
+    StoredKind.REAL: pa.float64(),
+    StoredKind.TEXT: pa.string(),
+    StoredKind.BOOLEAN: pa.bool_(),
+    StoredKind.DATE: pa.date32(),
+    StoredKind.TIMESTAMP: pa.timestamp("us"),
+}
+
+Row = dict[str, Any]
+Bundle = dict[str, list[Row]]
+"""The rows of one unit (or of nobody), by table."""
+Load = Callable[[str, pa.Table], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Made-up data: public tables, and a bundle of rows for each unit."""
+
+    public: Bundle
+    units: tuple[Bundle, ...]
+
+    def rows(self, name: str, without: int | None = None) -> list[Row]:
+        """All rows of a table, with or without a unit."""
+        found = list(self.public.get(name, []))
+        for i, bundle in enumerate(self.units):
+            if i != without:
+                found += bundle.get(name, [])
+        return found
+
+    def show(self, without: int | None = None) -> dict[str, list[Row]]:
+        """For a report."""
+        names = {name for bundle in (self.public, *self.units) for name in bundle}
+        return {name: self.rows(name, without) for name in sorted(names)}
+
+
+def check_query(
+    query: Query,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    tables: int = 200,
+    most_rows: int = 6,
+    load: Load | None = None,
+    engine: Engine | None = None,
+    seed: int = 0,
+) -> Report:
+    """Hold a query of a session against made-up neighbouring tables on the session's engine (or another one).
+
+    ``load`` turns a made-up Arrow table into a source of the engine; DuckDB and memory take it as it is.
+    """
+    session = query.session
+    price = {"rho": rho} if rho is not None else {"epsilon": epsilon if epsilon is not None else 1}
+    if rho is None and epsilon is None and hasattr(session.budget, "rho"):
+        price = {"rho": 1}
+    asked = query.quote(**price)
+    chance = random.Random(seed)
+    runner = engine or session.engine
+    source = load or (lambda _, table: table)
+    claim = (
+        f"one unit moves the exact numbers by no more than {asked.plan.noise.value} noise for {asked.allowance} allows"
+    )
+    method = (
+        f"{tables} made-up tables of up to {most_rows} rows per unit, each without each of its units, on {runner.name}"
+    )
+    tried = 0
+    for _ in range(tables):
+        made = make_tables(session.schemas, chance, most_rows)
+        for unit in range(len(made.units)):
+            tried += 1
+            wrong = compare(asked, runner, session.schemas, made, unit, source)
+            if wrong is not None:
+                small, unit, wrong = shrink(
+                    made, unit, wrong, lambda t, u: compare(asked, runner, session.schemas, t, u, source)
+                )
+                found = Counterexample(small.show(), small.show(unit), "1 unit", claim, wrong)
+                return Report("query", claim, method, tried, found)
+    return Report("query", claim, method, tried)
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+def compare(
+    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], made: Tables, unit: int, load: Load
+) -> str | None:
+    """What is wrong between the tables and the tables without that unit, in words; None if nothing is."""
+    sets = list(zip(asked.parts, asked.plan.sets, asked.plan.selections, strict=True))
+    todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
+    works = [job.work for some in todo for job in some]
+    outcomes = []
+    for without in (None, unit):
+        here = {
+            name: replace(
+                schema, table=replace(schema.table, source=load(name, as_arrow(schema, made.rows(name, without))))
+            )
+            for name, schema in schemas.items()
+        }
+        try:
+            outcomes.append(engine.run(works, here))
+        except EngineFailed:
+            outcomes.append(None)
+    first, second = outcomes
+    if first is None or second is None:
+        return None if first is second else "the engine fails on one side only"
+    at = 0
+    for (part, noised, selection), some in zip(sets, todo, strict=True):
+        for job in some:
+            wrong = _compare_job(part, noised, selection, job, first[at], second[at])
+            if wrong is not None:
+                return wrong
+            at += 1
+    return None
+
+
+def _compare_job(
+    part: Part, noised: Mapping[Statistic, Noised], selection: Selection | None, job: Job, first: Exact, second: Exact
+) -> str | None:
+    if any(len(e.numbers) != len(job.statistics) for e in (first, second)):
+        return "the engine returns another number of columns"
+    domain = part.domain()
+    for exact in (first, second):
+        named = {key[: len(part.keys)] for key in exact.keys}
+        if domain is not None and not named <= set(domain):
+            return "a key that nobody listed came back"
+    for i, statistic in enumerate(job.statistics):
+        one = noised[statistic]
+        a, b = _vector(first, i), _vector(second, i)
+        if selection is not None:
+            wrong = _compare_keys(part, one, statistic, selection, a, b)
+            if wrong is not None:
+                return wrong
+            common = {k for k in a if k in b}
+            a, b = ({k: v for k, v in side.items() if k in common} for side in (a, b))
+        moves = _moves(statistic, a, b)
+        if isinstance(one.noise, Gaussian):
+            moved, allowed = sum(m * m for m in moves), one.noise.moves_squared
+        else:
+            moved, allowed = sum(abs(m) for m in moves), one.noise.moves
+        if moved > allowed:
+            return f"{statistic} moves by {moved}, the noise allows {allowed}"
+    return None
+
+
+def _vector(exact: Exact, i: int) -> dict[tuple[Any, ...], int]:
+    return {key: int(n) for key, n in zip(exact.keys, exact.numbers[i].tolist(), strict=True)}
+
+
+def _moves(statistic: Statistic, a: Mapping[Any, int], b: Mapping[Any, int]) -> list[int]:
+    keys = {*a, *b}
+    if not isinstance(statistic, Bins):
+        return [a.get(k, 0) - b.get(k, 0) for k in keys]
+    tree = tree_of(statistic)
+    leaves: dict[Any, Any] = {}
+    for key in keys:
+        if key[-1] is None or not 0 <= key[-1] < statistic.bins:
+            continue
+        group = leaves.setdefault(key[:-1], np.zeros(statistic.bins, dtype=np.int64))
+        group[key[-1]] = a.get(key, 0) - b.get(key, 0)
+    return [int(n) for group in leaves.values() for n in tree.nodes(group)]
+
+
+def _compare_keys(
+    part: Part,
+    one: Noised,
+    statistic: Statistic,
+    selection: Selection,
+    a: Mapping[tuple[Any, ...], int],
+    b: Mapping[tuple[Any, ...], int],
+) -> str | None:
+    """Lonely keys: those that one side alone has. There are few, and each weighs what the threshold allows."""
+    if not isinstance(statistic, Units):
+        return None
+    if not set(b) <= set(a):
+        return "a key appears when a unit leaves"
+    lonely = [k for k in a if k not in b]
+    if len(lonely) > selection.most_keys:
+        return f"a unit alone names {len(lonely)} keys, at most {selection.most_keys} are allowed"
+    t, cap, scale = max(1, len(lonely)), groups(part.caps), one.scale
+    rooted = isinstance(one.noise, Gaussian)
+    weight = scale if t <= cap else (isqrt(scale * scale * cap // t) if rooted else scale * cap // t)
+    if any(a[k] > weight for k in lonely):
+        return f"a key that one unit alone has weighs {max(a[k] for k in lonely)}, {weight} is allowed"
+    return None
+
+
+# --- making tables up ---------------------------------------------------------------------------------------------------
+
+
+def make_tables(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int) -> Tables:
+    """Public tables, and a few units with rows in every private table."""
+    public = {
+        name: [_row(schema, chance, {}) for _ in range(chance.randrange(4))]
+        for name, schema in schemas.items()
+        if schema.table.public
+    }
+    units = tuple(_bundle(schemas, chance, most_rows, u) for u in range(chance.choice((1, 1, 2, 3))))
+    nobody = _bundle(schemas, chance, 2, None) if chance.random() < 0.3 else {}
+    return Tables({**public, **{name: rows for name, rows in nobody.items() if name not in public}}, units)
+
+
+def _bundle(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int, unit: int | None) -> Bundle:
+    """The rows of one unit; a foreign key leads to a row of the same unit, or nowhere."""
+    found: Bundle = {}
+    many = chance.choice((1, 2, most_rows, 3 * most_rows))
+    for name, schema in schemas.items():
+        if not schema.table.public:
+            found[name] = [
+                _row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(chance.randint(0, many))
+            ]
+    return found
+
+
+def _links(schemas: Mapping[str, Schema], name: str, unit: int | None, chance: random.Random) -> Row:
+    """The columns that say whose row it is: the unit, and the ids that foreign keys of others lead to."""
+    fixed: Row = {}
+    table = schemas[name].table
+    if table.unit is not None:
+        fixed[table.unit] = _id(schemas[name].stored[table.unit], unit, chance)
+    for schema in schemas.values():
+        if schema.table.through is not None and schema.table.through[0] == name:
+            column = schema.table.through[1]
+            if column != table.unit:
+                fixed[column] = _id(schemas[name].stored[column], unit, chance)
+    return fixed
+
+
+def _id(stored: Stored, unit: int | None, chance: random.Random) -> Any:
+    if unit is None:
+        return None
+    own = 1 + unit
+    return own if stored.kind is StoredKind.INTEGER else str(own)
+
+
+def _row(schema: Schema, chance: random.Random, fixed: Row) -> Row:
+    row = {}
+    for name, stored in schema.stored.items():
+        if stored.kind is StoredKind.OTHER:
+            continue
+        row[name] = fixed[name] if name in fixed else _value(stored, schema.table.columns.get(name, Declared()), chance)
+    return row
+
+
+def _value(stored: Stored, said: Declared, chance: random.Random) -> Any:
+    if chance.random() < 0.1:
+        return None
+    pool: list[Any]
+    match stored.kind:
+        case StoredKind.INTEGER:
+            pool = [0, 1, 2, 3, -1, _EDGE, -_EDGE - 1, (1 << 53) + 1, *_near(said, 1)]
+            pool = [int(v) for v in pool if -_EDGE - 1 <= v <= _EDGE]
+        case StoredKind.DECIMAL:
+            cell = Fraction(1, 10**stored.scale)
+            pool = [
+                Decimal(int(v / cell)).scaleb(-stored.scale) for v in (0, 1, 7, *_near(said, cell)) if abs(v) < 10**17
+            ]
+        case StoredKind.REAL:
+            pool = [
+                0.0,
+                -0.0,
+                1.5,
+                float("nan"),
+                float("inf"),
+                -float("inf"),
+                1e308,
+                5e-324,
+                *map(float, _near(said, 1)),
+            ]
+        case StoredKind.TEXT:
+            pool = ["", "a", "b", "7", " 7", "zz", "é"]
+        case StoredKind.BOOLEAN:
+            pool = [True, False]
+        case StoredKind.DATE:
+            pool = [date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]
+            pool += [d for d in (said.low, said.high) if isinstance(d, date)]
+        case _:
+            pool = [datetime(1970, 1, 1), datetime(2024, 2, 29, 23, 59, 59, 999999)]
+    if said.keys:
+        pool = [*(k for k in said.keys[:6]), pool[0]]
+    return chance.choice(pool)
+
+
+def _near(said: Declared, cell: Number) -> list[Fraction]:
+    if not isinstance(said.low, Fraction) or not isinstance(said.high, Fraction):
+        return []
+    step = Fraction(cell)
+    return [said.low, said.high, said.low - step, said.high + step, (said.low + said.high) / 2]
+
+
+def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:
+    """Made-up rows as an Arrow table of the stored types."""
+    columns = {}
+    for name, stored in schema.stored.items():
+        if stored.kind is StoredKind.OTHER:
+            continue
+        kind = pa.decimal128(38, stored.scale) if stored.kind is StoredKind.DECIMAL else _ARROW[stored.kind]
+        columns[name] = pa.array([row[name] for row in rows], type=kind, from_pandas=False)
+    return pa.table(columns)
+
+
+# --- a smaller counterexample -------------------------------------------------------------------------------------------
+
+
+def shrink(made: Tables, unit: int, wrong: str, again: Callable[[Tables, int], str | None]) -> tuple[Tables, int, str]:
+    """Leave out units and rows one by one as long as something is still wrong."""
+    changed = True
+    while changed:
+        changed = False
+        for smaller, at in _smaller(made, unit):
+            found = again(smaller, at)
+            if found is not None:
+                made, unit, wrong, changed = smaller, at, found, True
+                break
+    return made, unit, wrong
+
+
+def _smaller(made: Tables, unit: int) -> list[tuple[Tables, int]]:
+    found = []
+    for i in range(len(made.units)):
+        if i != unit:
+            found.append((Tables(made.public, made.units[:i] + made.units[i + 1 :]), unit - (i < unit)))
+    for i, bundle in enumerate(made.units):
+        for name, rows in bundle.items():
+            for j in range(len(rows)):
+                less = {**bundle, name: rows[:j] + rows[j + 1 :]}
+                found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))
+    for name, rows in made.public.items():
+        for j in range(len(rows)):
+            found.append((Tables({**made.public, name: rows[:j] + rows[j + 1 :]}, made.units), unit))
+    return found

@@ -1,0 +1,39 @@
+"""The curator: holds the data, keeps a durable budget for many analysts. See store.py for the ledger's interface."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from discreet.curator.charges import Charge
+    from discreet.curator.receipts import verify_card, verify_receipt
+    from discreet.curator.store import Ledger, open_ledger, replace_key
+    from discreet.curator.verify import import_ledger, verify_ledger
+
+__all__ = [
+    "Charge",
+    "Ledger",
+    "import_ledger",
+    "open_ledger",
+    "replace_key",
+    "verify_card",
+    "verify_ledger",
+    "verify_receipt",
+]
+
+# A receipt can be checked without the parts that a database needs.
+_LATE = {
+    "Charge": "charges",
+    "Ledger": "store",
+    "import_ledger": "verify",
+    "open_ledger": "store",
+    "replace_key": "store",
+    "verify_card": "receipts",
+    "verify_ledger": "verify",
+    "verify_receipt": "receipts",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name in _LATE:
+        return getattr(import_module(f"discreet.curator.{_LATE[name]}"), name)
+    raise AttributeError(f"module 'discreet.curator' has no attribute {name!r}")

@@ -1,0 +1,395 @@
+"""Asking a curator from afar, as if its tables were here.
+
+    session = dp.connect("https://curator.example", token)
+    query = session.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    query.preview(epsilon="0.1")            # free
+    answer = query.release(epsilon="0.1")   # pays, then answers
+    answer["n"], answer.errors(), answer.receipt, session.remaining
+
+Promise: each release has a key of its own, and is asked again under that key when the connection breaks: it is charged
+once, and the answer is the one that was stored. Errors are those of the tree, raised here as they were there.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import secrets
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import pyarrow as pa
+
+from discreet import errors
+from discreet.answer import CONFIDENCE
+from discreet.errors import BadParameter, DiscreetError, LedgerUnavailable, MissingExtra
+from discreet.exact import Number, number
+
+_TRIES = 4
+_SECONDS = 120.0
+_AGAIN = frozenset({"LedgerBusy", "LedgerUnavailable", "TooMany"})
+
+
+class Remote(DiscreetError):
+    """A refusal of the service that is not in the tree, such as a token that is not good."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        self.kind = kind
+        super().__init__(message)
+
+
+def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
+    """A curator's data set, to be asked like a ``Session``; ``dataset`` may be left out if there is one."""
+    line = _Line(url, token)
+    names = [str(one["name"]) for one in line.get("/api/datasets")]
+    if dataset is None and len(names) != 1:
+        raise BadParameter("dataset", None, f"must be one of {', '.join(names) or 'none: there is no leave to ask'}")
+    chosen = names[0] if dataset is None else dataset
+    if chosen not in names:
+        raise BadParameter("dataset", chosen, f"must be one of {', '.join(names) or 'none'}")
+    return RemoteSession(line, chosen, line.get(f"/api/datasets/{quote(chosen, safe='')}"))
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSession:
+    """A data set of a curator. Made by ``connect``."""
+
+    _line: _Line = field(repr=False)
+    dataset: str
+    schema: Mapping[str, Any] = field(repr=False)
+    """What is public about its tables."""
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables."""
+        return tuple(self.schema["tables"])
+
+    @property
+    def remaining(self) -> str:
+        """What is left to you, in words."""
+        return str(self._standing()["remaining"]["text"])
+
+    @property
+    def budget(self) -> str:
+        """What all your answers together keep, in words."""
+        return str(self._standing()["budget"]["text"])
+
+    @property
+    def public_key(self) -> str:
+        """The key with which receipts and release cards can be checked."""
+        return str(self._line.get("/api/key")["public_key"])
+
+    def sql(self, text: str) -> RemoteQuery:
+        """A question in SQL. Nothing is spent until ``release``."""
+        return RemoteQuery(self, text)
+
+    def answers(self) -> list[dict[str, Any]]:
+        """The questions that you paid, oldest first."""
+        found: list[dict[str, Any]] = []
+        while True:
+            after = found[-1]["number"] if found else 0
+            more = self._line.get(f"/api/answers?limit=1000&after={after}")["charges"]
+            if not more:
+                return found
+            found += more
+
+    def answer(self, sequence: int) -> RemoteAnswer:
+        """A stored answer, by the number of its charge. Costs nothing."""
+        return RemoteAnswer(self._line.get(f"/api/answers/{int(sequence)}"))
+
+    def _standing(self) -> Mapping[str, Any]:
+        population = self.schema["population"]
+        return next(one for one in self._line.get("/api/budget") if one["population"] == population)
+
+    def _path(self, what: str) -> str:
+        return f"/api/datasets/{quote(self.dataset, safe='')}/{what}"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteQuery:
+    """A question to a curator: preview it for free, release it for a price."""
+
+    session: RemoteSession
+    text: str
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> RemotePreview:
+        """Error bars and cost, and what would be left."""
+        body = self._body(epsilon, delta, rho, error, confidence)
+        if rows is not None:
+            body["rows"] = rows
+        return RemotePreview(self.session._line.post(self.session._path("preview"), body))
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        key: str | None = None,
+    ) -> RemoteAnswer:
+        """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
+        body = self._body(epsilon, delta, rho, error, confidence)
+        body["key"] = key if key is not None else secrets.token_hex(16)
+        return RemoteAnswer(self.session._line.post(self.session._path("questions"), body))
+
+    def _body(
+        self,
+        epsilon: Number | None,
+        delta: Number | None,
+        rho: Number | None,
+        error: Number | Mapping[str, Number] | None,
+        confidence: Number,
+    ) -> dict[str, Any]:
+        body: dict[str, Any] = {"sql": self.text, "confidence": _text(confidence, "confidence")}
+        for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)):
+            if value is not None:
+                body[name] = _text(value, name)
+        if isinstance(error, Mapping):
+            body["error"] = {name: _text(value, "error") for name, value in error.items()}
+        elif error is not None:
+            body["error"] = _text(error, "error")
+        return body
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePreview:
+    """What a release would cost, and the error bars that it would have."""
+
+    said: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def cost(self) -> str:
+        """The price, in words."""
+        return str(self.said["cost"])
+
+    @property
+    def affordable(self) -> bool:
+        """Whether it fits what is left."""
+        return bool(self.said["affordable"])
+
+    @property
+    def remaining(self) -> str:
+        """What is left before it, in words."""
+        return str(self.said["remaining"])
+
+    def error(self, name: str) -> float:
+        """The error bar of a column."""
+        return next(float(one["error"]) for one in self.said["columns"] if one["name"] == name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All that the curator said."""
+        return dict(self.said)
+
+    def __str__(self) -> str:
+        lines = [f"costs {self.cost}; {self.remaining} is left"]
+        lines += [f"{one['name']}: ± {one['error']:.4g}" for one in self.said["columns"] if one["error"] is not None]
+        return "\n".join([*lines, str(self.said["advice"])])
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAnswer:
+    """Rows with error bars, a signed receipt and a signed release card."""
+
+    said: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.said["answer"]["columns"])
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """All rows, as dictionaries."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.said["answer"]["rows"]]
+
+    @property
+    def value(self) -> Any:
+        """The one number, if the answer is one number."""
+        if len(self) != 1 or len(self.columns) != 1:
+            raise BadParameter("answer", f"{len(self)} rows of {len(self.columns)} columns", "must be one number here")
+        return self.said["answer"]["rows"][0][0]
+
+    @property
+    def cost(self) -> str:
+        """What was paid, in words."""
+        return str(self.said["answer"]["cost"])
+
+    @property
+    def story(self) -> tuple[str, ...]:
+        """How it was made."""
+        return tuple(self.said["answer"]["story"])
+
+    @property
+    def number(self) -> int:
+        """The number of its charge in the ledger."""
+        return int(self.said["number"])
+
+    @property
+    def receipt(self) -> str:
+        """The signed receipt; check it with ``discreet receipt verify``."""
+        return str(self.said["receipt"])
+
+    @property
+    def card(self) -> str:
+        """The signed release card."""
+        return str(self.said["card"])
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self.columns:
+            raise BadParameter("column", name, f"must be one of {', '.join(self.columns)}")
+        return [row[name] for row in self.rows]
+
+    def __len__(self) -> int:
+        return len(self.said["answer"]["rows"])
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows)
+
+    def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
+        """For each column of numbers, how far each value may be off, with the confidence that was asked for."""
+        held = number(self.said["answer"]["confidence"], "confidence")
+        if confidence is not None and _exact(confidence, "confidence") != held:
+            raise BadParameter("confidence", confidence, f"must be {held}: the answer was asked for with that")
+        return dict(self.said["answer"]["errors_together" if simultaneous else "errors"])
+
+    def intervals(self) -> dict[str, list[tuple[float, float] | None]]:
+        """For each column of numbers, an interval per row."""
+        return {
+            name: [None if pair is None else (pair[0], pair[1]) for pair in column]
+            for name, column in self.said["answer"]["intervals"].items()
+        }
+
+    def explain(self) -> str:
+        """How it was made, step by step."""
+        return "\n".join(f"{i}. {step}" for i, step in enumerate((*self.story, f"spent {self.cost}"), 1))
+
+    def to_arrow(self, *, errors: bool = True) -> pa.Table:
+        """An Arrow table; with ``errors``, each column of numbers is followed by its error bars."""
+        bars = self.errors() if errors else {}
+        columns: dict[str, Any] = {}
+        for name in self.columns:
+            columns[name] = pa.array(self[name])
+            if name in bars:
+                columns[f"{name}_error"] = pa.array(bars[name], type=pa.float64())
+        return pa.table(columns)
+
+    def to_pandas(self, *, errors: bool = True) -> Any:
+        """A pandas DataFrame."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise MissingExtra("pandas frames", extra="frames") from None
+        return self.to_arrow(errors=errors).to_pandas()
+
+    def to_polars(self, *, errors: bool = True) -> Any:
+        """A Polars DataFrame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtra("Polars frames", extra="frames") from None
+        return polars.from_arrow(self.to_arrow(errors=errors))
+
+    def __str__(self) -> str:
+        bars = self.errors()
+        cells = [list(self.columns)]
+        for i, row in enumerate(self.rows):
+            cells.append(
+                [
+                    f"{row[name]} ± {bars[name][i]:.3g}" if bars.get(name, {i: None})[i] is not None else str(row[name])
+                    for name in self.columns
+                ]
+            )
+        widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
+        lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells]
+        return "\n".join([*lines, f"spent {self.cost}; error bars {self.said['answer']['confidence']}"])
+
+
+# --- the line -------------------------------------------------------------------------------------------------------
+
+
+class _Line:
+    """HTTP with a token, tried again when it breaks: every request here may safely come twice."""
+
+    def __init__(self, url: str, token: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise BadParameter("url", url, "must be http:// or https:// and a host")
+        self._secure = parts.scheme == "https"
+        self._host, self._port, self._base = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._token = token
+
+    def __repr__(self) -> str:
+        return f"_Line({self._host})"
+
+    def get(self, path: str) -> Any:
+        return self._ask("GET", path, None)
+
+    def post(self, path: str, body: Mapping[str, Any]) -> Any:
+        return self._ask("POST", path, json.dumps(body).encode())
+
+    def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+        for left in reversed(range(_TRIES)):
+            try:
+                status, said = self._once(method, path, body)
+            except (OSError, http.client.HTTPException, ValueError):
+                if left:
+                    time.sleep(0.2)
+                    continue
+                raise LedgerUnavailable("the curator cannot be reached") from None
+            if status < 400:
+                return said
+            kind = str(said.get("error", {}).get("kind", ""))
+            if left and kind in _AGAIN:
+                time.sleep(0.5)
+                continue
+            raise _raised(said)
+        raise LedgerUnavailable("the curator cannot be reached")
+
+    def _once(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
+        kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
+        line = kind(self._host, self._port, timeout=_SECONDS)
+        try:
+            headers = {"authorization": f"Bearer {self._token}"}
+            if body is not None:
+                headers["content-type"] = "application/json"
+            line.request(method, self._base + path, body, headers)
+            reply = line.getresponse()
+            return reply.status, json.loads(reply.read())
+        finally:
+            line.close()
+
+
+def _raised(said: Any) -> DiscreetError:
+    """The error of the tree that a refusal names, with its words."""
+    told = said.get("error", {}) if isinstance(said, dict) else {}
+    kind, message = str(told.get("kind", "")), str(told.get("message", "the curator refused"))
+    found = getattr(errors, kind, None)
+    if isinstance(found, type) and issubclass(found, DiscreetError):
+        error = found.__new__(found)
+        error.args = (message,)
+        return error
+    return Remote(kind, message)
+
+
+def _exact(value: Number, name: str) -> Fraction:
+    return number(str(value) if isinstance(value, float) else value, name)
+
+
+def _text(value: Number, name: str) -> str:
+    """Exact text; a float means its own dyadic value, as everywhere."""
+    return str(number(value, name))

@@ -1,0 +1,43 @@
+"""Replies leave on a grid of time, so that how long an answer took says as little as possible.
+
+Promise: a reply to a question leaves a whole number of quanta after the request began, whatever it is: an answer, a
+refusal or a failure. Nothing that is sent tells a time.
+What is left: how many quanta it took, if the work takes longer than one; choose a quantum longer than most questions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A grid with one line every ``quantum`` seconds after the request began."""
+
+    quantum: float
+
+    def wait(self, began: float, now: float) -> float:
+        """How long to wait from now until the next line.
+
+        >>> Grid(0.25).wait(began=10.0, now=10.1)
+        0.15
+        >>> Grid(0.25).wait(began=10.0, now=10.25)
+        0.0
+        """
+        lines = max(1, math.ceil(round((now - began) / self.quantum, 9)))
+        return max(0.0, round(began + lines * self.quantum - now, 9))
+
+    async def keep(
+        self,
+        began: float,
+        clock: Callable[[], float],
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """Wait for the next line of the grid; a clock that comes too early is waited for again."""
+        target = clock()
+        target += self.wait(began, target)
+        while (left := target - clock()) > 0:
+            await sleep(left)

@@ -1,0 +1,205 @@
+"""The engine in a process of its own: limited memory, a deadline that no data can move, killed when it is over.
+
+Promise: ``run`` gives exact integers of a checked shape or raises EngineFailed, whose words are always the same. A
+process that hangs is killed at the deadline; the next question gets a new one. Noise, keys and the ledger are never
+there.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pickle
+import queue
+import select
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import IO, Any
+
+from discreet.curator.frames import pack, read_columns, read_exact, unpack
+from discreet.curator.limits import Limits
+from discreet.errors import BadData, EngineFailed, LedgerBusy
+from discreet.table.schema import Schema, Stored
+from discreet.table.work import AnyWork, Exact
+
+log = logging.getLogger("discreet.curator")
+_STARTING = 60.0
+"""Seconds until a new process must have told its first columns."""
+
+
+class Isolated:
+    """An engine whose questions are computed elsewhere. ``processes`` of them, each for one question at a time."""
+
+    def __init__(self, limits: Limits, *, processes: int = 1, threads: int = 2) -> None:
+        self._limits = limits
+        self._here = threading.local()
+        self._free: queue.Queue[_Process] = queue.Queue()
+        self._all = [_Process(limits, threads) for _ in range(processes)]
+        self._columns: dict[Any, dict[str, Stored]] = {}
+        for process in self._all:
+            self._free.put(process)
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "duckdb"
+
+    @contextmanager
+    def reserved(self) -> Iterator[None]:
+        """Hold a process for what this thread runs next; LedgerBusy if none is free in time. Nothing is spent yet."""
+        try:
+            process = self._free.get(timeout=float(self._limits.patience))
+        except queue.Empty:
+            raise LedgerBusy("many questions are being answered; nothing was spent, ask again") from None
+        self._here.process = process
+        try:
+            yield
+        finally:
+            self._here.process = None
+            self._free.put(process)
+
+    def columns(self, source: object) -> dict[str, Stored]:
+        """The names and stored types of a source's columns; asked for once, then remembered."""
+        key = tuple(source) if isinstance(source, list) else source
+        if key not in self._columns:
+            with self.reserved():
+                self._columns[key] = self._here.process.columns(source)
+        return dict(self._columns[key])
+
+    def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        """The exact numbers of each work, or EngineFailed."""
+        process = getattr(self._here, "process", None)
+        if process is not None:
+            return process.run(works, schemas)  # type: ignore[no-any-return]
+        with self.reserved():
+            return self._here.process.run(works, schemas)  # type: ignore[no-any-return]
+
+    def close(self) -> None:
+        """End all processes."""
+        for process in self._all:
+            process.stop()
+
+
+class _Process:
+    """One process, started when it is needed and started again after it was killed."""
+
+    def __init__(self, limits: Limits, threads: int) -> None:
+        self._limits = limits
+        self._threads = threads
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: str | None = None
+        self._sent: Mapping[str, Schema] | None = None
+
+    def columns(self, source: object) -> dict[str, Stored]:
+        payload = self._ask(("columns", source), _STARTING)
+        bad = _told(payload, "bad")
+        if bad is not None:
+            raise BadData(bad)
+        return read_columns(payload)
+
+    def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        if self._alive() and self._sent is schemas:
+            pass
+        else:
+            self._start()
+            self._send(("schemas", dict(schemas)))
+            self._sent = schemas
+        payload = self._ask(("run", list(works)), float(self._limits.deadline))
+        failed = _told(payload, "failed")
+        if failed is not None:
+            log.error("the engine failed: %s", failed)
+            raise EngineFailed
+        return read_exact(payload)
+
+    def _ask(self, request: tuple[str, Any], seconds: float) -> bytes:
+        """Send a request and wait for the reply; after the deadline the process is no more."""
+        try:
+            self._start()
+            self._send(request)
+            process = self._process
+            if process is None or process.stdout is None:
+                raise EngineFailed
+            return unpack(_Reader(process.stdout, time.monotonic() + seconds).read)
+        except (EOFError, OSError, TimeoutError) as error:
+            log.error("the engine's process was stopped: %s", type(error).__name__)
+            self.stop()
+        raise EngineFailed
+
+    def _send(self, request: tuple[str, Any]) -> None:
+        if self._process is None or self._process.stdin is None:
+            raise EngineFailed
+        self._process.stdin.write(pack(pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)))
+        self._process.stdin.flush()
+
+    def _alive(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def _start(self) -> None:
+        if self._alive():
+            return
+        self.stop()
+        self._folder = tempfile.mkdtemp(prefix="discreet-engine-")  # only this user can read it
+        command = [sys.executable, "-I", "-m", "discreet.curator.worker", self._folder]
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [*command, str(self._limits.memory), str(self._threads)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={"PATH": os.environ.get("PATH", ""), "TMPDIR": self._folder, "TZ": "UTC"},
+            close_fds=True,
+            start_new_session=True,
+        )
+
+    def stop(self) -> None:
+        """Kill the process, and remove what it left on the disk."""
+        process, folder = self._process, self._folder
+        self._process = self._folder = self._sent = None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    _close(pipe)
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Reader:
+    """Reads from a pipe until a deadline."""
+
+    def __init__(self, pipe: IO[bytes], deadline: float) -> None:
+        self._descriptor = pipe.fileno()
+        self._deadline = deadline
+
+    def read(self, size: int) -> bytes:
+        left = self._deadline - time.monotonic()
+        ready = select.poll()
+        ready.register(self._descriptor, select.POLLIN)
+        if left <= 0 or not ready.poll(left * 1000):
+            raise TimeoutError
+        return os.read(self._descriptor, size)
+
+
+def _told(payload: bytes, name: str) -> str | None:
+    """What a process told under a name, if its reply is short and has it."""
+    if len(payload) > 2000:
+        return None
+    try:
+        said = json.loads(payload)
+        return str(said[name]) if isinstance(said, dict) and name in said else None
+    except (ValueError, RecursionError):
+        raise EngineFailed from None
+
+
+def _close(pipe: IO[bytes]) -> None:
+    try:
+        pipe.close()
+    except OSError:  # unsent bytes to a process that is gone
+        return

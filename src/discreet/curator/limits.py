@@ -1,0 +1,127 @@
+"""How much one analyst may ask of the service at once: so many requests a second, so many under way, so large.
+
+Promise: what is refused here is refused by public things alone, the requests themselves and the clock; nothing is
+spent. All numbers are per server process.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from threading import Lock
+
+from discreet.curator.replies import Refusal
+from discreet.errors import BadParameter, BadQuestion
+from discreet.exact import number
+from discreet.table.plan import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.table.prepare import Prepared
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What the owner lets one analyst use; in the ``[limits]`` part of curator.toml."""
+
+    requests_per_second: Fraction = Fraction(50)
+    burst: int = 100
+    """So many requests may come at once before the rate counts."""
+    under_way: int = 8
+    """Requests of one analyst that are being answered at the same time."""
+    body: int = 1 << 16
+    """Bytes of a request."""
+    patience: Fraction = Fraction(10)
+    """Seconds in which the body of a request must have come, and a question wait for its turn."""
+    groups: int = 100_000
+    """Rows of an answer."""
+    tables: int = 16
+    """Tables read in one question, each time that it is named."""
+    deadline: Fraction = Fraction(30)
+    """Seconds after which the engine is stopped. The charge stands."""
+    memory: int = 2 << 30
+    """Bytes that the engine may use."""
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = number(getattr(self, field.name), field.name)
+            if value <= 0:
+                raise BadParameter(field.name, value, "must be above 0")
+            if field.type == "int":
+                if value.denominator != 1:
+                    raise BadParameter(field.name, value, "must be a whole number")
+                object.__setattr__(self, field.name, int(value))
+            else:
+                object.__setattr__(self, field.name, value)
+
+
+class Meter:
+    """Counts the requests of each analyst. Many threads may use it.
+
+    >>> meter = Meter(Limits(requests_per_second=1, burst=2), clock=lambda: 0.0)
+    >>> meter.count("ann"), meter.count("ann")
+    (None, None)
+    >>> meter.count("ann")
+    Traceback (most recent call last):
+        ...
+    discreet.curator.replies.Refusal: too many requests; wait a little
+    """
+
+    def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._tokens: dict[str, tuple[float, float]] = {}
+        self._under_way: dict[str, int] = {}
+        self._lock = Lock()
+
+    def count(self, name: str) -> None:
+        """Count a request, or refuse it: a bucket that holds ``burst`` and fills at the rate."""
+        burst, rate = float(self._limits.burst), float(self._limits.requests_per_second)
+        with self._lock:
+            now = self._clock()
+            level, since = self._tokens.get(name, (burst, now))
+            level = min(burst, level + (now - since) * rate)
+            self._tokens[name] = (level - 1 if level >= 1 else level, now)
+            if level < 1:
+                raise Refusal(429, "TooMany", "too many requests; wait a little")
+
+    @contextmanager
+    def under_way(self, name: str) -> Iterator[None]:
+        """Hold one of the places of an analyst while a request is answered, or refuse it."""
+        with self._lock:
+            many = self._under_way.get(name, 0)
+            if many >= self._limits.under_way:
+                raise Refusal(429, "TooMany", "too many requests at the same time; wait for an answer")
+            self._under_way[name] = many + 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._under_way[name] -= 1
+                if not self._under_way[name]:
+                    del self._under_way[name]
+
+
+def check_size(question: Prepared, limits: Limits) -> None:
+    """Refuse a question that is too large, by its plan alone."""
+    groups = sum(
+        math.prod(len(key.typed.keys) for key in part.keys if key.typed.keys is not None) for part in question.parts
+    )
+    if groups > limits.groups:
+        raise BadQuestion(f"the answer would have {groups:,} rows, and at most {limits.groups:,} are sent")
+    tables = sum(_scans(part.source) for part in question.parts)
+    if tables > limits.tables:
+        raise BadQuestion(f"tables are read {tables} times here, and at most {limits.tables} times is allowed")
+
+
+def _scans(node: Relation) -> int:
+    match node:
+        case Scan():
+            return 1
+        case Filter(source=source) | Project(source=source) | PerUnit(source=source):
+            return _scans(source)
+        case Join(left=left, right=right):
+            return _scans(left) + _scans(right)
+        case UnionAll(parts=parts):
+            return sum(map(_scans, parts))

@@ -1,0 +1,97 @@
+"""Where the data of a curator lie: files under one folder, and nowhere else.
+
+Promise: a place that is accepted is a file inside the folder of the data, reached without "..", without a link and
+without the network, whatever was written. Refusals name what was written and never what is on the disk.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from discreet.errors import BadData, BadParameter
+
+SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+_PIECE = 1 << 20
+_MOST = 10_000
+_GLOB = frozenset("*?[")
+
+
+def find(root: Path, source: str) -> tuple[Path, ...]:
+    """The files that a source names: one file or a glob, relative to the folder of the data."""
+    relative = _checked(source)
+    base = _root(root)
+    pattern = _GLOB & set(source)
+    candidates = sorted(base.glob(str(relative))) if pattern else [base / relative]
+    files = tuple(path for path in candidates if _inside(base, path))
+    if not files or len(files) != len(candidates):
+        raise BadData(f"the source {source!r} must be files of Parquet or CSV inside the folder of the data, not links")
+    if len({path.suffix for path in files}) > 1 or len(files) > _MOST:
+        raise BadData(f"the source {source!r} must be files of one kind, at most {_MOST:,}")
+    return files
+
+
+def listed(root: Path) -> Iterator[str]:
+    """All files that could be a source, in order."""
+    base = _root(root)
+    for folder, folders, names in os.walk(base):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(folder) / name
+            if _inside(base, path):
+                yield path.relative_to(base).as_posix()
+
+
+def marks(files: tuple[Path, ...]) -> list[str]:
+    """Texts by which the same files can be recognised under another name: path, identity on the disk, content."""
+    found = []
+    for path in files:
+        seen = path.stat()
+        found += [f"path {path}", f"file {seen.st_dev} {seen.st_ino}", f"content {_content(path, seen.st_size)}"]
+    return found
+
+
+def _checked(source: str) -> PurePosixPath:
+    must = 'must be a file or glob of Parquet or CSV below the folder of the data, such as "visits.parquet"'
+    given: object = source
+    if not isinstance(given, str) or not 0 < len(given) <= 1000 or not given.isprintable():
+        raise BadParameter("source", given, must)
+    if "://" in given or "\\" in given or given.startswith(("/", "~")) or "::" in given:
+        raise BadParameter("source", given, must)
+    path = PurePosixPath(given)
+    if not path.parts or any(part == ".." or part.startswith(".") or "**" in part for part in path.parts):
+        raise BadParameter("source", given, must)
+    if not given.lower().endswith(SUFFIXES):
+        raise BadParameter("source", given, must)
+    return path
+
+
+def _root(root: Path) -> Path:
+    base = root.resolve()
+    if not base.is_dir():
+        raise BadData("the folder of the data must exist")
+    return base
+
+
+def _inside(base: Path, path: Path) -> bool:
+    """Whether this is a file below the folder, with no link on the way to it."""
+    try:
+        return path.is_file() and path.resolve() == path and path.is_relative_to(base) and _named(path)
+    except (OSError, ValueError, RuntimeError):  # names too long, loops of links
+        return False
+
+
+def _named(path: Path) -> bool:
+    return path.name.lower().endswith(SUFFIXES) and not path.name.startswith(".") and path.name.isprintable()
+
+
+def _content(path: Path, size: int) -> str:
+    """A hash of the size, the beginning and the end: enough to know a copy again, and quick for any size."""
+    found = hashlib.sha256(str(size).encode())
+    with path.open("rb") as file:
+        found.update(file.read(_PIECE))
+        file.seek(max(0, size - _PIECE))
+        found.update(file.read(_PIECE))
+    return found.hexdigest()

@@ -1,0 +1,194 @@
+"""What analysts use: data sets, previews, questions, answers, budgets, their part of the ledger."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter
+from anyio.to_thread import run_sync
+from fastapi import FastAPI, Path, Query, Request
+from fastapi.responses import JSONResponse, Response
+
+from discreet.curator import models, shown
+from discreet.curator.access import Caller
+from discreet.curator.charges import Charge
+from discreet.curator.gate import CALLER
+from discreet.curator.replies import Refusal, reply
+from discreet.curator.service import Asked, Curator, read_answer
+from discreet.errors import EngineFailed, LedgerUnavailable
+
+DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
+Number = Annotated[int, Path(ge=1, le=10**15)]
+After = Annotated[int, Query(ge=0, le=10**15, description="entries after this number")]
+Limit = Annotated[int, Query(ge=1, le=1000, description="at most so many")]
+_ASKING = 32
+"""Questions of all analysts together that one server process works on at the same time."""
+
+
+def caller_of(request: Request) -> Caller:
+    """Who is asking; the gate has checked them."""
+    found = request.scope.get(CALLER)
+    if not isinstance(found, Caller):
+        raise Refusal.unauthorised()
+    return found
+
+
+def exact(value: Any) -> Any:
+    """A JSON number as the decimal that was written, text as it is."""
+    if isinstance(value, dict):
+        return {name: str(one) for name, one in value.items()}
+    return None if value is None else str(value)
+
+
+def asked(body: models.Question, rows: int | None = None) -> Asked:
+    """The question of a request."""
+    return Asked(
+        sql=body.sql,
+        epsilon=exact(body.epsilon),
+        delta=exact(body.delta),
+        rho=exact(body.rho),
+        error=exact(body.error),
+        confidence=exact(body.confidence),
+        rows=rows,
+    )
+
+
+def sent(charge: Charge) -> Response:
+    """A stored answer as it leaves: also a stored failure, which is the same each time."""
+    found = read_answer(charge)
+    if "error" in found:
+        return JSONResponse(found, reply(EngineFailed())[0])
+    said = charge.entry.body
+    return JSONResponse(
+        {
+            "number": charge.sequence,
+            "dataset": said["dataset"],
+            "query": said["query"],
+            "parameters": said["parameters"],
+            "price": shown.promise(charge.price),
+            "answer": found,
+            "receipt": charge.proof,
+            "card": charge.card,
+        }
+    )
+
+
+def add_routes(app: FastAPI, curator: Curator) -> None:
+    """Add the routes, for one curator."""
+    asking: list[CapacityLimiter] = []
+
+    @app.get("/api/me", response_model=models.Me)
+    def me(request: Request) -> Any:
+        """Who the token belongs to."""
+        caller = caller_of(request)
+        return JSONResponse(
+            {"name": caller.name, "role": caller.role.value, "expires": caller.expires.isoformat(timespec="seconds")}
+        )
+
+    @app.get("/api/datasets", response_model=list[models.DatasetOut])
+    def datasets(request: Request) -> Any:
+        """The data sets that one may ask about."""
+        people = curator.ledger.populations
+        return JSONResponse(
+            [
+                {
+                    "name": name,
+                    "population": one.population,
+                    "protects": people[one.population].unit,
+                    "tables": sorted(one.about.get("tables", {})),
+                }
+                for name, one in curator.datasets(caller_of(request)).items()
+            ]
+        )
+
+    @app.get("/api/datasets/{dataset}", response_model=models.SchemaOut)
+    def schema(request: Request, dataset: DatasetName) -> Any:
+        """The public schema of a data set: nothing in it comes from a value of the data."""
+        known, people = curator.dataset(caller_of(request), dataset)
+        tables = {name: shown.schema(one) for name, one in curator.room(known).session.schemas.items()}
+        return JSONResponse({"name": dataset, "population": people.name, "protects": people.unit, "tables": tables})
+
+    @app.post("/api/datasets/{dataset}/preview", response_model=models.PreviewOut)
+    def preview(request: Request, dataset: DatasetName, body: models.PreviewIn) -> Any:
+        """What a question would cost, its error bars, and what would be left. Free; no data is touched."""
+        return JSONResponse(curator.preview(caller_of(request), dataset, asked(body, body.rows)))
+
+    @app.post("/api/datasets/{dataset}/questions", response_model=models.AnswerOut)
+    async def ask(request: Request, dataset: DatasetName, body: models.AskIn) -> Any:
+        """Pay for a question and get its answer, with a signed receipt and release card."""
+        if not asking:  # a limiter belongs to the loop that makes it
+            asking.append(CapacityLimiter(_ASKING))
+        caller, question = caller_of(request), asked(body)
+        charge = await run_sync(lambda: curator.ask(caller, dataset, question, body.key), limiter=asking[0])
+        curator.at("sending")
+        return sent(charge)
+
+    @app.get("/api/answers", response_model=models.Charges)
+    def answers(request: Request, after: After = 0, limit: Limit = 100) -> Any:
+        """Questions that were paid: one's own; the owner sees all."""
+        caller = caller_of(request)
+        found = curator.ledger.entries(
+            after=after, limit=limit, kind="charge", analyst=None if caller.owner else caller.name
+        )
+        return JSONResponse(
+            {
+                "charges": [
+                    {
+                        "number": line.entry.sequence,
+                        "by": line.entry.by,
+                        "time": line.entry.time,
+                        "dataset": line.entry.body["dataset"],
+                        "query": line.entry.body["query"],
+                        "parameters": line.entry.body["parameters"],
+                        "answered": line.answered,
+                    }
+                    for line in found
+                ]
+            }
+        )
+
+    @app.get("/api/answers/{number}", response_model=models.AnswerOut)
+    def answer(request: Request, number: Number) -> Any:
+        """A stored answer. Reading it again costs nothing and draws nothing."""
+        charge = curator.answer(caller_of(request), number)
+        if charge.pending:
+            raise LedgerUnavailable("this question was paid, and has no stored answer")
+        return sent(charge)
+
+    @app.get("/api/answers/{number}/receipt", response_model=dict[str, Any])
+    def receipt(request: Request, number: Number) -> Any:
+        """The signed receipt of a charge, to be kept and checked offline with `discreet receipt verify`."""
+        charge = curator.answer(caller_of(request), number)
+        return _download(charge.proof, f"receipt-{number}.json")
+
+    @app.get("/api/answers/{number}/card", response_model=dict[str, Any])
+    def card(request: Request, number: Number) -> Any:
+        """The signed release card of an answer: unit, neighbours, event, totals, versions, accuracy."""
+        charge = curator.answer(caller_of(request), number)
+        if charge.card is None:
+            raise Refusal.nothing_here()
+        return _download(charge.card, f"card-{number}.json")
+
+    @app.get("/api/budget", response_model=list[models.Standing])
+    def budget(request: Request) -> Any:
+        """Where the budgets stand: one's own; the owner sees all, with each analyst's share."""
+        return JSONResponse(curator.budget(caller_of(request)))
+
+    @app.get("/api/ledger", response_model=models.Entries)
+    def ledger(request: Request, after: After = 0, limit: Limit = 100) -> Any:
+        """Entries of the ledger: those about oneself; the owner sees all."""
+        caller = caller_of(request)
+        found = curator.ledger.entries(after=after, limit=limit, analyst=None if caller.owner else caller.name)
+        return JSONResponse({"entries": [shown.line(line) for line in found]})
+
+    @app.get("/api/ledger/head", response_model=models.HeadOut)
+    def head() -> Any:
+        """The last entry of the ledger. Keep it: a ledger that was rolled back no longer has it."""
+        found = curator.ledger.head
+        return JSONResponse({"ledger": found.ledger, "sequence": found.sequence, "hash": found.hash})
+
+
+def _download(text: str, name: str) -> Response:
+    return Response(
+        text, media_type="application/json", headers={"content-disposition": f'attachment; filename="{name}"'}
+    )

@@ -1,0 +1,415 @@
+"""The curator itself, without HTTP: who sees which data sets, what a question costs, and how it is answered.
+
+An answer is made in this order, and in no other: plan and price (no data); hold an engine; pay, durably; run the
+engine in its own process; add noise, here; store the answer; hand out what was stored.
+
+Promise: nothing leaves that was not stored, nothing is stored that was not paid, and a failure after the payment is
+one constant reply that is stored like an answer. Whatever is refused before the payment is refused by public things.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from discreet.answer import CONFIDENCE
+from discreet.curator import declared, shown
+from discreet.curator.access import OWNER, Access, Caller, look
+from discreet.curator.books import Books, Dataset, Population
+from discreet.curator.charges import Charge
+from discreet.curator.clock_grid import Grid
+from discreet.curator.config import Config, Entrusted
+from discreet.curator.isolation import Isolated
+from discreet.curator.journal import Clock, utc
+from discreet.curator.limits import Meter, check_size
+from discreet.curator.purse import Asking, Known, LedgerPurse
+from discreet.curator.replies import Refusal, log, reply, where
+from discreet.curator.store import Ledger, open_ledger
+from discreet.curator.verify import verify_ledger
+from discreet.errors import (
+    AlreadyProtected,
+    BadData,
+    BadParameter,
+    DiscreetError,
+    EngineFailed,
+    LedgerBusy,
+    LedgerUnavailable,
+    NotRegistered,
+)
+from discreet.exact import number
+from discreet.privacy.filters import Rule
+from discreet.privacy.measures import Measure
+from discreet.privacy.neighbours import Neighbours
+from discreet.session import Query, Session
+from discreet.table.explain import story
+from discreet.table.preview import preview
+from discreet.table.run import Quote
+
+Point = Callable[[str], None]
+_SLACK = 5
+"""Seconds after the deadline after which a charge without an answer is known to be lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question and what may be paid for it; all numbers as exact text."""
+
+    sql: str
+    epsilon: str | None = None
+    delta: str | None = None
+    rho: str | None = None
+    error: str | Mapping[str, str] | None = None
+    confidence: str = str(CONFIDENCE)
+    rows: int | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All but the text that decides the answer, in canonical form."""
+        found = {
+            name: str(number(value, name))
+            for name, value in (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho))
+            if value is not None
+        }
+        found["confidence"] = str(number(self.confidence, "confidence"))
+        if isinstance(self.error, Mapping):
+            return found | {"error": {name: str(number(e, "error")) for name, e in self.error.items()}}
+        return found if self.error is None else found | {"error": str(number(self.error, "error"))}
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A data set that can be asked: its tables behind an engine of their own."""
+
+    about: Mapping[str, Any]
+    session: Session
+    engine: Isolated
+    plans: Plans
+
+
+class Plans:
+    """The last plans of each analyst, so that a preview that moves with ε need not read its SQL again.
+
+    Nobody gains time by what another has asked: plans are kept for each analyst apart.
+    """
+
+    def __init__(self, most: int = 500) -> None:
+        self._most = most
+        self._kept: OrderedDict[tuple[str, str], Query] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: tuple[str, str]) -> Query | None:
+        """The plan, if it is kept."""
+        with self._lock:
+            return self._kept.get(key)
+
+    def put(self, key: tuple[str, str], query: Query) -> None:
+        """Keep a plan; the oldest one goes."""
+        with self._lock:
+            self._kept[key] = query
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+
+
+class Curator:
+    """Data sets, a ledger and analysts. Any number of threads may use it."""
+
+    def __init__(self, config: Config, ledger: Ledger, *, clock: Clock = utc, at: Point = lambda _: None) -> None:
+        self.config = config
+        self.ledger = ledger
+        self.access = Access(ledger, clock)
+        self.meter = Meter(config.limits)
+        self.grid = Grid(float(config.quantum))
+        self._clock = clock
+        self.at = at
+        self._rooms: dict[str, Room] = {}
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """End the engines and let go of the ledger."""
+        for room in self._rooms.values():
+            room.engine.close()
+        self.ledger.close()
+
+    # --- data sets --------------------------------------------------------------------------------------------------
+
+    def datasets(self, caller: Caller) -> dict[str, Dataset]:
+        """The data sets that somebody may know of: the owner all, an analyst those they have leave to ask."""
+        return _datasets(look(self.ledger), caller)
+
+    def dataset(self, caller: Caller, name: str) -> tuple[Dataset, Population]:
+        """One of them, and the people in it; what somebody may not know of is not there."""
+        books = look(self.ledger)
+        found = _datasets(books, caller).get(name)
+        if found is None:
+            raise NotRegistered("there is no such data set for you")
+        return found, books.populations[found.population]
+
+    def population(self, name: str) -> Population:
+        """The people of a data set, with their budget."""
+        found = look(self.ledger).populations.get(name)
+        if found is None:
+            raise NotRegistered("there is no such population")
+        return found
+
+    def room(self, known: Dataset) -> Room:
+        """A data set, opened: once, until the owner describes it anew."""
+        room = self._rooms.get(known.name)
+        if room is not None and room.about == known.about:
+            return room
+        with self._lock:
+            room = self._rooms.get(known.name)
+            if room is None or room.about != known.about:
+                if room is not None:
+                    room.engine.close()
+                room = self._rooms[known.name] = self._open(known)
+            return room
+
+    def _open(self, known: Dataset) -> Room:
+        engine = Isolated(self.config.limits)
+        try:
+            tables = declared.read(dict(known.about), known.name).tables
+            people = self.population(known.population)
+            session = Session(
+                {name: one.at(self.config.data) for name, one in tables.items()},
+                budget=people.budget,
+                engine=engine,
+                neighbours=people.neighbours,
+                rule=people.rule,
+            )
+            return Room(known.about, session, engine, Plans())
+        except DiscreetError as error:
+            engine.close()
+            log.error("%s cannot be opened: %s", known.name, error)
+            raise BadData("the data set cannot be opened now; the owner's log says why") from None
+
+    def entrust(
+        self,
+        name: str,
+        dataset: declared.Dataset,
+        population: str,
+        *,
+        budget: Measure | None = None,
+        protects: str = "one person",
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        rule: Rule | None = None,
+        decision: str | None = None,
+        by: str = OWNER,
+    ) -> int:
+        """Register a data set, and a budget for its people if they have none; the number of the entry.
+
+        Its files must be there and its declaration fit their columns; else nothing is recorded.
+        """
+        people = self.ledger.populations.get(population)
+        if people is None and budget is None:
+            raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
+        if people is not None and budget is not None and budget != people.budget:
+            raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
+        promised = budget if people is None else people.budget
+        engine = Isolated(self.config.limits)
+        try:
+            tables = {table: one.at(self.config.data) for table, one in dataset.tables.items()}
+            Session(tables, budget=promised, engine=engine)  # type: ignore[arg-type]
+        finally:
+            engine.close()
+        if people is None and budget is not None:
+            self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
+        marks, about = dataset.marks(self.config.data), declared.written(dataset)
+        return self.ledger.owner.register(name, population, about=about, marks=marks, decision=decision, by=by).sequence
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def preview(self, caller: Caller, name: str, asked: Asked) -> dict[str, Any]:
+        """What a question would cost and how far off its answer would be. Free."""
+        known, people = self.dataset(caller, name)
+        query, quote = self._planned(self.room(known), self.room(known).session, caller, asked)
+        cost = self.ledger.quote(name, caller.name, quote.plan.price)
+        found = preview(
+            quote,
+            query._prepared.parts[0],
+            remaining=str(cost.left),
+            affordable=cost.fits,
+            rows=asked.rows,
+            confidence=number(asked.confidence, "confidence"),
+        ).as_dict()
+        found["columns"] = [one | {"error": shown.plain(one["error"])} for one in found["columns"]]
+        return found | {
+            "price": shown.promise(cost.price),
+            "left": shown.promise(cost.left),
+            "left_after": None if cost.left_after is None else shown.promise(cost.left_after),
+            "price_epsilon": shown.epsilon_of(cost.price, people),
+            "left_epsilon": shown.epsilon_of(cost.left, people),
+            "left_after_epsilon": None if cost.left_after is None else shown.epsilon_of(cost.left_after, people),
+            "allowance": shown.promise(quote.allowance),
+            "story": list(story(quote, query._prepared)),
+        }
+
+    def ask(self, caller: Caller, name: str, asked: Asked, key: str | None = None) -> Charge:
+        """Pay for a question and answer it; the answer is in the charge that comes back, as it is stored."""
+        known, _ = self.dataset(caller, name)
+        room = self.room(known)
+        purse = Asking(
+            self.ledger,
+            name,
+            caller.name,
+            key=key or secrets.token_hex(16),
+            query=asked.sql.strip(),
+            parameters=asked.parameters,
+        )
+        query, quote = self._planned(room, room.session.serving(purse), caller, asked)
+        self.at("planned")
+        try:
+            with room.engine.reserved():
+                stored = self._answered(query, quote, purse, asked)
+        except Known as before:
+            return self._again(before.charge)
+        charge = purse.charge
+        if charge is None:
+            raise EngineFailed
+        self.at("noise")
+        return self.ledger.store_answer(charge, shown.dump(stored), accuracy=_accuracy(stored))
+
+    def _answered(self, query: Query, quote: Quote, purse: LedgerPurse, asked: Asked) -> dict[str, Any]:
+        """The answer, as it will be stored. After the payment every failure is one and the same."""
+        try:
+            (found,) = query.session._release(quote, (query,))
+            return shown.answer(found, number(asked.confidence, "confidence"))
+        except Known:
+            raise
+        except Exception as error:
+            if purse.charge is None:  # refused before anything was paid
+                raise
+            if not isinstance(error, EngineFailed):
+                log.error("after a payment: %s", where(error))
+            return reply(EngineFailed())[1]
+
+    def _planned(self, room: Room, session: Session, caller: Caller, asked: Asked) -> tuple[Query, Quote]:
+        """The question with its price: no data is touched."""
+        found = room.plans.get((caller.name, asked.sql))
+        if found is None:
+            found = session.sql(asked.sql)
+            check_size(found._prepared, self.config.limits)
+            room.plans.put((caller.name, asked.sql), found)
+        query = Query(session, found.plan, found._prepared)
+        quote = query._quote(asked.epsilon, asked.delta, asked.rho, asked.error, number(asked.confidence, "confidence"))
+        return query, quote
+
+    def _again(self, charge: Charge) -> Charge:
+        """A question that was charged before: its stored answer, or what there is to say of it."""
+        if not charge.pending:
+            return charge
+        late = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
+        if datetime.fromisoformat(charge.entry.time) + late > self._clock():
+            raise LedgerBusy("this question was paid and is being answered; ask again with the same key")
+        raise EngineFailed  # lost in a crash: charged, never answered
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def answer(self, caller: Caller, sequence: int) -> Charge:
+        """A stored answer: one's own; the owner sees all."""
+        try:
+            charge = self.ledger.charge(sequence)
+        except NotRegistered:
+            raise Refusal.nothing_here() from None
+        if not caller.owner and charge.entry.by != caller.name:
+            raise Refusal.nothing_here()
+        return charge
+
+    def budget(self, caller: Caller) -> list[dict[str, Any]]:
+        """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""
+        people, analysts = self.ledger.populations, self.ledger.analysts
+        if not caller.owner:
+            caps = analysts[caller.name].caps
+            return [shown.standing(self.ledger.standing(name, caller.name), people[name]) for name in caps]
+        found = []
+        for name, population in people.items():
+            shares = [
+                shown.standing(self.ledger.standing(name, analyst.name), population)
+                for analyst in analysts.values()
+                if name in analyst.caps and not analyst.revoked
+            ]
+            found.append(shown.standing(self.ledger.standing(name), population) | {"analysts": shares})
+        return found
+
+    def verified(self) -> dict[str, Any]:
+        """A check of every entry, sum and stored answer of the ledger."""
+        head = self.config.head
+        if head is None and isinstance(self.config.ledger, Path):
+            head = self.config.ledger.with_name(f"{self.config.ledger.name}.head")
+        found = verify_ledger(self.config.ledger, head=head)
+        return {"ok": found.good, "entries": found.entries, "problems": list(found.problems)}
+
+
+# --- opening --------------------------------------------------------------------------------------------------------
+
+
+def open_curator(config: Config, *, create: bool = False, clock: Clock = utc, at: Point = lambda _: None) -> Curator:
+    """The curator that a configuration describes: its ledger, with the data sets of the file registered."""
+    ledger = open_ledger(config.ledger, key=config.key, head=config.head, create=create, clock=clock, at=at)
+    curator = Curator(config, ledger, clock=clock, at=at)
+    try:
+        for name, entrusted in sorted(config.datasets.items(), key=lambda pair: pair[1].budget is None):
+            _entrust(curator, name, entrusted)
+    except BaseException:
+        curator.close()
+        raise
+    return curator
+
+
+def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
+    """Bring the ledger up to what the file says of a data set; a budget that differs takes an act of the owner."""
+    people, known = curator.ledger.populations.get(entrusted.population), curator.ledger.datasets.get(name)
+    if people is not None and entrusted.budget not in (None, people.budget):
+        raise BadParameter(
+            f"datasets.{name}.budget",
+            str(entrusted.budget),
+            f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget --set",
+        )
+    if known is not None and (known.retired or known.about == declared.written(entrusted.dataset)):
+        return
+    try:
+        curator.entrust(
+            name,
+            entrusted.dataset,
+            entrusted.population,
+            budget=entrusted.budget,
+            protects=entrusted.protects,
+            neighbours=entrusted.neighbours,
+            rule=entrusted.rule,
+        )
+    except AlreadyProtected:
+        known = curator.ledger.datasets.get(name)
+        if known is None or known.population != entrusted.population:  # else another server was quicker
+            raise
+
+
+def _datasets(books: Books, caller: Caller) -> dict[str, Dataset]:
+    found = {name: one for name, one in dict(books.datasets).items() if not one.retired}
+    if caller.owner:
+        return found
+    analyst = books.analysts.get(caller.name)
+    caps: Mapping[str, object] = {} if analyst is None else analyst.caps
+    return {name: one for name, one in found.items() if one.population in caps}
+
+
+def _accuracy(stored: Mapping[str, Any]) -> dict[str, str] | None:
+    """How far off the answer may be, in words for its card: the largest error bar of each column."""
+    if "errors" not in stored:
+        return None
+    worst = {name: [e for e in column if e is not None] for name, column in stored["errors"].items()}
+    told = {name: f"within {max(column):.6g}" for name, column in worst.items() if column}
+    return told | {"confidence": stored["confidence"]}
+
+
+def read_answer(charge: Charge) -> dict[str, Any]:
+    """The stored answer of a charge."""
+    if charge.answer is None:
+        raise LedgerUnavailable("this question has no stored answer")
+    found: dict[str, Any] = json.loads(charge.answer)
+    return found

@@ -1,0 +1,206 @@
+"""Answers, promises, columns and entries as JSON: what leaves the service.
+
+Promise: exact numbers leave as text; floats are finite or null. Of an answer there leaves what was released, and
+nothing of how long it took.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields
+from datetime import date, datetime
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from discreet.curator.books import Population
+from discreet.curator.store import Line
+from discreet.curator.views import Standing
+from discreet.errors import BadParameter, NotATheorem
+from discreet.exact import Number
+from discreet.privacy.conversions import zcdp_to_approx
+from discreet.privacy.filters import Rule
+from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
+from discreet.table.answer import TableAnswer
+from discreet.table.kinds import Boolean, Date, Kind, Real, Timestamp
+from discreet.table.kinds import Number as NumberKind
+from discreet.table.schema import Field, Schema
+
+
+def promise(measure: Measure) -> dict[str, Any]:
+    """A promise: its kind, its exact numbers, and words.
+
+    >>> promise(Approx("0.5", "1e-9"))["text"]
+    'epsilon 1/2, delta 1e-09'
+    """
+    numbers = {field.name: getattr(measure, field.name) for field in fields(measure)}
+    exact = {name: str(value) for name, value in numbers.items() if isinstance(value, Fraction)}
+    return {"kind": type(measure).__name__, **exact, "text": str(measure)}
+
+
+def standing(found: Standing, population: Population) -> dict[str, Any]:
+    """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in."""
+    return {
+        "population": found.population,
+        "analyst": found.analyst,
+        "unit": population.unit,
+        "neighbours": population.neighbours.name,
+        "rule": None if population.rule is None else population.rule.name,
+        "budget": promise(found.budget),
+        "spent": promise(found.spent),
+        "remaining": promise(found.remaining),
+        "share": _share(found.spent, found.remaining),
+        "spent_epsilon": epsilon_of(found.spent, population),
+        "remaining_epsilon": epsilon_of(found.remaining, population),
+    }
+
+
+def epsilon_of(amount: Measure, population: Population) -> float | None:
+    """An amount as the ε of one question that costs as much, under the budget's δ; None if there is none."""
+    budget = population.budget
+    try:
+        if isinstance(amount, ZCDP) and isinstance(budget, Approx) and population.rule is Rule.ZCDP:
+            return _epsilon(amount.rho, (1 - population.reserve) * budget.delta) if amount.rho else 0.0
+        return float(amount.epsilon) if isinstance(amount, Pure | Approx) else None
+    except (BadParameter, NotATheorem, OverflowError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _epsilon(rho: Fraction, slack: Fraction) -> float:
+    """Remembered: the conversion takes a search."""
+    return float(zcdp_to_approx(ZCDP(rho), delta=slack).epsilon)
+
+
+def _share(spent: Measure, left: Measure) -> float:
+    """Which part of a budget is spent: of its scarcest coordinate."""
+    shares = [0.0]
+    if type(spent) is type(left):
+        for field in fields(spent):
+            used, rest = getattr(spent, field.name), getattr(left, field.name)
+            if isinstance(used, Fraction) and used + rest > 0:
+                shares.append(float(used / (used + rest)))
+    return max(shares)
+
+
+# --- schema ---------------------------------------------------------------------------------------------------------
+
+
+def schema(found: Schema) -> dict[str, Any]:
+    """What is public about a table. Where it lies is not."""
+    caps = found.table.caps
+    return {
+        "unit": found.table.unit,
+        "through": None if found.table.through is None else ".".join(found.table.through),
+        "public": found.table.public,
+        "max_rows": caps.max_rows,
+        "max_groups": caps.max_groups,
+        "max_rows_per_group": caps.max_rows_per_group,
+        "columns": [_column(name, field, found.table.unit == name) for name, field in found.fields.items()],
+    }
+
+
+def _column(name: str, field: Field, unit: bool) -> dict[str, Any]:
+    kind, low, high = _kind(field.kind)
+    keys = None if field.keys is None else [plain(key) for key in field.keys[:_SHOWN]]
+    return {
+        "name": name,
+        "kind": kind,
+        "unit": unit,
+        "low": low,
+        "high": high,
+        "nullable": field.nullable,
+        "keys": keys,
+        "more_keys": 0 if field.keys is None else max(0, len(field.keys) - _SHOWN),
+        "unknown_keys": field.unknown,
+    }
+
+
+_SHOWN = 1000
+
+
+def _kind(kind: Kind) -> tuple[str, str | None, str | None]:
+    match kind:
+        case NumberKind(low=low, high=high) if max(abs(low), abs(high)) < 1 << 61:
+            a, b = kind.ends
+            return "number", _decimal(a), _decimal(b)
+        case NumberKind():
+            return "number", None, None
+        case Real():
+            return "real", None, None
+        case Boolean():
+            return "boolean", None, None
+        case Date(low=low, high=high):
+            return "date", *_ends(low, high, date.min, date.max)
+        case Timestamp(low=low, high=high):
+            return "timestamp", *_ends(low, high, datetime.min, datetime.max)
+        case _:
+            return "text", None, None
+
+
+def _ends(low: date, high: date, least: date, most: date) -> tuple[str | None, str | None]:
+    return (None if low == least else low.isoformat(), None if high == most else high.isoformat())
+
+
+def _decimal(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+
+def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+    """An answer with its error bars, as it is stored and sent."""
+    bars, ends = found.errors(confidence), found.intervals(confidence)
+    together = found.errors(confidence, simultaneous=True)
+    return {
+        "columns": list(found.columns),
+        "rows": [[plain(row[name]) for name in found.columns] for row in found.rows],
+        "errors": {name: [plain(e) for e in column] for name, column in bars.items()},
+        "errors_together": {name: [plain(e) for e in column] for name, column in together.items()},
+        "intervals": {
+            name: [None if pair is None else [plain(end) for end in pair] for pair in column]
+            for name, column in ends.items()
+        },
+        "confidence": str(confidence),
+        "cost": found.cost,
+        "story": list(found.story),
+    }
+
+
+def plain(value: Any) -> Any:
+    """A released value as JSON: dates as text, what is not finite as null."""
+    if isinstance(value, Fraction):
+        value = int(value) if value.denominator == 1 else float(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, date):
+        return value.isoformat()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return plain(value.item()) if hasattr(value, "item") else str(value)
+
+
+def dump(value: Any) -> bytes:
+    """JSON as bytes, without NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+# --- ledger ---------------------------------------------------------------------------------------------------------
+
+
+def line(found: Line) -> dict[str, Any]:
+    """An entry of the ledger, with its own text: whoever has the lines can check the chain."""
+    entry = found.entry
+    return {
+        "sequence": entry.sequence,
+        "kind": entry.kind,
+        "by": entry.by,
+        "time": entry.time,
+        "hash": entry.hash,
+        "previous": entry.previous,
+        "answered": found.answered,
+        "body": entry.body,
+        "text": entry.text,
+    }

@@ -1,0 +1,8 @@
+"""Engines turn plans into exact numbers. They know the data, and neither noise nor budget."""
+
+from discreet.engines.duckdb import duckdb
+from discreet.engines.postgres import postgres
+from discreet.engines.postgres_source import postgres_table
+from discreet.engines.sources import duckdb_table
+
+__all__ = ["duckdb", "duckdb_table", "postgres", "postgres_table"]

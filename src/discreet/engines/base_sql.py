@@ -1,0 +1,105 @@
+"""The rows of a work before they are bounded: columns u, k0, k1, ..., s and v0, v1, ...; and which of them count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from discreet.engines.dialects import Dialect, Sort
+from discreet.engines.primitives_sql import is_one_of, write
+from discreet.engines.relations_sql import Origin, Relations
+from discreet.engines.scope import Piece, Scope
+from discreet.table.expressions import Expression
+from discreet.table.kinds import Value
+from discreet.table.work import AnyWork, WorkKey
+
+_MOST_CODES = 10_000
+_AS_TEXT = {
+    Sort.INTEGER: "integer_to_text",
+    Sort.BOOLEAN: "boolean_to_text",
+    Sort.DATE: "date_to_text",
+    Sort.TIMESTAMP: "timestamp_to_text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key column: its name, what it holds, and which values of it count (None: all)."""
+
+    name: str
+    sort: Sort
+    allowed: tuple[Value, ...] | None = None
+    coded: bool = False
+    """Whether it holds a code for each allowed text, and NULL for all others."""
+
+
+class Base:
+    """The source of a work with its unit, its keys and what is summed, each under a short name."""
+
+    def __init__(self, work: AnyWork, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
+        self.dialect = dialect
+        self._source = Relations(dialect, tables).rows(work.source)
+        self._scope = Scope(dialect, self._source.columns)
+        unit = self._source.columns[work.unit]
+        self.unit = Key("u", unit.sort)
+        self._columns = [("u", unit.sql)]
+        self.keys = [self.key(f"k{i}", key) for i, key in enumerate(work.keys)]
+
+    def key(self, name: str, key: WorkKey) -> Key:
+        """A further column for a key. Listed text becomes a code where the database has a type for that."""
+        piece, allowed = write(key.expression, self._scope), key.allowed
+        few = allowed is not None and 0 < len(allowed) <= _MOST_CODES and None not in allowed
+        coded = self.dialect.enum and piece.sort is Sort.TEXT and few
+        sql = piece.sql
+        if coded and allowed is not None:
+            sql = f"TRY_CAST({sql} AS ENUM({', '.join(self.dialect.literal(value) for value in allowed)}))"
+        self._columns.append((name, sql))
+        return Key(name, piece.sort, allowed, coded)
+
+    def value(self, expression: Expression) -> Piece:
+        """A further column for a value, under its new name."""
+        piece = write(expression, self._scope)
+        name = f"v{len(self._columns)}"
+        self._columns.append((name, piece.sql))
+        return Piece(name, piece.sort, piece.reach, simple=True)
+
+    def select(self) -> str:
+        """All rows; call it when all columns are there."""
+        listed = ", ".join(f"{sql} AS {name}" for name, sql in self._columns)
+        return f"SELECT {listed} FROM {self._scope.around(self._source.sql)} AS t"
+
+    def counts(self, keys: Sequence[Key]) -> str:
+        """The condition for a row to count: it has a unit, and each key is one of those listed."""
+        return " AND ".join(["u IS NOT NULL", *(self._listed(key) for key in keys if key.allowed is not None)])
+
+    def _listed(self, key: Key) -> str:
+        if key.coded:
+            return f"{key.name} IS NOT NULL"
+        allowed = key.allowed or ()
+        one = is_one_of(self._scope, Piece(key.name, key.sort), *(v for v in allowed if v is not None)).sql
+        return f"({key.name} IS NULL OR {one})" if None in allowed else one
+
+    def order(self, salt: str, keys: Sequence[Key]) -> str:
+        """In which order a unit's keys are kept: by their salted hash; where hashes are equal, by the keys."""
+        d = self.dialect
+        text = " || '|' || ".join([d.text(salt), *(self._hashed(key) for key in (self.unit, *keys))])
+        ties = [f"{self._compared(key)} NULLS LAST" for key in keys]
+        return ", ".join([d.call("binary", d.call("md5", text)), *ties])
+
+    def _hashed(self, key: Key) -> str:
+        d = self.dialect
+        how = _AS_TEXT.get(key.sort)
+        text = d.call(how, key.name) if how else d.cast(key.name, Sort.TEXT)
+        return f"coalesce({text}, '')"
+
+    def _compared(self, key: Key) -> str:
+        d = self.dialect
+        return d.call("binary", d.cast(key.name, Sort.TEXT)) if key.sort is Sort.TEXT else key.name
+
+    def shown(self, select: str, keys: Sequence[Key], cells: int) -> str:
+        """The statement with codes turned back into text."""
+        if not any(key.coded for key in keys):
+            return select
+        columns = [f"{self.dialect.cast(k.name, Sort.TEXT)} AS {k.name}" if k.coded else k.name for k in keys]
+        columns += [f"n{i}" for i in range(cells)]
+        return f"SELECT {', '.join(columns)} FROM (\n{select}) AS t"

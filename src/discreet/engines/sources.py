@@ -1,0 +1,178 @@
+"""What ``dp.table`` accepts as data, told apart without looking at a value.
+
+  files      a path, a list of paths, a glob or a folder of Parquet or CSV files ("trips.parquet", "2024/*.csv", "data/")
+  database   "shop.duckdb::orders", or duckdb_table("shop.duckdb", "orders", schema="main")
+  memory     an Arrow table, record batch, reader or dataset; a Polars or pandas frame; a relation of DuckDB; anything
+             with the Arrow C stream interface; a dict of columns; a list of dicts
+
+Globs and folders are read once, here: files that appear later are not part of the table. Names that start with "." or
+"_" are skipped in folders. Frames are turned into Arrow, without a copy where their memory allows it.
+
+Promise: what cannot be opened is refused with ``BadData`` before anything is spent; the message never holds a value.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from discreet.errors import BadData, BadParameter
+
+_PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst", ".txt")
+_DATABASE = "::"
+_GLOB = frozenset("*?[")
+
+
+class Format(Enum):
+    """How files are stored."""
+
+    PARQUET = "Parquet"
+    CSV = "CSV"
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Files of one format, by their full paths, in order."""
+
+    format: Format
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DatabaseTable:
+    """A table of a DuckDB file."""
+
+    path: str
+    table: str
+    schema: str = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Rows in memory (or an Arrow dataset): an object that DuckDB can scan."""
+
+    arrow: Any
+
+
+Opened: TypeAlias = Files | DatabaseTable | Frame
+
+
+def duckdb_table(path: str | os.PathLike[str], table: str, *, schema: str = "main") -> DatabaseTable:
+    """A table or view of a DuckDB file, as a source for ``dp.table``; the file is opened for reading only."""
+    for name, value in (("table", table), ("schema", schema)):
+        if not isinstance(value, str) or not value:
+            raise BadParameter(name, value, "must be a name")
+    return DatabaseTable(_existing(os.fspath(path)), table, schema)
+
+
+def open_source(source: object) -> Opened:
+    """What a source is; files are looked for, and none is read."""
+    if isinstance(source, DatabaseTable):
+        return DatabaseTable(_existing(source.path), source.table, source.schema)
+    if isinstance(source, (str, os.PathLike)):
+        return _path(os.fspath(source))
+    if isinstance(source, Sequence) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
+        return _together([_path(os.fspath(one)) for one in source])
+    return Frame(_arrow(source))
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _path(path: str | bytes) -> Opened:
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise BadData("a path must be text")
+    file, found, table = path.partition(_DATABASE)
+    if found:
+        return duckdb_table(file, table)
+    if "://" in path:
+        raise BadData("data must be in files on this machine: remote addresses are not opened")
+    if os.path.isdir(path):
+        names = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and not _hidden(file, Path(path)))
+        return _files([name for name in names if _format(name) is not None], f"the folder {path} must hold")
+    if _GLOB & set(path) and not os.path.exists(path):
+        return _files(sorted(glob.glob(path, recursive=True)), f"the pattern {path} must match")
+    return _files([_existing(path)], f"the file {path} must be one of")
+
+
+def _hidden(file: Path, folder: Path) -> bool:
+    return any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+
+
+def _existing(path: str) -> str:
+    full = os.path.realpath(path)
+    if not os.path.isfile(full):
+        raise BadData(f"the file {path} must exist")
+    return full
+
+
+def _format(path: str) -> Format | None:
+    name = path.lower()
+    return Format.PARQUET if name.endswith(_PARQUET) else Format.CSV if name.endswith(_CSV) else None
+
+
+def _files(paths: Sequence[str], must: str) -> Files:
+    formats = {_format(path) for path in paths}
+    if len(formats) != 1 or None in formats:
+        raise BadData(f"{must} Parquet files (.parquet) or CSV files (.csv, .tsv, .txt), of one kind")
+    full = tuple(os.path.realpath(path) for path in paths)
+    for path in full:
+        if _GLOB & set(path):
+            raise BadData(f"the path {path} must not hold any of * ? [: rename the file or its folder")
+        if not os.access(path, os.R_OK):
+            raise BadData(f"the file {path} must be readable")
+    return Files(next(kind for kind in formats if kind), full)
+
+
+def _together(parts: Sequence[Opened]) -> Files:
+    if not all(isinstance(part, Files) for part in parts):
+        raise BadData("a list of sources must be a list of files")
+    paths = [path for part in parts if isinstance(part, Files) for path in part.paths]
+    if len(set(paths)) != len(paths):
+        raise BadData("a list of files must name each file once")
+    return _files(paths, "a list of files must hold")
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def _arrow(source: Any) -> Any:
+    """An Arrow table or dataset with the same rows."""
+    import pyarrow as pa  # heavy, and not needed for files
+
+    package = type(source).__module__.partition(".")[0]
+    kind = type(source).__name__
+    try:
+        if package == "pyarrow" and (kind == "Table" or hasattr(source, "scanner")):
+            table = source
+        elif package == "pandas" and kind == "DataFrame":
+            table = pa.Table.from_pandas(source, preserve_index=False)
+        elif package == "polars" and kind in ("DataFrame", "LazyFrame"):
+            table = (source.collect() if kind == "LazyFrame" else source).to_arrow()
+        elif "duckdb" in package and kind == "DuckDBPyRelation":
+            table = source.to_arrow_table()
+        elif isinstance(source, Mapping):
+            table = pa.table(dict(source))
+        elif isinstance(source, list) and all(isinstance(row, Mapping) for row in source):
+            table = pa.Table.from_pylist(source)
+        elif hasattr(source, "__arrow_c_stream__") or hasattr(source, "__arrow_c_array__"):
+            table = pa.table(source)
+        else:
+            raise BadData(
+                "a source must be a file, folder or glob of Parquet or CSV, a DuckDB table, an Arrow, Polars or pandas "
+                f"table, or a dict of columns; not a {kind}"
+            )
+    except BadData:
+        raise
+    except Exception:  # what Arrow says may hold values
+        raise BadData(f"this {kind} must hold columns that Arrow can represent, each of one type") from None
+    names = list(table.schema.names)
+    if len({name.lower() for name in names}) != len(names):
+        raise BadData("a table must have different names for its columns, whatever their case")
+    return table

@@ -1,0 +1,381 @@
+"""A session: tables, an engine, and one budget for everything that is asked of them.
+
+Promise: whatever is asked, in whatever order, all answers together keep the budget; previews are free; a question that
+cannot be asked is refused before data is touched and before anything is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.engines.duckdb import duckdb
+from discreet.errors import BadParameter, NotATheorem, OverBudget
+from discreet.exact import Number, number, positive
+from discreet.privacy.conversions import largest_zcdp
+from discreet.privacy.events import Event
+from discreet.privacy.filters import Filter, Rule
+from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
+from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.receipt import Receipt
+from discreet.table.answer import TableAnswer
+from discreet.table.explain import story, tell
+from discreet.table.frame import Frame
+from discreet.table.lower import lower_question
+from discreet.table.noising import Allowance, check_allowance
+from discreet.table.plan import Question
+from discreet.table.prepare import Prepared, prepare
+from discreet.table.preview import Preview, preview
+from discreet.table.run import Quote, quote, release
+from discreet.table.schema import Schema, Table, resolve
+from discreet.table.sql import question as read_sql
+from discreet.table.work import Engine
+
+RESERVE = Fraction(1, 2)
+_SEARCH = 24
+
+
+class Purse(Protocol):
+    """Where a session's budget is kept: a ``Filter``, or a ledger that outlives the process."""
+
+    @property
+    def remaining(self) -> Measure:
+        """What is left."""
+        ...
+
+    def fits(self, what: Event | Measure) -> bool:
+        """Whether this could be paid now."""
+        ...
+
+    def after(self, what: Event | Measure) -> Measure:
+        """What would be left after this payment."""
+        ...
+
+    def spend(self, what: Event | Measure) -> Receipt:
+        """Pay, or raise ``OverBudget``."""
+        ...
+
+
+class Session:
+    """Tables, an engine and a budget.
+
+    ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. For an (ε, δ) budget
+    ``rule=dp.Rule.ZCDP`` lets many questions cost less together than the sum of their epsilons. ``purse`` is where the
+    budget is kept, a ``Filter`` of this process unless said otherwise.
+    """
+
+    def __init__(
+        self,
+        tables: Mapping[str, Table] | None = None,
+        *,
+        budget: Measure,
+        engine: Engine | None = None,
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        rule: Rule | None = None,
+        purse: Purse | None = None,
+        **named: Table,
+    ) -> None:
+        given = {**(tables or {}), **named}
+        if not given:
+            raise BadParameter("tables", "none", "must be given, such as visits=dp.table(...)")
+        for name, table in given.items():
+            found: object = table
+            if not isinstance(found, Table):
+                raise BadParameter(name, found, "must be made by dp.table(...)")
+        if not isinstance(budget, Pure | Approx | ZCDP):
+            raise BadParameter("budget", budget, "must be dp.Pure, dp.Approx or dp.ZCDP")
+        if rule not in (None, Rule.BASIC, Rule.ZCDP):
+            raise NotATheorem("a session counts by Rule.BASIC or Rule.ZCDP")
+        self._engine = duckdb() if engine is None else engine
+        self._schemas = {
+            name: resolve(name, table, self._engine.columns(table.source)) for name, table in given.items()
+        }
+        _check_foreign_keys(self._schemas)
+        self._purse: Purse = Filter(budget, rule) if purse is None else purse
+        self._terms = Terms(budget, rule)
+        self._neighbours = neighbours
+
+    # --- what there is ----------------------------------------------------------------------------------------------
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables."""
+        return tuple(self._schemas)
+
+    @property
+    def budget(self) -> Measure:
+        """What all answers together keep."""
+        return self._terms.budget
+
+    @property
+    def remaining(self) -> Measure:
+        """What is left of it."""
+        return self._purse.remaining
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """What is public about the tables."""
+        return dict(self._schemas)
+
+    @property
+    def engine(self) -> Engine:
+        """Where the tables are."""
+        return self._engine
+
+    def __repr__(self) -> str:
+        return f"Session(tables={', '.join(self.tables)}; engine={self._engine.name}; remaining={self.remaining})"
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def sql(self, text: str) -> Query:
+        """A question in SQL: one SELECT. Nothing is spent until ``release``."""
+        return self.ask(read_sql(text, {name: schema.fields for name, schema in self._schemas.items()}))
+
+    def __getitem__(self, name: str) -> Frame[Query]:
+        """A table, to be asked with verbs."""
+        if name not in self._schemas:
+            raise BadParameter("table", name, f"must be one of {', '.join(self._schemas)}")
+        return Frame.of(name, {n: tuple(s.fields) for n, s in self._schemas.items()}, self.ask)
+
+    def ask(self, asked: Question) -> Query:
+        """A question as a plan; both doors end here."""
+        return Query(self, asked, prepare(lower_question(asked, self._schemas)))
+
+    def workload(self, queries: Sequence[Query | str]) -> Workload:
+        """Several questions, planned and released together: what they share is released once."""
+        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
+        if not found:
+            raise BadParameter("queries", "none", "must be at least one question")
+        return Workload(self, tuple(found))
+
+    def serving(self, purse: Purse) -> Session:
+        """The same tables and engine under another purse: how a curator answers many analysts."""
+        found = copy(self)
+        found._purse = purse
+        return found
+
+    # --- for queries --------------------------------------------------------------------------------------------------
+
+    def _quote(self, prepared: Sequence[Prepared], allowance: Allowance) -> Quote:
+        return quote(prepared, allowance, self._neighbours)
+
+    def _preview(self, asked: Quote, which: Prepared, rows: int | None, confidence: Number) -> Preview:
+        fits = self._purse.fits(asked.plan.price)
+        left = str(self._purse.after(asked.plan.price) if fits else self._purse.remaining)
+        return preview(asked, which.parts[0], remaining=left, affordable=fits, rows=rows, confidence=confidence)
+
+    def _release(self, asked: Quote, queries: Sequence[Query]) -> tuple[TableAnswer, ...]:
+        if not self._purse.fits(asked.plan.price):
+            raise OverBudget(asked=asked.allowance, left=self._purse.remaining)
+        answers, receipt = release(asked, self._engine, self._schemas, self._purse.spend)
+        return tuple(
+            TableAnswer(
+                outcome=query.plan.outcome,
+                released=released,
+                event=asked.plan.event,
+                cost=str(receipt.price if receipt.price is not None else asked.plan.price),
+                story=story(asked, query._prepared),
+                receipt=receipt,
+            )
+            for query, released in zip(queries, answers, strict=True)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a question's price is read: from the session's budget and rule."""
+
+    budget: Pure | Approx | ZCDP
+    rule: Rule | None
+
+    def allowance(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Allowance:
+        """What one question may cost.
+
+        Of an (ε, δ) budget, a question that takes a share of ε takes the same share of δ unless it says otherwise.
+        """
+        match self.budget:
+            case Pure():
+                _absent(rho, "rho", "a budget in epsilon")
+                _absent(delta, "delta", "a pure budget")
+                return check_allowance(Pure(_wanted(epsilon, "epsilon")))
+            case ZCDP(delta=whole):
+                _absent(epsilon, "epsilon", "a budget in rho")
+                own = whole / 16 if delta is None else number(delta, "delta")
+                return check_allowance(ZCDP(_wanted(rho, "rho"), own))
+            case Approx(delta=whole) if self.rule is Rule.ZCDP:
+                own = whole * RESERVE / 16 if delta is None else number(delta, "delta")
+                if rho is not None:
+                    _absent(epsilon, "epsilon", "a price in rho")
+                    return check_allowance(ZCDP(positive(rho, "rho"), own))
+                slack = whole * (1 - RESERVE)
+                return check_allowance(ZCDP(largest_zcdp(Approx(_wanted(epsilon, "epsilon"), slack)).rho, own))
+            case Approx(epsilon=most, delta=whole):
+                _absent(rho, "rho", "a budget in epsilon and delta (open the session with rule=dp.Rule.ZCDP)")
+                e = _wanted(epsilon, "epsilon")
+                share = min(e / most, Fraction(1)) if most else Fraction(0)
+                return check_allowance(Approx(e, whole * share if delta is None else number(delta, "delta")))
+
+
+def _absent(value: Number | None, name: str, why: str) -> None:
+    if value is not None:
+        raise BadParameter(name, value, f"must be left out: this session has {why}")
+
+
+def _wanted(value: Number | None, name: str) -> Fraction:
+    if value is None:
+        raise BadParameter(name, None, f"must say what the answer may cost, such as {name}=0.1; or give error=...")
+    return positive(value, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs."""
+
+    session: Session
+    plan: Question
+    _prepared: Prepared
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> Preview:
+        """Error bars and cost, from public metadata alone. ``rows``: in a group of how many."""
+        asked = self._quote(epsilon, delta, rho, error, confidence)
+        return self.session._preview(asked, self._prepared, rows, confidence)
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> TableAnswer:
+        """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
+        return self.session._release(self._quote(epsilon, delta, rho, error, confidence), (self,))[0]
+
+    def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
+        """Noise and price, worked out without touching data: what ``release`` would pay for."""
+        return self._quote(epsilon, delta, rho, None, CONFIDENCE)
+
+    def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
+        """The plan, with how far one unit reaches at each step; with a price also the noise."""
+        if epsilon is None and rho is None:
+            return tell(self._prepared, None)
+        return tell(self._prepared, self._quote(epsilon, delta, rho, None, CONFIDENCE))
+
+    def _quote(
+        self,
+        epsilon: Number | None,
+        delta: Number | None,
+        rho: Number | None,
+        error: Number | Mapping[str, Number] | None,
+        confidence: Number,
+    ) -> Quote:
+        if error is None:
+            return self.session._quote((self._prepared,), self.session._terms.allowance(epsilon, delta, rho))
+        if epsilon is not None or rho is not None:
+            raise BadParameter("error", error, "must not be given together with a price: one follows from the other")
+        return cheapest(self, error, confidence, delta)
+
+
+def cheapest(query: Query, error: Number | Mapping[str, Number], confidence: Number, delta: Number | None) -> Quote:
+    """The least price, to one part in a thousand or so, for which every column named keeps its error."""
+    part = query._prepared.parts[0]
+    wanted = (
+        {name: positive(e, "error") for name, e in error.items()}
+        if isinstance(error, Mapping)
+        else dict.fromkeys(part.names, positive(error, "error"))
+    )
+    for name in wanted:
+        if name not in part.names:
+            raise BadParameter("error", name, f"must name columns of the answer: {', '.join(part.names)}")
+    level = confidence_level(confidence)
+    in_rho = isinstance(query.session.budget, ZCDP)
+
+    def at(price: Fraction) -> Quote:
+        terms = query.session._terms
+        allowance = terms.allowance(None, delta, price) if in_rho else terms.allowance(price, delta, None)
+        return query.session._quote((query._prepared,), allowance)
+
+    def good(price: Fraction) -> bool:
+        found = preview(at(price), part, remaining="", affordable=True, confidence=level)
+        return all(found.error(name) <= e for name, e in wanted.items())
+
+    return at(_least(good))
+
+
+def _least(good: Callable[[Fraction], bool]) -> Fraction:
+    """A price that is good, at most about 1/1024 above the least: first by doubling, then by halving the gap."""
+    high = Fraction(1, 1 << 10)
+    while not good(high):
+        high *= 2
+        if high > 1 << 20:
+            raise BadParameter("error", "this small", "must be larger: no price gives it")
+    low = high / 2 if high > Fraction(1, 1 << 10) else Fraction(0)
+    for _ in range(10):
+        middle = (low + high) / 2
+        if good(middle):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Several questions for one price."""
+
+    session: Session
+    queries: tuple[Query, ...]
+
+    def _quote(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Quote:
+        allowance = self.session._terms.allowance(epsilon, delta, rho)
+        return self.session._quote([query._prepared for query in self.queries], allowance)
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> tuple[Preview, ...]:
+        """Error bars of each question; the cost is that of all together."""
+        asked = self._quote(epsilon, delta, rho)
+        return tuple(self.session._preview(asked, q._prepared, rows, confidence) for q in self.queries)
+
+    def release(
+        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> tuple[TableAnswer, ...]:
+        """Pay once, then answer all."""
+        return self.session._release(self._quote(epsilon, delta, rho), self.queries)
+
+
+def _check_foreign_keys(schemas: Mapping[str, Schema]) -> None:
+    """Every foreign key leads, in the end, to a table with a unit of its own."""
+    for name, schema in schemas.items():
+        seen = [name]
+        at: Any = schema.table
+        while at.through is not None:
+            table, column = at.through
+            if table not in schemas or column not in schemas[table].stored:
+                raise BadParameter("unit", f"{at.unit} -> {table}.{column}", "must lead to a column of a table here")
+            if table in seen:
+                raise BadParameter("unit", f"{at.unit} -> {table}.{column}", "must not lead in a circle")
+            seen.append(table)
+            at = schemas[table].table
+            if at.public:
+                raise BadParameter("unit", f"{table}.{column}", "must lead to a private table: people are not public")

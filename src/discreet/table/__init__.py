@@ -1,0 +1,1 @@
+"""Questions about tables: schema, plan, doors, bounding, noise, answers."""

@@ -1,0 +1,73 @@
+"""What a column or an expression holds: exact numbers, text, truth, dates, times.
+
+Promise: a number is an integer count of a public step, between two public ends. All arithmetic on it is integer
+arithmetic that cannot overflow, so every engine computes the same, in any row order. Floats are turned into such
+numbers when they are read (their bounds are declared), or can only be compared.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import TypeAlias
+
+LARGEST = 1 << 62
+"""No number has more cells than this: sums and differences of two still fit into 64 bits."""
+
+Value: TypeAlias = int | str | bool | date | datetime | Fraction | None
+"""What a literal or a key may be: a Fraction for a number, never a float."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """``cells * step`` with ``low <= cells <= high``.
+
+    An integer has step 1, a DECIMAL(10, 2) step 1/100, a float column a power of two that follows from its bounds.
+
+    >>> Number(Fraction(1, 100), 0, 500).ends
+    (Fraction(0, 1), Fraction(5, 1))
+    """
+
+    step: Fraction
+    low: int
+    high: int
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        """The least and the largest value."""
+        return self.low * self.step, self.high * self.step
+
+
+@dataclass(frozen=True, slots=True)
+class Real:
+    """A float without bounds: it can be compared, tested for NULL, and clamped; nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Unicode text, compared by code point."""
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """True or false."""
+
+
+@dataclass(frozen=True, slots=True)
+class Date:
+    """A day, between two public ends (years 1 to 9999 unless declared)."""
+
+    low: date = date.min
+    high: date = date.max
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """A moment without a time zone, to the microsecond, between two ends; moments with a zone are read as UTC."""
+
+    low: datetime = datetime.min
+    high: datetime = datetime.max
+
+
+Kind: TypeAlias = Number | Real | Text | Boolean | Date | Timestamp

@@ -1,0 +1,168 @@
+"""From a typed question to what must be computed: its grouping sets, their keys, their statistics and their works.
+
+Everything here follows from the plan and public metadata: no data is touched, nothing is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from discreet.errors import BadQuestion
+from discreet.table.bounding import each_counts_once, rows
+from discreet.table.expressions import Literal
+from discreet.table.kinds import Number, Value
+from discreet.table.lower import UNIT, LoweredKey, LoweredQuestion
+from discreet.table.noising import Need, Noised, Selection
+from discreet.table.plan import Outcome, Relation
+from discreet.table.recipes import Recipe, recipes
+from discreet.table.schema import Caps
+from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.table.work import AnyWork, Cell, DistinctWork, RowSum, UnitSum, Weights, Work, WorkKey
+
+MOST_GROUPS = 1_000_000
+SELECTING = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One grouping set: GROUP BY these keys."""
+
+    source: Relation
+    caps: Caps
+    keys: tuple[LoweredKey, ...]
+    names: tuple[str, ...]
+    """The measures, by name."""
+    recipes: tuple[Recipe, ...]
+
+    @property
+    def selects(self) -> bool:
+        """Whether there is a key that nobody listed."""
+        return any(key.typed.keys is None for key in self.keys)
+
+    @property
+    def need(self) -> Need:
+        """The statistics, and how much each matters."""
+        found: dict[Statistic, float] = {}
+        for recipe in self.recipes:
+            for statistic, weight in recipe.needs.items():
+                found[statistic] = found.get(statistic, 0.0) + weight
+        if self.selects:
+            found[Units()] = found.get(Units(), 0.0) + SELECTING
+        return Need(caps=self.caps, statistics=found, grouped=bool(self.keys), selects=self.selects)
+
+    def same_groups(self, other: Part) -> bool:
+        """Whether both are about the same groups of the same rows, so that they can share statistics."""
+        return (self.source, self.caps, self.keys) == (other.source, other.caps, other.keys)
+
+    def joined(self, other: Part) -> Part:
+        """Both together, statistics that both need once."""
+        return replace(self, names=(*self.names, *other.names), recipes=(*self.recipes, *other.recipes))
+
+    def domain(self) -> tuple[tuple[Value, ...], ...] | None:
+        """All combinations of listed keys, in engine terms; None if some are not listed."""
+        if self.selects:
+            return None
+        return tuple(product(*(key.typed.keys or () for key in self.keys)))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question, ready to be priced."""
+
+    asked: LoweredQuestion
+    parts: tuple[Part, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What happens to the released rows."""
+        return self.asked.outcome
+
+
+def prepare(asked: LoweredQuestion) -> Prepared:
+    """The grouping sets of a question with their recipes; refuses what cannot be answered."""
+    if not asked.measures and not any(key.typed.keys is None for key in asked.keys):
+        raise BadQuestion("nothing is asked of the data here: add an aggregate such as COUNT(*)")
+    by_name = {key.name: key for key in asked.keys}
+    parts = []
+    for names in asked.sets:
+        keys = tuple(by_name[name] for name in names)
+        _check_keys(keys)
+        made = recipes(asked.measures, once=bool(keys) and each_counts_once(asked.caps))
+        parts.append(Part(asked.source, asked.caps, keys, tuple(m.measure.name for m in asked.measures), made))
+    return Prepared(asked, tuple(parts))
+
+
+def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
+    for key in keys:
+        typed = key.typed
+        if typed.is_unit:
+            raise BadQuestion(
+                f"{key.name} is the unit itself: groups of one person each cannot be released; "
+                "group by it in a subquery, and aggregate across people outside"
+            )
+        if typed.keys is None and not typed.unknown:
+            raise BadQuestion(
+                f"the keys of {key.name} are not known: declare dp.keys([...]) or dp.unknown_keys() for the column, "
+                "or list them with WHERE ... IN (...)"
+            )
+        if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
+            raise BadQuestion(f"{key.name} is not a whole number: round it before grouping, as in FLOOR({key.name})")
+    many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
+    if many > MOST_GROUPS:
+        raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
+
+
+# --- works ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A work, and which statistic each of its numbers is."""
+
+    work: AnyWork
+    statistics: tuple[Statistic, ...]
+
+
+def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | None, salt: str) -> tuple[Job, ...]:
+    """What the engine must compute for one grouping set: row sums together, the rest one by one.
+
+    Where keys are selected, the job with the units comes first: its groups are all that there are.
+    """
+    keys = tuple(WorkKey(key.name, key.typed.lowered, key.typed.keys) for key in part.keys)
+    most = None if selection is None else selection.most_keys
+
+    def work(cells: tuple[Cell, ...], weights: Weights, split: WorkKey | None = None) -> Work:
+        return Work(
+            source=part.source,
+            unit=UNIT,
+            keys=keys,
+            cells=cells,
+            weights=weights,
+            split=split,
+            most_keys=most,
+            salt="" if most is None else salt,
+        )
+
+    together: dict[Weights, list[Rows | Units]] = {}
+    alone: list[Job] = []
+    for statistic, one in noised.items():
+        match statistic:
+            case Rows() | Units():
+                together.setdefault(one.weights, []).append(statistic)
+            case Bins(value=value):
+                split = WorkKey("__bin", value, None)
+                alone.append(Job(work((RowSum(Literal(1)),), one.weights, split), (statistic,)))
+            case Distinct(value=value):
+                distinct = DistinctWork(
+                    source=part.source, unit=UNIT, keys=keys, value=value, cap=rows(part.caps), salt=salt
+                )
+                alone.append(Job(distinct, (statistic,)))
+    sums = [
+        Job(work(tuple(RowSum(s.value) if isinstance(s, Rows) else UnitSum() for s in found), weights), tuple(found))
+        for weights, found in together.items()
+    ]
+    sums.sort(key=lambda job: Units() not in job.statistics)
+    return (*sums, *alone)

@@ -1,0 +1,119 @@
+"""Preview: what an answer would cost and how far off it would be. Free: it knows the plan and public metadata only."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.exact import Number
+from discreet.table.bounding import Noise
+from discreet.table.prepare import Part
+from discreet.table.recipes import Plain, Recipe, SumFrom
+from discreet.table.run import Quote
+from discreet.table.statistics import Statistic, Units
+
+TYPICAL = 1000
+"""Rows in a group, where an error depends on them and nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPreview:
+    """One output column: its error bar, and for how many rows in a group that is said (None: however many)."""
+
+    name: str
+    error: float
+    rows: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a release would cost, and the error bars that it would have."""
+
+    columns: tuple[ColumnPreview, ...]
+    confidence: float
+    cost: str
+    remaining: str
+    affordable: bool
+    noise: str
+    named_from: int | None
+    """Keys that nobody listed: a key is named, more likely than not, from so many units on."""
+    advice: str
+
+    def error(self, name: str) -> float:
+        """The error bar of a column."""
+        return next(c.error for c in self.columns if c.name == name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "columns": [{"name": c.name, "error": c.error, "rows": c.rows} for c in self.columns],
+            "confidence": self.confidence,
+            "cost": self.cost,
+            "remaining": self.remaining,
+            "affordable": self.affordable,
+            "noise": self.noise,
+            "named_from": self.named_from,
+            "advice": self.advice,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"costs {self.cost}; {self.remaining} would be left"]
+        if not self.affordable:
+            lines = [f"costs {self.cost}, which is more than is left ({self.remaining})"]
+        for column in self.columns:
+            when = "" if column.rows is None else f" in a group of {column.rows:,} rows"
+            lines.append(f"{column.name}: ± {column.error:.4g} ({self.confidence:.0%}){when}")
+        if self.named_from is not None:
+            lines.append(f"a key is named from about {self.named_from:,} units on")
+        return "\n".join([*lines, self.advice])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def preview(
+    asked: Quote,
+    part: Part,
+    *,
+    remaining: str,
+    affordable: bool,
+    rows: int | None = None,
+    confidence: Number = CONFIDENCE,
+) -> Preview:
+    """The error bars of one grouping set (the finest) of a quoted question."""
+    level = confidence_level(confidence)
+    noised = asked.noised(part)
+    selection = asked.selection(part)
+
+    def noise(statistic: Statistic, miss: float) -> float:
+        return noised[statistic].error(miss)
+
+    columns = tuple(
+        _column(name, recipe, noise, rows, float(1 - level))
+        for name, recipe in zip(part.names, part.recipes, strict=True)
+    )
+    return Preview(
+        columns=columns,
+        confidence=float(level),
+        cost=str(asked.plan.price) if asked.plan.price is asked.allowance else str(asked.allowance),
+        remaining=remaining,
+        affordable=affordable,
+        noise=f"discrete {asked.plan.noise.value} noise",
+        named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
+        advice=(
+            "half the error takes twice the epsilon"
+            if asked.plan.noise is Noise.LAPLACE
+            else "half the error takes four times the rho, about twice the epsilon"
+        ),
+    )
+
+
+def _column(
+    name: str, recipe: Recipe, noise: Callable[[Statistic, float], float], rows: int | None, miss: float
+) -> ColumnPreview:
+    depends = not isinstance(recipe, Plain | SumFrom)
+    many = (rows or TYPICAL) if depends else None
+    return ColumnPreview(name, recipe.error_if(noise, float(many or TYPICAL), miss), many)

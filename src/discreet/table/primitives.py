@@ -1,0 +1,51 @@
+"""The primitives: all that an engine computes on one row. Every one is total, and means the same on every engine.
+
+Engine values are 64-bit integers, text, truth, dates, times and NULL (and raw floats, which only ``read_real`` and
+``is_null`` accept). A result is NULL when an argument is, unless the line says otherwise. Typing has proven that no
+integer result leaves ±2^63, so an engine need not check.
+
+  reading     read_integer(x, low, high)          a stored integer, clamped
+              read_decimal(x, scale, low, high)   a stored DECIMAL, times 10^scale, clamped; exact
+              read_real(x, exponent, low, high)   NaN is NULL; floor(x / 2^exponent + 0.5), clamped; ±Inf are the ends
+              read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC
+              read_float(x)                       a raw float as it is
+  integers    add sub mul neg abs sign least greatest (NULL if any is)
+              div(x, y)  mod(x, y)                towards zero; mod has the sign of x; NULL where y is 0
+              round_div(x, n)  floor_div  ceil_div    x / n for a literal n > 0; round: halves away from zero
+  comparing   eq ne lt le gt ge                   two values of one kind; text by code point
+              in(x, literal, ...)                 one of the literals (none of them NULL)
+              is_null(x)                          never NULL
+  logic       and or not                          three-valued
+              case(when, then, ..., otherwise)    the first true one;  coalesce(x, ...)
+  text        like(x, pattern)                    % and _ only; a backslash is a character like any other
+              lower upper                         of the letters A to Z only;  trim ltrim rtrim: of spaces (U+0020) only
+              length(x)  substring(x, start, count)   by code points; literals start >= 1, count >= 0
+              concat(x, y)  starts_with  ends_with  contains(x, literal)
+  turning     text_to_integer(x)                  [+-]?[0-9]{1,18}, the whole text; else NULL
+              integer_to_text  date_to_text (ISO)  boolean_to_integer
+              text_to_date(x)                     YYYY-MM-DD and a real day of years 1 to 9999; else NULL
+              timestamp_to_date  date_to_timestamp
+  dates       year quarter month day day_of_week (Monday 1) day_of_year   of a date or a time
+              hour minute second                  of a time
+              date_trunc(unit, x)                 literal year quarter month week (Monday) day; and hour minute of a time
+              days_between(x, y)                  y - x of two dates
+              add_days(x, n)                      literal n; clamped to years 1 to 9999
+              seconds_between(x, y)               y - x of two times, whole seconds towards zero
+"""
+
+from __future__ import annotations
+
+READS = frozenset(
+    {"read_integer", "read_decimal", "read_real", "read_text", "read_boolean", "read_date", "read_timestamp",
+     "read_float"}
+)  # fmt: skip
+PRIMITIVES = READS | frozenset(
+    {
+        "add", "sub", "mul", "neg", "abs", "sign", "least", "greatest", "div", "mod", "round_div", "floor_div",
+        "ceil_div", "eq", "ne", "lt", "le", "gt", "ge", "in", "is_null", "and", "or", "not", "case", "coalesce",
+        "like", "lower", "upper", "trim", "ltrim", "rtrim", "length", "substring", "concat", "starts_with",
+        "ends_with", "contains", "text_to_integer", "integer_to_text", "date_to_text", "boolean_to_integer",
+        "text_to_date", "timestamp_to_date", "date_to_timestamp", "year", "quarter", "month", "day", "day_of_week",
+        "day_of_year", "hour", "minute", "second", "date_trunc", "days_between", "add_days", "seconds_between",
+    }
+)  # fmt: skip

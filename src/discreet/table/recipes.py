@@ -1,0 +1,412 @@
+"""Recipes: how each aggregate is made of released statistics, and how far off it may then be.
+
+Everything here happens after the noise: any function of released numbers is free. An error holds with probability at
+least 1 - miss, by the union bound over the statistics that it uses; it speaks of the noise, not of what bounding left
+out.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import Unsupported
+from discreet.table import statistics as st
+from discreet.table.expressions import Call, Expression, Literal
+from discreet.table.lower import LoweredMeasure
+from discreet.table.plan import Aggregate
+from discreet.table.statistics import Bins, Centred, Statistic
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A released statistic: its value for each group (for bins: groups × bins, fitted), and its error for a miss."""
+
+    values: Floats
+    error: Callable[[float], float]
+    """The largest error with probability 1 - miss, of one entry (for bins: of any one prefix sum)."""
+
+
+Estimates = dict[Statistic, Estimate]
+
+
+class Recipe(ABC):
+    """One aggregate of a question."""
+
+    @property
+    @abstractmethod
+    def needs(self) -> dict[Statistic, float]:
+        """The statistics that it is made of, and how much the noise of each (squared, relative) matters to it."""
+
+    @abstractmethod
+    def value(self, noisy: Estimates) -> Floats:
+        """The answer for each group; NaN where there is none."""
+
+    @abstractmethod
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """An interval for each group that holds the exact bounded aggregate with probability 1 - miss."""
+
+    def error_if(self, noise: Callable[[Statistic, float], float], rows: float, miss: float) -> float:
+        """The expected error bar in a group of so many rows, before data is touched."""
+        one = {s: Estimate(self._typical(s, rows), lambda m, s=s: noise(s, m)) for s in self.needs}  # type: ignore[misc]
+        low, high = self.ends(one, miss)
+        middle = self.value(one)
+        return float(np.max(np.maximum(high - middle, middle - low)))
+
+    def _typical(self, statistic: Statistic, rows: float) -> Floats:
+        if isinstance(statistic, Bins):
+            return np.full((1, statistic.bins), rows / statistic.bins)
+        counted = isinstance(statistic, st.Units) or (isinstance(statistic, st.Rows) and statistic.bound == 1)
+        return np.array([rows if counted else 0.0])
+
+    @property
+    def whole(self) -> bool:
+        """Whether the answer is shown as a whole number."""
+        return False
+
+    @property
+    def counts(self) -> bool:
+        """Whether the exact answer is a count, never below 0."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Plain(Recipe):
+    """One statistic as it is: a count, a number of units, a sum asked alone."""
+
+    statistic: Statistic
+    is_whole: bool
+    is_count: bool = True
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """Itself."""
+        return {self.statistic: 1.0}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The released number."""
+        values = noisy[self.statistic].values
+        return np.round(values) if self.is_whole else values
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The released number, less and more its error (and the rounding to whole numbers)."""
+        error = noisy[self.statistic].error(miss) + (0.5 if self.is_whole else 0.0)
+        return self.value(noisy) - error, self.value(noisy) + error
+
+    @property
+    def whole(self) -> bool:
+        """Counts are."""
+        return self.is_whole
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a count."""
+        return self.is_count
+
+
+@dataclass(frozen=True, slots=True)
+class SumFrom(Recipe):
+    """A sum from the centred sum and the count: Σx = Σ(x - c) + c·n, as exact as a sum asked alone."""
+
+    x: Centred
+    centred: st.Rows
+    count: st.Rows | st.Units
+    is_whole: bool
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """In proportion to what each adds to the squared error."""
+        reach, centre = float(self.centred.bound * self.centred.step), abs(float(self.x.centre))
+        scale = (reach + centre) ** 2 or 1.0
+        return {self.centred: reach**2 / scale, self.count: centre**2 / scale}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """Σ(x - c) + c·n."""
+        values = noisy[self.centred].values + float(self.x.centre) * noisy[self.count].values
+        return np.round(values) if self.is_whole else values
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The two errors add up."""
+        error = noisy[self.centred].error(miss / 2) + abs(float(self.x.centre)) * noisy[self.count].error(miss / 2)
+        error += 0.5 if self.is_whole else 0.0
+        return self.value(noisy) - error, self.value(noisy) + error
+
+    @property
+    def whole(self) -> bool:
+        """Sums of whole numbers are."""
+        return self.is_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Recipe):
+    """c + Σ(x - c) / n, within the bounds of x."""
+
+    x: Centred
+    centred: st.Rows
+    count: st.Rows | st.Units
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """The count matters less: it multiplies the distance of the mean from the centre."""
+        return {self.centred: 1.0, self.count: 1 / 3}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The ratio, clamped."""
+        return _clamp(
+            float(self.x.centre) + noisy[self.centred].values / np.maximum(noisy[self.count].values, 1.0), self.x
+        )
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The range of the ratio when both numbers move within their errors."""
+        low, high = _ratio(noisy[self.centred], noisy[self.count], miss)
+        return _clamp(float(self.x.centre) + low, self.x), _clamp(float(self.x.centre) + high, self.x)
+
+
+def _clamp(values: Floats, x: Centred) -> Floats:
+    return np.clip(values, float(x.low), float(x.high))
+
+
+def _ratio(top: Estimate, bottom: Estimate, miss: float) -> tuple[Floats, Floats]:
+    """The range of top/bottom when each moves within its error, bottom at least 1."""
+    a, b = top.values - top.error(miss / 2), top.values + top.error(miss / 2)
+    c = np.maximum(bottom.values - bottom.error(miss / 2), 1.0)
+    d = np.maximum(bottom.values + bottom.error(miss / 2), 1.0)
+    corners = np.stack([a / c, a / d, b / c, b / d])
+    return corners.min(axis=0), corners.max(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment(Recipe):
+    """Variance, standard deviation, covariance or correlation, from centred sums and products."""
+
+    aggregate: Aggregate
+    x: Centred
+    y: Centred
+    count: st.Rows | st.Units
+    x_total: st.Rows
+    y_total: st.Rows
+    xy: st.Product
+    xx: st.Product | None = None
+    yy: st.Product | None = None
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """Products matter most."""
+        found: dict[Statistic, float] = {self.count: 1 / 4}
+        for statistic in (self.x_total, self.y_total):
+            found[statistic] = found.get(statistic, 0) + 1 / 2
+        for part in (self.xy, self.xx, self.yy):
+            if part is not None:
+                found[part.statistic] = found.get(part.statistic, 0) + 1
+        return found
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The middle of all: the formula on the released numbers."""
+        low, high = self._range(noisy, None)
+        return (low + high) / 2
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The range of the formula when all numbers move within their errors."""
+        return self._range(noisy, miss / len(self.needs))
+
+    def _range(self, noisy: Estimates, miss: float | None) -> tuple[Floats, Floats]:
+        cov = self._covariance(noisy, self.xy, self.x_total, self.y_total, miss)
+        if self.aggregate is Aggregate.COVARIANCE:
+            return cov
+        if self.aggregate in (Aggregate.VARIANCE, Aggregate.STDDEV):
+            most = (float(self.x.high) - float(self.x.low)) ** 2 / 2
+            low, high = (np.clip(end, 0.0, most) for end in cov)
+            return (low, high) if self.aggregate is Aggregate.VARIANCE else (np.sqrt(low), np.sqrt(high))
+        assert self.xx is not None  # noqa: S101
+        assert self.yy is not None  # noqa: S101
+        left = self._covariance(noisy, self.xx, self.x_total, self.x_total, miss)
+        right = self._covariance(noisy, self.yy, self.y_total, self.y_total, miss)
+        spread_low = np.sqrt(np.maximum(left[0], 0.0) * np.maximum(right[0], 0.0))
+        spread_high = np.sqrt(np.maximum(left[1], 0.0) * np.maximum(right[1], 0.0))
+        flat = 1e-9 * float(self.x.reach * self.x.step * self.y.reach * self.y.step)  # no spread, but for rounding
+        with np.errstate(divide="ignore", invalid="ignore"):
+            corners = np.stack([np.where(s > flat, c / s, np.sign(c)) for c in cov for s in (spread_low, spread_high)])
+        corners = np.where(spread_high > flat, np.clip(corners, -1.0, 1.0), 0.0)
+        if miss is not None:  # a spread that may be nothing says nothing of the sign
+            corners = np.where(spread_low > flat, corners, np.array([-1.0, -1.0, 1.0, 1.0])[:, None])
+        return corners.min(axis=0), corners.max(axis=0)
+
+    def _covariance(
+        self, noisy: Estimates, xy: st.Product, x: st.Rows, y: st.Rows, miss: float | None
+    ) -> tuple[Floats, Floats]:
+        def ends(statistic: Statistic) -> tuple[Floats, Floats]:
+            error = 0.0 if miss is None else noisy[statistic].error(miss)
+            return noisy[statistic].values - error, noisy[statistic].values + error
+
+        n_low, n_high = (np.maximum(n, 2.0) for n in ends(self.count))
+        p_low, p_high = ends(xy.statistic)
+        offset = float(xy.offset)
+        products = np.stack([p / n for p in (p_low, p_high) for n in (n_low, n_high)])
+        means = [np.stack([t / n for t in ends(s) for n in (n_low, n_high)]) for s in (x, y)]
+        (x_low, x_high), (y_low, y_high) = [(m.min(axis=0), m.max(axis=0)) for m in means]
+        crossed = np.stack([x_low * y_low, x_low * y_high, x_high * y_low, x_high * y_high])
+        top = crossed.max(axis=0)
+        bottom = crossed.min(axis=0)
+        if x == y:  # a square is never below 0
+            bottom = np.where((x_low <= 0) & (x_high >= 0), 0.0, np.minimum(x_low**2, x_high**2))
+            top = np.maximum(x_low**2, x_high**2)
+        inner = (products.min(axis=0) + offset - top, products.max(axis=0) + offset - bottom)
+        ends_of = np.stack([n / (n - 1) * v for n in (n_low, n_high) for v in inner])
+        return ends_of.min(axis=0), ends_of.max(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile(Recipe):
+    """The value below which a share of the rows lies, from noisy bins; MIN and MAX are its safe extremes."""
+
+    bins: Bins
+    level: Fraction
+    extreme: int = 0
+    """-1 for MIN, 1 for MAX: the first and last value beyond which there are surely rows."""
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """The bins."""
+        return {self.bins: 1.0}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The point where the noisy distribution function, made rising, passes the level."""
+        estimate = noisy[self.bins]
+        below = np.maximum(np.maximum.accumulate(np.cumsum(estimate.values, axis=1), axis=1), 0.0)
+        return np.array([self._at(f, t) for f, t in zip(below, self._targets(below[:, -1], estimate), strict=True)])
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """From the first bin that may hold the quantile to the last.
+
+        Let t be the level's share of the total, and b the true bin: F(b) >= t >= F(b - 1). F at these two fixed places
+        and the total are off by at most their errors, so F^(b) >= t^ - e and F^(b - 1) <= t^ + e.
+        """
+        estimate = noisy[self.bins]
+        below = np.cumsum(estimate.values, axis=1)
+        target = self._targets(below[:, -1], estimate)
+        error = (1 + float(self.level)) * estimate.error(miss / 3)
+        low, width = float(self.bins.low), float(self.bins.width)
+        first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
+        last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
+        last = np.minimum(np.maximum(last, first), self.bins.bins - 1)
+        beyond = 0.0 if self.bins.whole else width
+        return low + first * width, low + last * width + beyond
+
+    def _targets(self, whole: Floats, estimate: Estimate) -> Floats:
+        """How many rows lie below what is asked for."""
+        if not self.extreme:
+            return np.maximum(whole, 0.0) * float(self.level)
+        safe = np.minimum(estimate.error(0.05), np.maximum(whole, 0.0) / 2)
+        return safe if self.extreme < 0 else np.maximum(whole, 0.0) - safe
+
+    def _at(self, rising: Floats, wanted: float) -> float:
+        """The value at which a rising distribution function reaches a target."""
+        low, width = float(self.bins.low), float(self.bins.width)
+        place = _first(rising, wanted)
+        if self.bins.whole:
+            return low + place * width
+        before = rising[place - 1] if place else 0.0
+        inside = rising[place] - before
+        share = min(max((wanted - before) / inside, 0.0), 1.0) if inside > 0 else 0.5
+        return low + (place + share) * width
+
+
+def _first(values: Floats, wanted: float) -> int:
+    """The first place with at least the wanted value; the last place if there is none."""
+    found = np.flatnonzero(values >= wanted)
+    return int(found[0]) if len(found) else len(values) - 1
+
+
+# --- which recipe ---------------------------------------------------------------------------------------------------
+
+
+def recipes(measures: tuple[LoweredMeasure, ...], *, once: bool = False) -> tuple[Recipe, ...]:
+    """The recipe of each measure; sums share what counts and means need anyway.
+
+    ``once``: a unit counts once in each of its groups, so the number of rows is the number of units.
+    """
+    first = [_recipe(m, once) for m in measures]
+    pairs = tuple(zip(measures, first, strict=True))
+    shared = {s for m, r in pairs if m.measure.aggregate is not Aggregate.SUM for s in r.needs}
+    return tuple(_sum(m, shared, once) if m.measure.aggregate is Aggregate.SUM else r for m, r in pairs)
+
+
+def _sum(measure: LoweredMeasure, shared: set[Statistic], once: bool) -> Recipe:
+    """A sum alone is one statistic; beside a count or mean of the same rows it is made of theirs."""
+    (argument,) = measure.arguments
+    n = st.count(argument, measure.where, once=once)
+    if n not in shared:
+        return _recipe(measure, once)
+    x = st.centred(argument, "SUM")
+    whole = x.step.denominator == 1 and x.centre.denominator == 1
+    return SumFrom(x, st.centred_total(x, measure.where), n, whole)
+
+
+def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
+    where = measure.where
+    aggregate, arguments = measure.measure.aggregate, measure.arguments
+    match aggregate:
+        case Aggregate.COUNT:
+            return Plain(st.count(arguments[0] if arguments else None, where, once=once), True)
+        case Aggregate.COUNT_UNITS:
+            if where is not None:
+                raise Unsupported("FILTER on COUNT(DISTINCT unit)", "put the condition into WHERE")
+            return Plain(st.Units(), True)
+        case Aggregate.COUNT_DISTINCT:
+            value = arguments[0].lowered
+            return Plain(st.Distinct(value if where is None else _null_unless(where, value)), True)
+        case Aggregate.SUM:
+            statistic = st.total(arguments[0], where, "SUM")
+            return Plain(statistic, statistic.step.denominator == 1, is_count=False)
+        case Aggregate.AVG:
+            x = st.centred(arguments[0], "AVG")
+            return Mean(x, st.centred_total(x, where), st.count(arguments[0], where, once=once))
+        case Aggregate.VARIANCE | Aggregate.STDDEV:
+            x = st.centred(arguments[0], aggregate.name, st.COARSE)
+            total = st.centred_total(x, where)
+            n = st.count(arguments[0], where, once=once)
+            return Moment(aggregate, x, x, n, total, total, st.product(x, x, where))
+        case Aggregate.COVARIANCE | Aggregate.CORRELATION:
+            return _pair(measure, once)
+        case Aggregate.QUANTILE:
+            level = measure.measure.level
+            assert level is not None  # noqa: S101
+            return Quantile(st.bins(arguments[0], where, "QUANTILE"), level)
+        case Aggregate.MIN | Aggregate.MAX:
+            low = aggregate is Aggregate.MIN
+            return Quantile(st.bins(arguments[0], where, aggregate.name), Fraction(0 if low else 1), -1 if low else 1)
+
+
+def _pair(measure: LoweredMeasure, once: bool) -> Moment:
+    """Only rows count in which both are there."""
+    first, second = measure.arguments
+    name = measure.measure.aggregate.name
+    where = measure.where
+    for argument in (first, second):
+        if argument.nullable:
+            here: Expression = Call("not", (Call("is_null", (argument.lowered,)),))
+            where = here if where is None else Call("and", (where, here))
+    x, y = st.centred(first, name, st.COARSE), st.centred(second, name, st.COARSE)
+    squares = measure.measure.aggregate is Aggregate.CORRELATION
+    return Moment(
+        measure.measure.aggregate,
+        x,
+        y,
+        st.count(None, where, once=once),
+        st.centred_total(x, where),
+        st.centred_total(y, where),
+        st.product(x, y, where),
+        st.product(x, x, where) if squares else None,
+        st.product(y, y, where) if squares else None,
+    )
+
+
+def _null_unless(where: Expression, value: Expression) -> Expression:
+    return Call("case", (where, value, Literal(None)))

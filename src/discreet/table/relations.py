@@ -1,0 +1,126 @@
+"""From relations as asked to lowered ones: typed, with the unit carried, reading only what is used.
+
+Promise: every row of a lowered private relation carries, as ``__unit``, the unit that it belongs to, and depends on
+that unit's rows and on public tables alone. The unit is known by lineage, never by its name: no expression can
+replace it, and a join of two private relations always compares units.
+
+A private join must say so itself: on the units, or on a declared foreign key. What else people may want to compare
+across persons is refused, and so is whatever is not understood; messages are made of public names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from discreet.table.expressions import Expression
+from discreet.table.facts import Typed, is_null_literal, refuse
+from discreet.table.joins import join, union_all
+from discreet.table.lowered import UNIT, Catalog, Columns, Lowered, carried, check_names
+from discreet.table.narrowing import listings, meet, narrowed
+from discreet.table.perunit import per_unit
+from discreet.table.plan import Filter, How, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.table.prune import prune
+from discreet.table.scans import scan
+from discreet.table.typed import predicate, typed
+
+MOST_RELATIONS = 1_000
+DEEPEST_RELATION = 50
+
+
+def lower_relation(relation: Relation, catalog: Catalog) -> Lowered:
+    """The relation, typed and lowered; refuses what cannot be protected or is not understood."""
+    found = lower_all(relation, catalog)
+    return replace(found, relation=prune(found.relation, frozenset(found.fields) | {UNIT}))
+
+
+def lower_all(relation: Relation, catalog: Catalog) -> Lowered:
+    """As ``lower_relation``, with all columns still there."""
+    _check_size(relation)
+    return _lower(relation, catalog)
+
+
+def _check_size(relation: Relation) -> None:
+    stack = [(relation, 1)]
+    nodes = 0
+    while stack:
+        node, depth = stack.pop()
+        nodes += 1
+        if depth > DEEPEST_RELATION or nodes + len(stack) > MOST_RELATIONS:
+            refuse("this question has too many parts: subqueries, joins or unions")
+        match node:
+            case Filter(source=source) | Project(source=source) | PerUnit(source=source):
+                stack.append((source, depth + 1))
+            case Join(left=left, right=right):
+                stack += [(left, depth + 1), (right, depth + 1)]
+            case UnionAll(parts=parts):
+                stack += [(part, depth + 1) for part in parts]
+            case Scan():
+                pass
+
+
+def _lower(relation: Relation, catalog: Catalog) -> Lowered:
+    match relation:
+        case Scan(table=table):
+            return scan(table, catalog)
+        case Filter(source=source, predicate=condition):
+            return _filter(_lower(source, catalog), condition)
+        case Project(source=source, columns=columns):
+            return _project(_lower(source, catalog), columns)
+        case Join():
+            return _join(relation, catalog)
+        case UnionAll(parts=parts):
+            return union_all([_lower(part, catalog) for part in parts])
+        case PerUnit(source=source):
+            return per_unit(_lower(source, catalog), relation, catalog)
+
+
+def _join(asked: Join, catalog: Catalog) -> Lowered:
+    """A join along a foreign key needs no second look for the unit: the table that it leads to has it."""
+    match asked:
+        case Join(left=Scan(table=a), right=Scan(table=b), on=on):
+            if _leads(a, b, [pair[0] for pair in on], [pair[1] for pair in on], catalog):
+                # Rows without a partner have no unit and would be dropped, so LEFT keeps no more than INNER.
+                return join(scan(a, catalog, bare=True), scan(b, catalog), replace(asked, how=How.INNER), catalog)
+            if _leads(b, a, [pair[1] for pair in on], [pair[0] for pair in on], catalog):
+                return join(scan(a, catalog), scan(b, catalog, bare=True), asked, catalog)
+    return join(_lower(asked.left, catalog), _lower(asked.right, catalog), asked, catalog)
+
+
+def _leads(a: str, b: str, from_: list[str], to: list[str], catalog: Catalog) -> bool:
+    """Whether these columns are the declared foreign key from table a to table b."""
+    if a not in catalog or b not in catalog or catalog[b].table.public:
+        return False
+    given = catalog[a].table
+    if given.through is None or given.unit is None:
+        return False
+    return (given.unit, *given.through) in [(x, b, y) for x, y in zip(from_, to, strict=True)]
+
+
+def _filter(source: Lowered, condition: Expression) -> Lowered:
+    found = predicate(condition, source.fields, "WHERE").lowered
+    lists = dict(source.listings)
+    for expression, keys in listings(found).items():
+        lists[expression] = meet(lists.get(expression), keys)
+    return replace(
+        source, relation=Filter(source.relation, found), fields=narrowed(source.fields, found), listings=lists
+    )
+
+
+def _project(source: Lowered, columns: Columns) -> Lowered:
+    check_names([name for name, _ in columns])
+    if not columns and not source.private:
+        refuse("a subquery needs a column")
+    made = {name: _column(name, typed(e, source.fields), source) for name, e in columns}
+    return replace(
+        source,
+        relation=Project(source.relation, (*((n, t.lowered) for n, t in made.items()), *carried(source))),
+        fields={name: t.column for name, t in made.items()},
+        listings={},
+    )
+
+
+def _column(name: str, x: Typed, source: Lowered) -> Typed:
+    if is_null_literal(x):
+        refuse(f"the column {name} is always NULL and has no kind; leave it out")
+    keys = source.listings.get(x.lowered)
+    return x if keys is None or x.is_unit else replace(x, keys=meet(x.keys, keys))

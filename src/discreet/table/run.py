@@ -1,0 +1,218 @@
+"""How an answer is made. This file reads as that sentence: take the priced plan, pay, run the engine once, check what
+came back, add exact noise, name the keys that may be named, and hand back estimates.
+
+Guarantee: nothing is read before it is paid, nothing is paid twice, and what leaves this module is a function of noisy
+integers and public metadata. A failure of the engine after the payment changes nothing about the charge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import EngineFailed
+from discreet.privacy.events import Event
+from discreet.privacy.measures import Approx
+from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.receipt import Receipt
+from discreet.randomness import Bits, SystemBits
+from discreet.table.kinds import Value
+from discreet.table.noising import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
+from discreet.table.prepare import Job, Part, Prepared, jobs
+from discreet.table.recipes import Estimate, Estimates, Floats
+from discreet.table.schema import Schema
+from discreet.table.statistics import Bins, Statistic, Units
+from discreet.table.work import Engine, Exact
+
+Integers: TypeAlias = NDArray[Any]
+Pay: TypeAlias = Callable[[Event | Approx], Receipt]
+_SAFE = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Questions with their noise and their price. Making one touches no data and spends nothing."""
+
+    questions: tuple[Prepared, ...]
+    parts: tuple[Part, ...]
+    """The grouping sets of all questions; what several questions need is there once."""
+    plan: NoisePlan
+    allowance: Allowance
+
+    def noised(self, part: Part) -> Mapping[Statistic, Noised]:
+        """The statistics of a question's grouping set, with their noise."""
+        return self.plan.sets[self.place(part)]
+
+    def selection(self, part: Part) -> Selection | None:
+        """How the keys of a grouping set are selected, if they are."""
+        return self.plan.selections[self.place(part)]
+
+    def place(self, part: Part) -> int:
+        """Which of ``parts`` answers this grouping set."""
+        return next(i for i, shared in enumerate(self.parts) if shared.same_groups(part))
+
+
+def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
+    """What these questions cost together, and how noisy their answers will be."""
+    parts: list[Part] = []
+    for part in (part for question in questions for part in question.parts):
+        for i, other in enumerate(parts):
+            if other.same_groups(part):
+                parts[i] = other.joined(part)
+                break
+        else:
+            parts.append(part)
+    plan = plan_noise(tuple(part.need for part in parts), allowance, neighbours)
+    return Quote(tuple(questions), tuple(parts), plan, allowance)
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """One grouping set after the noise: its keys, in order, and its estimates."""
+
+    part: Part
+    keys: tuple[tuple[Value, ...], ...]
+    estimates: Estimates
+
+
+Answers: TypeAlias = tuple[tuple[Released, ...], ...]
+"""For each question, its grouping sets."""
+
+
+def release(asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pay) -> tuple[Answers, Receipt]:
+    """Pay, run the engine once, add noise."""
+    bits = SystemBits()
+    plan = asked.plan
+    sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
+    todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
+    works = [job.work for some in todo for job in some]
+    receipt = pay(plan.price)
+    receipt.redeem(plan.price)
+    exact = iter(_checked(engine.run(works, schemas), len(works)))
+    released = [
+        _noisy(part, noised, selection, [(job, next(exact)) for job in some], bits)
+        for (part, noised, selection), some in zip(sets, todo, strict=True)
+    ]
+    answers = tuple(
+        tuple(replace(released[asked.place(part)], part=part) for part in question.parts)
+        for question in asked.questions
+    )
+    return answers, receipt
+
+
+def _salt(bits: Bits) -> str:
+    """Fresh for each release and never shown: which rows of a heavy unit count is nobody's choice."""
+    return f"{bits.below(1 << 128):032x}"
+
+
+def _checked(found: Sequence[Exact], wanted: int) -> Sequence[Exact]:
+    """The engine is not trusted to keep to its shape."""
+    if len(found) != wanted or any(n.dtype not in (np.int64, object) for e in found for n in e.numbers):
+        raise EngineFailed
+    return found
+
+
+# --- one grouping set -------------------------------------------------------------------------------------------------
+
+
+def _noisy(
+    part: Part,
+    noised: Mapping[Statistic, Noised],
+    selection: Selection | None,
+    found: list[tuple[Job, Exact]],
+    bits: Bits,
+) -> Released:
+    places = _places(part, found)
+    estimates: Estimates = {}
+    if selection is not None:
+        keep, units = _select(found, noised[Units()], selection, places, bits)
+        estimates[Units()] = units
+        places = {key: i for i, key in enumerate(keep)}
+    for job, exact in found:
+        for i, statistic in enumerate(job.statistics):
+            if statistic in estimates:
+                continue
+            one = noised[statistic]
+            if isinstance(statistic, Bins):
+                estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
+            else:
+                values = _add(_spread(exact.keys, exact.numbers[i], places), one, bits)
+                estimates[statistic] = Estimate(_as_floats(values, one), one.error)
+    return _in_order(Released(part, tuple(places), estimates))
+
+
+def _places(part: Part, found: list[tuple[Job, Exact]]) -> dict[tuple[Value, ...], int]:
+    """Where each group stands: all listed keys; or the groups that exist, as the first job has them."""
+    domain = part.domain()
+    keys = found[0][1].keys if domain is None else domain
+    return {key: i for i, key in enumerate(keys)}
+
+
+def _spread(keys: Sequence[tuple[Value, ...]], numbers: Integers, places: Mapping[tuple[Value, ...], int]) -> Integers:
+    """The numbers in the order of the places; 0 where a group is absent, nothing from groups that have no place."""
+    out = np.zeros(len(places), dtype=numbers.dtype)
+    at = [places.get(key, -1) for key in keys]
+    index = np.array(at, dtype=np.intp)
+    known = index >= 0
+    out[index[known]] = numbers[known]
+    return out
+
+
+def _add(exact: Integers, one: Noised, bits: Bits) -> Integers:
+    """Exact integers plus exact noise, never wrapping."""
+    noise = one.noise.noise(len(exact), bits)
+    assert isinstance(noise, np.ndarray)  # noqa: S101
+    small = exact.dtype == np.int64 and noise.dtype == np.int64 and _below(exact, _SAFE) and _below(noise, _SAFE)
+    if small:
+        return exact + noise
+    return exact.astype(object) + noise.astype(object)
+
+
+def _below(values: Integers, limit: int) -> bool:
+    return len(values) == 0 or (int(values.max()) < limit and int(values.min()) > -limit)
+
+
+def _as_floats(noisy: Integers, one: Noised) -> Floats:
+    """Noisy cells in the statistic's own units: floats only from here on."""
+    return np.asarray(noisy.astype(np.float64) * float(one.unit), dtype=np.float64)
+
+
+def _select(
+    found: list[tuple[Job, Exact]],
+    one: Noised,
+    selection: Selection,
+    places: Mapping[tuple[Value, ...], int],
+    bits: Bits,
+) -> tuple[list[tuple[Value, ...]], Estimate]:
+    """The keys whose noisy number of units reaches the threshold, with that number."""
+    job, exact = found[0]
+    noisy = _add(exact.numbers[job.statistics.index(Units())], one, bits)
+    named = np.flatnonzero(np.asarray(noisy >= selection.threshold, dtype=np.bool_))
+    keys = list(places)
+    return [keys[i] for i in named.tolist()], Estimate(_as_floats(noisy[named], one), one.error)
+
+
+def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:
+    """Bins of each group, as the least-squares fit of a noisy tree over them."""
+    tree = tree_of(bins)
+    leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
+    for key, number in zip(exact.keys, exact.numbers[0].tolist(), strict=True):
+        place, split = places.get(key[:-1], -1), key[-1]
+        if place >= 0 and isinstance(split, int) and 0 <= split < bins.bins:
+            leaves[place, split] = number
+    fitted = np.zeros((len(places), bins.bins))
+    for i, counts in enumerate(leaves):
+        noisy = _add(tree.nodes(counts), one, bits)
+        fitted[i] = tree.consistent(noisy.astype(np.float64))
+    return Estimate(fitted * float(one.unit), one.error)
+
+
+def _in_order(released: Released) -> Released:
+    """Rows sorted by key, NULL last: the order says nothing."""
+    order = sorted(range(len(released.keys)), key=lambda i: [(v is None, v) for v in released.keys[i]])  # type: ignore[type-var]
+    estimates = {s: Estimate(e.values[order], e.error) for s, e in released.estimates.items()}
+    return Released(released.part, tuple(released.keys[i] for i in order), estimates)

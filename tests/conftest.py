@@ -1,0 +1,105 @@
+"""Fixtures for the real parts: PostgreSQL, Spark, a browser. Nothing is started or imported before a test asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from tests.helpers.browser import Browser
+    from tests.helpers.postgres import Postgres
+    from tests.helpers.spark import Cluster
+
+HEAVY = {"spark", "spark_cluster"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests with Spark run on one worker: a second Java would cost more than it brings."""
+    for item in items:
+        if HEAVY & set(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL server that does not wait for the disk: quick, and not for tests of crashes."""
+    from tests.helpers.postgres import Postgres
+
+    with Postgres(durable=False) as server:
+        yield server
+
+
+@pytest.fixture
+def postgres_dsn(postgres: Postgres) -> str:
+    """The address of the quick server; its databases are shared by the tests of one worker."""
+    return postgres.dsn
+
+
+@pytest.fixture
+def fresh_database(postgres: Postgres) -> Iterator[str]:
+    """The address of a new, empty database on the quick server."""
+    dsn = postgres.fresh()
+    yield dsn
+    postgres.drop(dsn)
+
+
+@pytest.fixture(scope="session")
+def _durable_server() -> Iterator[Postgres]:
+    from tests.helpers.postgres import Postgres
+
+    with Postgres(durable=True) as server:
+        yield server
+
+
+@pytest.fixture
+def durable_postgres(_durable_server: Postgres) -> Postgres:
+    """A PostgreSQL server with full durability, running; a test may kill it and start it again."""
+    _durable_server.start()
+    return _durable_server
+
+
+@pytest.fixture
+def durable_postgres_dsn(durable_postgres: Postgres) -> Iterator[str]:
+    """The address of a new, empty database on the durable server."""
+    dsn = durable_postgres.fresh()
+    yield dsn
+    durable_postgres.start()  # the test may have killed it
+    durable_postgres.drop(dsn)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A Spark session with two threads in this process."""
+    from tests.helpers.spark import local_session
+
+    with local_session() as session:
+        yield session
+
+
+@pytest.fixture
+def spark_cluster() -> Iterator[Cluster]:
+    """One master and two workers, each a process of its own; new for every test, since workers get killed."""
+    from tests.helpers.spark import Cluster
+
+    with Cluster(workers=2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def _browser() -> Iterator[Browser]:
+    from tests.helpers.browser import Browser
+
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(_browser: Browser) -> Browser:
+    """Chromium with an empty tab, no cookies and an empty console."""
+    _browser.reset()
+    return _browser

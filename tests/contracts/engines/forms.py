@@ -1,0 +1,120 @@
+"""Works of every form over the tables of events: bounding x cells x keys x splits, and counts of different values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import product
+
+from discreet.table.expressions import Column, Literal
+from discreet.table.plan import Relation
+from discreet.table.work import AnyWork, Cell, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from tests.contracts.engines.lab import UNIT, f, reading
+from tests.helpers.tables import DATES, MOMENTS
+
+SALTS = ("", "salt", "0|'\u00e9\\")
+BOUNDING = (
+    Weights(form=Form.ROWS, cap=1, scale=1),
+    Weights(form=Form.ROWS, cap=3, scale=1000),
+    Weights(form=Form.ROWS, cap=65536, scale=1 << 40),
+    Weights(form=Form.ROWS, cap=10, scale=7),
+    Weights(form=Form.L1, cap=1, scale=1, per_group=1),
+    Weights(form=Form.L1, cap=2, scale=720, per_group=1),
+    Weights(form=Form.L1, cap=5, scale=1 << 20, per_group=3),
+    Weights(form=Form.L1, cap=4, scale=11, per_group=65536),
+    Weights(form=Form.L2, cap=1, scale=1, per_group=1),
+    Weights(form=Form.L2, cap=2, scale=1 << 20, per_group=1),
+    Weights(form=Form.L2, cap=7, scale=997, per_group=2),
+    Weights(form=Form.L2, cap=20, scale=(1 << 23), per_group=5),
+    Weights(form=Form.L2, cap=65536, scale=1 << 17, per_group=256),
+)
+ONE = RowSum(Literal(1))
+X = RowSum(Column("x"))
+ROWS: tuple[Cell, ...] = (ONE, X, RowSum(f("mul", f("sign", Column("x")), Column("k"))))
+
+
+def key(name: str, *allowed: object) -> WorkKey:
+    """A key by its column, with public values if any are given."""
+    return WorkKey(name, Column(name), tuple(allowed) if allowed else None)  # type: ignore[arg-type]
+
+
+KNOWN: dict[str, tuple[WorkKey, ...]] = {
+    "no key": (),
+    "text": (key("g", "a", "A", "\u00e9", "nobody", "';--"),),
+    "text with NULL": (key("g", "a", None, "", "a|b"),),
+    "only NULL": (key("g", None),),
+    "integers": (key("k", -3, 0, 1, 1 << 62, 5),),
+    "truth": (key("b", False, True),),
+    "truth with NULL": (key("b", True, None),),
+    "days": (key("d", *[day for day in DATES[::3] if day is not None]),),
+    "days with NULL": (key("d", *DATES[::4], None),),
+    "moments": (key("m", *MOMENTS[::2], None),),
+    "text and integers": (key("g", "a", "a ", None), key("k", 0, 1, -1)),
+    "an expression": (WorkKey("e", f("mod", Column("k"), 2), (0, 1, -1, None)),),
+}
+UNKNOWN: dict[str, tuple[WorkKey, ...]] = {
+    "text": (key("g"),),
+    "integers": (key("k"),),
+    "truth": (key("b"),),
+    "days": (key("d"),),
+    "moments": (key("m"),),
+    "text and truth": (key("g"), key("b")),
+    "text twice": (key("g"), WorkKey("h", f("substring", Column("g"), 2, 5), None)),
+    "a known and an unknown": (key("b", True, False), key("g")),
+    "everything": (key("g"), key("k"), key("d"), key("m"), key("b")),
+}
+SPLITS: tuple[WorkKey, ...] = (key("k", 0, 1, 2, 3), key("x"), key("b", True), key("g"))
+
+
+@cache
+def source(unit: str = "u") -> Relation:
+    """The events with one of their two units."""
+    return reading("t", unit, "id", "g", "k", "x", "d", "m", "b")
+
+
+def cells_of(keys: tuple[WorkKey, ...], weights: Weights) -> tuple[Cell, ...]:
+    """All cells that are allowed with these keys and weights."""
+    counts_units = weights.per_group == 1 or (weights.form is Form.ROWS and not keys)
+    return (*ROWS, UnitSum()) if counts_units else ROWS
+
+
+def sums(keys: tuple[WorkKey, ...], weights: Weights, *, unit: str = "u", most_keys: int | None = None, salt: str = "",
+         split: WorkKey | None = None) -> Work:  # fmt: skip
+    """A work with all cells that its bounding allows."""
+    cells = cells_of(keys, weights) if split is None else ROWS
+    return Work(source=source(unit), unit=UNIT, keys=keys, cells=cells, weights=weights, most_keys=most_keys, salt=salt,
+                split=split)  # fmt: skip
+
+
+def known(name: str) -> Iterator[AnyWork]:
+    """Works with public keys."""
+    for weights, unit in product(BOUNDING, ("u", "name")):
+        yield sums(KNOWN[name], weights, unit=unit)
+
+
+def unknown(name: str) -> Iterator[AnyWork]:
+    """Works whose keys nobody listed: all of them, and a few for each unit by hash."""
+    for n, weights in enumerate(BOUNDING):
+        yield sums(UNKNOWN[name], weights)
+        for most in (1, 2, 5):
+            yield sums(UNKNOWN[name], weights, unit=("u", "name")[(n + most) % 2], most_keys=most, salt=SALTS[n % 3])
+
+
+def split(name: str) -> Iterator[AnyWork]:
+    """Works whose sums are split by a key that the bounding does not see."""
+    for n, weights in enumerate(BOUNDING):
+        keys, by = KNOWN[name], SPLITS[n % len(SPLITS)]
+        if by.name not in {k.name for k in keys}:
+            yield sums(keys, weights, split=by)
+            yield sums(keys, weights, unit="name", split=SPLITS[1], most_keys=2, salt="s")
+
+
+def distinct(name: str) -> Iterator[AnyWork]:
+    """How many different values there are, of every kind."""
+    keys = (KNOWN | UNKNOWN)[name]
+    values = ("g", "k", "x", "d", "m", "b", "id")
+    for n, (value, cap) in enumerate(product(values, (1, 3, 65536))):
+        unit = ("u", "name")[n % 2]
+        yield DistinctWork(
+            source=source(unit), unit=UNIT, keys=keys, value=Column(value), cap=cap, salt=SALTS[n % len(SALTS)]
+        )

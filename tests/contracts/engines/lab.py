@@ -1,0 +1,140 @@
+"""The engines that the contract suite holds to the oracle, and how to ask them. A new engine joins by one line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pytest
+
+from discreet.engines.duckdb import duckdb
+from discreet.engines.memory import memory
+from discreet.table.expressions import Call, Column, Expression, Literal
+from discreet.table.kinds import Value
+from discreet.table.plan import Project, Relation, Scan
+from discreet.table.schema import Schema, Table, resolve
+from discreet.table.work import AnyWork, Engine, Exact
+from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts
+
+UNIT = "__unit"
+Numbers: TypeAlias = dict[tuple[tuple[str, Value], ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Lab:
+    """A running engine, and how it is given a small table: ``load(name, table)`` is the source of a session's table."""
+
+    engine: Engine
+    load: Callable[[str, pa.Table], Any] = lambda _name, table: table
+    lacks: frozenset[str] = frozenset()
+    """What its storage cannot hold at all: "nul" (the character U+0000), "beyond" (days outside years 1 to 9999)."""
+    loaded: dict[tuple[str, int], tuple[pa.Table, Schema]] = field(default_factory=dict)
+
+    def schemas(self, tables: Mapping[str, pa.Table]) -> dict[str, Schema]:
+        """Each table loaded once; it is kept, so that its identity stays its own."""
+        found = {}
+        for name, table in tables.items():
+            if (name, id(table)) not in self.loaded:
+                given = Table(source=self.load(name, table), unit=None, public=True)
+                self.loaded[name, id(table)] = table, resolve(name, given, self.engine.columns(given.source))
+            found[name] = self.loaded[name, id(table)][1]
+        return found
+
+    def run(self, works: Sequence[AnyWork], tables: Mapping[str, pa.Table]) -> list[Numbers]:
+        """The exact numbers of each work."""
+        return [numbers(exact) for exact in self.engine.run(works, self.schemas(tables))]
+
+
+@dataclass(frozen=True)
+class EngineCase:
+    """How an engine is opened; ``request`` gives the servers that it needs."""
+
+    name: str
+    open: Callable[[pytest.FixtureRequest], Lab]
+    layouts: Callable[[pa.Table, Path], dict[str, Any]] = lambda _table, _folder: {}
+    """Sources that hold the same rows in other ways."""
+    marks: tuple[pytest.MarkDecorator, ...] = ()
+
+
+ENGINES = [
+    EngineCase("memory", lambda _request: Lab(memory()), plain_layouts),
+    EngineCase("duckdb", lambda _request: Lab(duckdb()), duckdb_layouts),
+]
+STORED = [
+    EngineCase("duckdb over Parquet", lambda request: Lab(duckdb(), parquet_loader(request))),
+]
+"""Engines that are there already, over another storage: readers have bugs of their own."""
+ORACLE = Lab(memory())
+
+
+def _labs(cases: Sequence[EngineCase]) -> pytest.MarkDecorator:
+    params = [pytest.param(case, id=case.name, marks=case.marks) for case in cases]
+    return pytest.mark.parametrize("lab", params, indirect=True, scope="module")
+
+
+every_engine, every_storage = _labs(ENGINES), _labs(ENGINES + STORED)
+
+
+def numbers(exact: Exact) -> Numbers:
+    """Exact numbers by key, with the type of each key beside it: True is not 1, and a moment is not a day."""
+    found: Numbers = {}
+    for i, key in enumerate(exact.keys):
+        named = tuple((type(value).__name__, value) for value in key)
+        assert named not in found, "a key twice"
+        found[named] = tuple(int(column[i]) for column in exact.numbers)
+        assert all(int(column[i]) == column[i] for column in exact.numbers)
+    return found
+
+
+def agree(lab: Lab, works: Sequence[AnyWork], tables: Mapping[str, pa.Table]) -> None:
+    """The engine gives the numbers of the oracle, all of them, exactly. (The oracle itself: in any order of rows.)"""
+    given = {name: _reversed(table) for name, table in tables.items()} if lab.engine.name == "memory" else tables
+    for work, got, right in zip(works, lab.run(works, given), ORACLE.run(works, tables), strict=True):
+        assert got == right, work
+
+
+def _reversed(table: pa.Table) -> pa.Table:
+    return table.take(list(reversed(range(table.num_rows)))) if table.num_rows else table
+
+
+# --- short words for expressions --------------------------------------------------------------------------------------
+
+
+def f(function: str, *arguments: Expression | Value) -> Call:
+    """A call whose plain arguments are literals."""
+    return Call(function, tuple(a if isinstance(a, Column | Literal | Call) else Literal(a) for a in arguments))
+
+
+READ: dict[str, Expression] = {
+    name: f(reader, Column(name), *bounds)
+    for reader, names, bounds in (
+        ("read_integer", ("id", "i", "j", "k", "x", "u", "tiny", "unsigned", "worth"), (-(1 << 63), (1 << 63) - 1)),
+        ("read_text", ("t", "s", "coded", "g", "g_2", "name"), ()),
+        ("read_boolean", ("b", "c"), ()),
+        ("read_date", ("d", "e"), ()),
+        ("read_timestamp", ("m", "n", "seconds", "millis", "nanos", "zoned"), ()),
+        ("read_float", ("f", "single"), ()),
+        ("read_decimal", ("cents",), (2, -(1 << 62), 1 << 62)),
+        ("read_decimal", ("digits",), (10, -(1 << 62), 1 << 62)),
+        ("read_decimal", ("whole",), (0, -(1 << 62), 1 << 62)),
+    )
+    for name in names
+}
+
+
+def reading(table: str, unit: str, *names: str) -> Project:
+    """The columns of a table, read as they are, with its unit."""
+    return Project(Scan(table), ((UNIT, READ[unit]), *((name, READ[name]) for name in names)))
+
+
+def columns(relation: Project) -> list[str]:
+    """The names of its columns."""
+    return [name for name, _ in relation.columns]
+
+
+def only(relation: Relation, *pairs: tuple[str, Expression]) -> Project:
+    """New columns beside the unit."""
+    return Project(relation, ((UNIT, Column(UNIT)), *pairs))

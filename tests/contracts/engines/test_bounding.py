@@ -1,0 +1,64 @@
+"""Every form of bounding x cells x keys, on tables made to break it: the numbers of the oracle, exactly."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from discreet.table.expressions import Literal
+from discreet.table.work import AnyWork, Form, RowSum, UnitSum, Weights, Work
+from tests.contracts.engines import forms
+from tests.contracts.engines.lab import ORACLE, UNIT, Lab, agree, every_engine
+from tests.helpers import tables
+
+TABLES = {
+    "crowd": tables.crowd(),
+    "one owner": tables.one_owner(),
+    "nobody": tables.nobody(),
+    "empty": tables.empty(tables.crowd(1)),
+}
+EVERY = {
+    **{f"known: {name}": (forms.known, name) for name in forms.KNOWN},
+    **{f"unknown: {name}": (forms.unknown, name) for name in forms.UNKNOWN},
+    **{f"split: {name}": (forms.split, name) for name in forms.KNOWN},
+    **{f"distinct: {name}": (forms.distinct, name) for name in forms.KNOWN | forms.UNKNOWN},
+}
+Works = tuple[Callable[[str], Iterator[AnyWork]], str]
+
+
+@every_engine
+@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("works", EVERY.values(), ids=EVERY)
+def test_a_form_agrees_with_the_oracle(lab: Lab, works: Works, table: str) -> None:
+    make, name = works
+    found = list(make(name))
+    if table != "crowd":
+        found = found[:: max(1, len(found) // 6)]
+    agree(lab, found, {"t": TABLES[table]})
+
+
+@every_engine
+def test_sums_beyond_64_bits_are_exact(lab: Lab) -> None:
+    weights = Weights(form=Form.ROWS, cap=65536, scale=1 << 40)
+    cells = (RowSum(Literal(1 << 62)), RowSum(Literal(-(1 << 62))), RowSum(Literal(1)))
+    work = Work(source=forms.source(), unit=UNIT, keys=(), cells=cells, weights=weights)
+    (found,) = lab.run([work], {"t": TABLES["crowd"]})
+    rows = sum(unit is not None for unit in TABLES["crowd"].column("u").to_pylist())
+    assert found == {(): (rows << 102, -(rows << 102), rows << 40)}
+
+
+@every_engine
+def test_units_are_compared_as_they_are(lab: Lab) -> None:
+    # '7', '07', ' 7' and '7 ' are four units; composed and decomposed letters are two; NULL is none
+    weights = Weights(form=Form.ROWS, cap=1, scale=1)
+    names = ["7", "07", " 7", "7 ", "\u00e9", "e\u0301", "a", "A", "", None, None, "7"]
+    table = tables.events([(1, name, "a", 0, 1, None, None, None) for name in names])
+    work = Work(source=forms.source("name"), unit=UNIT, keys=(), cells=(UnitSum(), RowSum(Literal(1))), weights=weights)
+    assert lab.run([work], {"t": table}) == [{(): (8, 8)}]  # the unit with two rows weighs 1 // 2 = 0
+
+
+def test_the_works_are_many_and_not_all_empty() -> None:
+    found = [work for make, name in EVERY.values() for work in make(name)]
+    assert len(found) > 1000
+    answers = ORACLE.run(found[::25], {"t": TABLES["crowd"]})
+    assert sum(bool(answer) for answer in answers) > 0.9 * len(answers)
+    assert any(max(map(abs, numbers), default=0) >= 1 << 63 for answer in answers for numbers in answer.values())
