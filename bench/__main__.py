@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SUITES = ("imports", "noise", "accounting", "mechanisms", "rivals")
+SUITES = ("imports", "noise", "accounting", "mechanisms", "tables", "rivals")
 
 
 def main() -> None:

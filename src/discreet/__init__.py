@@ -40,6 +40,24 @@ if TYPE_CHECKING:
     from discreet.checking import attacks, audit, audit_one_run, check, replay
     from discreet.session import Session
     from discreet.table.answer import TableAnswer
+    from discreet.table.verbs import (
+        case,
+        col,
+        correlation,
+        count,
+        count_distinct,
+        covariance,
+        expr,
+        lit,
+        max,
+        mean,
+        median,
+        min,
+        quantile,
+        stddev,
+        sum,
+        variance,
+    )
 
 __all__ = [
     "GDP",
@@ -68,38 +86,58 @@ __all__ = [
     "bounds",
     "budget_for",
     "calibrate",
+    "case",
     "certify_laplace",
     "check",
+    "col",
     "compose",
+    "correlation",
+    "count",
+    "count_distinct",
+    "covariance",
     "engines",
     "events",
     "exponential",
+    "expr",
     "gaussian",
     "interact",
     "keys",
     "laplace",
+    "lit",
+    "max",
+    "mean",
     "mechanisms",
+    "median",
+    "min",
     "noise",
     "noisy_max",
     "optimal_keys",
     "permute_and_flip",
     "plots",
     "propose_test_release",
+    "quantile",
     "randomized_response",
     "randomness",
     "replay",
     "stable",
+    "stddev",
+    "sum",
     "table",
     "threshold_keys",
     "top_k",
     "unknown_keys",
+    "variance",
 ]
 
 _LATE = {
     "discreet.checking": ("attacks", "audit", "audit_one_run", "check", "replay"),
     "discreet.session": ("Session",),
     "discreet.table.answer": ("TableAnswer",),
-}  # what waits for its first use: a quicker import
+    "discreet.table.verbs": (
+        "case", "col", "correlation", "count", "count_distinct", "covariance", "expr", "lit", "max", "mean", "median",
+        "min", "quantile", "stddev", "sum", "variance",
+    ),
+}  # fmt: skip  # what waits for its first use: a quicker import
 _WHERE = {name: module for module, names in _LATE.items() for name in names}
 
 

@@ -24,7 +24,7 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt
 from discreet.table.answer import TableAnswer
 from discreet.table.explain import story, tell
-from discreet.table.frame import Frame
+from discreet.table.frame import Asked, Frame
 from discreet.table.lower import lower_question
 from discreet.table.noising import Allowance, check_allowance
 from discreet.table.plan import Question
@@ -139,7 +139,9 @@ class Session:
         """A table, to be asked with verbs."""
         if name not in self._schemas:
             raise BadParameter("table", name, f"must be one of {', '.join(self._schemas)}")
-        return Frame.of(name, {n: tuple(s.fields) for n, s in self._schemas.items()}, self.ask)
+        tables = {n: tuple(s.fields) for n, s in self._schemas.items()}
+        given = self._schemas[name].table
+        return Frame.of(name, tables, self.ask, unit=given.unit if given.through is None else None)
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; both doors end here."""
@@ -232,12 +234,16 @@ def _wanted(value: Number | None, name: str) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class Query(Asked):
     """A question of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs."""
 
     session: Session
     plan: Question
     _prepared: Prepared
+
+    def again(self, plan: Question) -> Query:
+        """The same session, another plan."""
+        return self.session.ask(plan)
 
     def preview(
         self,

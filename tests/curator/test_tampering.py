@@ -262,7 +262,7 @@ def test_bit_flips_are_found_or_harmless(lite: Place, tmp_path: Path) -> None:
     content = lite.file.read_bytes()
     chosen = random.Random(7)
     found = 0
-    for number in range(150):
+    for number in range(80):
         at = chosen.randrange(100) if number < 20 else chosen.randrange(len(content))
         damaged = bytearray(content)
         damaged[at] ^= 1 << chosen.randrange(8)
@@ -278,7 +278,7 @@ def test_bit_flips_are_found_or_harmless(lite: Place, tmp_path: Path) -> None:
             good = False
         found += not good
         shutil.rmtree(copy.file.parent)
-    assert found > 50
+    assert found > 25
 
 
 @pytest.mark.parametrize("cut", [1, 24, 500, 4096, 4097, 10_000])

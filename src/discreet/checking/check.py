@@ -11,11 +11,13 @@ from typing import Any
 
 from discreet.checking.outputs import additive_in, pair_of
 from discreet.checking.privacy import Claim, at_one_step, check_pairs, check_rows, natural_pairs, of_bits
+from discreet.checking.queries import check_query
 from discreet.checking.report import Report, joined
 from discreet.checking.space import space_for
 from discreet.checking.stability import check_stability, check_stability_pairs, name_of
 from discreet.errors import BadParameter
 from discreet.exact import integer
+from discreet.session import Query
 from discreet.stable.domains import Rows
 from discreet.stable.metrics import ADD_REMOVE, Relation, as_metric
 
@@ -46,7 +48,9 @@ def check(
       or on ``pairs`` of inputs of any kind that its metrics can measure;
     - a release (a map, then a mechanism): the stability of its map, and both output laws against every price;
     - a mechanism: both output laws on ``pairs`` of neighbouring inputs; on rows where ``values`` are given;
-    - a function of data and bits: every bit path of at most ``depth`` bits on ``pairs``, against ``claim``.
+    - a function of data and bits: every bit path of at most ``depth`` bits on ``pairs``, against ``claim``;
+    - a query of a session: its exact aggregates on ``searches`` made-up tables with and without each unit, on the
+      session's own engine, against the noise that was planned (``check_query`` has more options).
 
     ``claim``, an event or a promise such as ``Pure(1)``, takes the place of the thing's own.
 
@@ -73,9 +77,11 @@ def check(
         return _check_release(thing, values, columns, neighbours, claim, depth, effort)
     if hasattr(thing, "event") and hasattr(thing, "read"):
         return _check_mechanism(thing, pairs, values, columns, neighbours, claim, depth, effort)
+    if isinstance(thing, Query):
+        return check_query(thing, tables=searches)
     if callable(thing):
         return _check_function(thing, pairs, claim, depth)
-    raise BadParameter("thing", thing, "must be a stable map, a release, a mechanism or a function of data and bits")
+    raise BadParameter("thing", thing, "must be a stable map, a release, a mechanism, a query or a function of bits")
 
 
 def check_all(things: Mapping[str, Any] | Iterable[Any], **options: Any) -> Report:

@@ -1,10 +1,10 @@
 """Whole queries on a real engine: does one unit move the exact aggregates by no more than the noise was made for?
 
-Small adversarial tables are made up from the public schema alone: bounds and what lies beyond them, NULL, NaN, infinities,
-integers at the ends of 64 bits, keys that are listed and keys that are not, rows without a unit, one unit that owns
-everything. For each of them and each of its units, the same works run with and without that unit, with the same salt,
-on the session's own engine, and the exact integers are compared with the noise that was planned. No noise is drawn,
-nothing is spent, and the session's data is never read.
+Small adversarial tables are made up from the public schema alone: bounds and what lies beyond them, NULL, NaN,
+infinities, integers at the ends of 64 bits, keys that are listed and keys that are not, rows without a unit, one unit
+that owns everything. For each of them and each of its units, the same works run with and without that unit, with the
+same salt, on the session's own engine, and the exact integers are compared with the noise that was planned. No noise
+is drawn, nothing is spent, and the session's data is never read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from discreet.table.prepare import Job, Part, jobs
 from discreet.table.run import Quote
 from discreet.table.schema import Declared, Schema, Stored, StoredKind
 from discreet.table.statistics import Bins, Statistic, Units
-from discreet.table.work import Engine, Exact
+from discreet.table.work import AnyWork, Engine, Exact
 
 SALT = "0123456789abcdef"
 _EDGE = (1 << 63) - 1
@@ -49,6 +49,7 @@ Row = dict[str, Any]
 Bundle = dict[str, list[Row]]
 """The rows of one unit (or of nobody), by table."""
 Load = Callable[[str, pa.Table], Any]
+Vector = dict[tuple[Any, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,26 +93,24 @@ def check_query(
     if rho is None and epsilon is None and hasattr(session.budget, "rho"):
         price = {"rho": 1}
     asked = query.quote(**price)
-    chance = random.Random(seed)
-    runner = engine or session.engine
-    source = load or (lambda _, table: table)
+    chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
+    trial = Trial(asked, engine or session.engine, session.schemas, load or (lambda _, table: table))
     claim = (
         f"one unit moves the exact numbers by no more than {asked.plan.noise.value} noise for {asked.allowance} allows"
     )
     method = (
-        f"{tables} made-up tables of up to {most_rows} rows per unit, each without each of its units, on {runner.name}"
+        f"{tables} made-up tables of up to {3 * most_rows} rows per unit, each without each of its units, "
+        f"on {trial.engine.name}"
     )
     tried = 0
     for _ in range(tables):
         made = make_tables(session.schemas, chance, most_rows)
         for unit in range(len(made.units)):
             tried += 1
-            wrong = compare(asked, runner, session.schemas, made, unit, source)
+            wrong = trial.compare(made, unit)
             if wrong is not None:
-                small, unit, wrong = shrink(
-                    made, unit, wrong, lambda t, u: compare(asked, runner, session.schemas, t, u, source)
-                )
-                found = Counterexample(small.show(), small.show(unit), "1 unit", claim, wrong)
+                small, left_out, why = shrink(made, unit, wrong, trial.compare)
+                found = Counterexample(small.show(), small.show(left_out), "1 unit", claim, why)
                 return Report("query", claim, method, tried, found)
     return Report("query", claim, method, tried)
 
@@ -119,72 +118,109 @@ def check_query(
 # --- comparing --------------------------------------------------------------------------------------------------------
 
 
-def compare(
-    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], made: Tables, unit: int, load: Load
-) -> str | None:
-    """What is wrong between the tables and the tables without that unit, in words; None if nothing is."""
-    sets = list(zip(asked.parts, asked.plan.sets, asked.plan.selections, strict=True))
-    todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
-    works = [job.work for some in todo for job in some]
-    outcomes = []
-    for without in (None, unit):
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One quoted question on one engine, to be run on made-up tables."""
+
+    asked: Quote
+    engine: Engine
+    schemas: Mapping[str, Schema]
+    load: Load
+
+    def compare(self, made: Tables, unit: int) -> str | None:
+        """What is wrong between the tables and the tables without that unit, in words; None if nothing is."""
+        plan = self.asked.plan
+        sets = list(zip(self.asked.parts, plan.sets, plan.selections, strict=True))
+        todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
+        works = [job.work for some in todo for job in some]
+        first, second = (self._run(works, made, without) for without in (None, unit))
+        if first is None or second is None:
+            return None if first is second else "the engine fails on one side only"
+        pairs = iter(zip(first, second, strict=True))
+        for (part, noised, selection), some in zip(sets, todo, strict=True):
+            judge = Judge(part, noised, selection)
+            for job in some:
+                wrong = judge.wrong(job, *next(pairs))
+                if wrong is not None:
+                    return wrong
+        return None
+
+    def _run(self, works: Sequence[AnyWork], made: Tables, without: int | None) -> tuple[Exact, ...] | None:
         here = {
-            name: replace(
-                schema, table=replace(schema.table, source=load(name, as_arrow(schema, made.rows(name, without))))
-            )
-            for name, schema in schemas.items()
+            name: replace(schema, table=replace(schema.table, source=self._source(name, schema, made, without)))
+            for name, schema in self.schemas.items()
         }
         try:
-            outcomes.append(engine.run(works, here))
+            return self.engine.run(works, here)
         except EngineFailed:
-            outcomes.append(None)
-    first, second = outcomes
-    if first is None or second is None:
-        return None if first is second else "the engine fails on one side only"
-    at = 0
-    for (part, noised, selection), some in zip(sets, todo, strict=True):
-        for job in some:
-            wrong = _compare_job(part, noised, selection, job, first[at], second[at])
-            if wrong is not None:
-                return wrong
-            at += 1
-    return None
+            return None
+
+    def _source(self, name: str, schema: Schema, made: Tables, without: int | None) -> Any:
+        return self.load(name, as_arrow(schema, made.rows(name, without)))
 
 
-def _compare_job(
-    part: Part, noised: Mapping[Statistic, Noised], selection: Selection | None, job: Job, first: Exact, second: Exact
-) -> str | None:
-    if any(len(e.numbers) != len(job.statistics) for e in (first, second)):
-        return "the engine returns another number of columns"
-    domain = part.domain()
-    for exact in (first, second):
-        named = {key[: len(part.keys)] for key in exact.keys}
-        if domain is not None and not named <= set(domain):
-            return "a key that nobody listed came back"
-    for i, statistic in enumerate(job.statistics):
-        one = noised[statistic]
-        a, b = _vector(first, i), _vector(second, i)
-        if selection is not None:
-            wrong = _compare_keys(part, one, statistic, selection, a, b)
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What a grouping set promised, held against two exact results."""
+
+    part: Part
+    noised: Mapping[Statistic, Noised]
+    selection: Selection | None
+
+    def wrong(self, job: Job, first: Exact, second: Exact) -> str | None:
+        """What is wrong with a job's numbers, if anything."""
+        if any(len(e.numbers) != len(job.statistics) for e in (first, second)):
+            return "the engine returns another number of columns"
+        domain = self.part.domain()
+        for exact in (first, second):
+            named = {key[: len(self.part.keys)] for key in exact.keys}
+            if domain is not None and not named <= set(domain):
+                return "a key that nobody listed came back"
+        for i, statistic in enumerate(job.statistics):
+            a, b = _vector(first, i), _vector(second, i)
+            if self.selection is not None:
+                wrong = self._lonely(statistic, self.selection, a, b)
+                if wrong is not None:
+                    return wrong
+                common = a.keys() & b.keys()
+                a, b = ({k: v for k, v in side.items() if k in common} for side in (a, b))
+            wrong = self._moved(statistic, a, b)
             if wrong is not None:
                 return wrong
-            common = {k for k in a if k in b}
-            a, b = ({k: v for k, v in side.items() if k in common} for side in (a, b))
+        return None
+
+    def _moved(self, statistic: Statistic, a: Vector, b: Vector) -> str | None:
+        noise = self.noised[statistic].noise
         moves = _moves(statistic, a, b)
-        if isinstance(one.noise, Gaussian):
-            moved, allowed = sum(m * m for m in moves), one.noise.moves_squared
+        if isinstance(noise, Gaussian):
+            moved, allowed = sum(m * m for m in moves), noise.moves_squared
         else:
-            moved, allowed = sum(abs(m) for m in moves), one.noise.moves
-        if moved > allowed:
-            return f"{statistic} moves by {moved}, the noise allows {allowed}"
-    return None
+            moved, allowed = sum(abs(m) for m in moves), noise.moves
+        return f"{statistic} moves by {moved}, the noise allows {allowed}" if moved > allowed else None
+
+    def _lonely(self, statistic: Statistic, selection: Selection, a: Vector, b: Vector) -> str | None:
+        """Lonely keys: those that one side alone has. There are few, and each weighs what the threshold allows."""
+        if not isinstance(statistic, Units):
+            return None
+        if not b.keys() <= a.keys():
+            return "a key appears when a unit leaves"
+        lonely = a.keys() - b.keys()
+        if len(lonely) > selection.most_keys:
+            return f"a unit alone names {len(lonely)} keys, at most {selection.most_keys} are allowed"
+        one = self.noised[statistic]
+        t, cap, scale = max(1, len(lonely)), groups(self.part.caps), one.scale
+        rooted = isinstance(one.noise, Gaussian)
+        weight = scale if t <= cap else (isqrt(scale * scale * cap // t) if rooted else scale * cap // t)
+        if any(a[k] > weight for k in lonely):
+            return f"a key that one unit alone has weighs {max(a[k] for k in lonely)}, {weight} is allowed"
+        return None
 
 
-def _vector(exact: Exact, i: int) -> dict[tuple[Any, ...], int]:
+def _vector(exact: Exact, i: int) -> Vector:
     return {key: int(n) for key, n in zip(exact.keys, exact.numbers[i].tolist(), strict=True)}
 
 
-def _moves(statistic: Statistic, a: Mapping[Any, int], b: Mapping[Any, int]) -> list[int]:
+def _moves(statistic: Statistic, a: Vector, b: Vector) -> list[int]:
     keys = {*a, *b}
     if not isinstance(statistic, Bins):
         return [a.get(k, 0) - b.get(k, 0) for k in keys]
@@ -198,31 +234,7 @@ def _moves(statistic: Statistic, a: Mapping[Any, int], b: Mapping[Any, int]) -> 
     return [int(n) for group in leaves.values() for n in tree.nodes(group)]
 
 
-def _compare_keys(
-    part: Part,
-    one: Noised,
-    statistic: Statistic,
-    selection: Selection,
-    a: Mapping[tuple[Any, ...], int],
-    b: Mapping[tuple[Any, ...], int],
-) -> str | None:
-    """Lonely keys: those that one side alone has. There are few, and each weighs what the threshold allows."""
-    if not isinstance(statistic, Units):
-        return None
-    if not set(b) <= set(a):
-        return "a key appears when a unit leaves"
-    lonely = [k for k in a if k not in b]
-    if len(lonely) > selection.most_keys:
-        return f"a unit alone names {len(lonely)} keys, at most {selection.most_keys} are allowed"
-    t, cap, scale = max(1, len(lonely)), groups(part.caps), one.scale
-    rooted = isinstance(one.noise, Gaussian)
-    weight = scale if t <= cap else (isqrt(scale * scale * cap // t) if rooted else scale * cap // t)
-    if any(a[k] > weight for k in lonely):
-        return f"a key that one unit alone has weighs {max(a[k] for k in lonely)}, {weight} is allowed"
-    return None
-
-
-# --- making tables up ---------------------------------------------------------------------------------------------------
+# --- making tables up -----------------------------------------------------------------------------------------------
 
 
 def make_tables(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int) -> Tables:
@@ -290,7 +302,9 @@ def _value(stored: Stored, said: Declared, chance: random.Random) -> Any:
         case StoredKind.DECIMAL:
             cell = Fraction(1, 10**stored.scale)
             pool = [
-                Decimal(int(v / cell)).scaleb(-stored.scale) for v in (0, 1, 7, *_near(said, cell)) if abs(v) < 10**17
+                Decimal(int(v / cell)).scaleb(-stored.scale)
+                for v in (Fraction(0), Fraction(1), Fraction(7), *_near(said, cell))
+                if abs(v) < 10**17
             ]
         case StoredKind.REAL:
             pool = [
@@ -336,7 +350,7 @@ def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:
     return pa.table(columns)
 
 
-# --- a smaller counterexample -------------------------------------------------------------------------------------------
+# --- a smaller counterexample ---------------------------------------------------------------------------------------
 
 
 def shrink(made: Tables, unit: int, wrong: str, again: Callable[[Tables, int], str | None]) -> tuple[Tables, int, str]:
@@ -353,16 +367,18 @@ def shrink(made: Tables, unit: int, wrong: str, again: Callable[[Tables, int], s
 
 
 def _smaller(made: Tables, unit: int) -> list[tuple[Tables, int]]:
-    found = []
-    for i in range(len(made.units)):
-        if i != unit:
-            found.append((Tables(made.public, made.units[:i] + made.units[i + 1 :]), unit - (i < unit)))
+    found = [
+        (Tables(made.public, made.units[:i] + made.units[i + 1 :]), unit - (i < unit))
+        for i in range(len(made.units))
+        if i != unit
+    ]
     for i, bundle in enumerate(made.units):
-        for name, rows in bundle.items():
-            for j in range(len(rows)):
-                less = {**bundle, name: rows[:j] + rows[j + 1 :]}
-                found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))
-    for name, rows in made.public.items():
-        for j in range(len(rows)):
-            found.append((Tables({**made.public, name: rows[:j] + rows[j + 1 :]}, made.units), unit))
+        for less in _less(bundle):
+            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))  # noqa: PERF401
+    found += [(Tables(less, made.units), unit) for less in _less(made.public)]
     return found
+
+
+def _less(bundle: Bundle) -> list[Bundle]:
+    """The bundle without one of its rows."""
+    return [{**bundle, name: rows[:j] + rows[j + 1 :]} for name, rows in bundle.items() for j in range(len(rows))]

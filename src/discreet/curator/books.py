@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.curator.chain import BEFORE_ALL, Broken, Entry, amounts_text, follows, read_amounts
 from discreet.privacy.filters import Amounts, Currency, Rule, add, currency_of, fits
@@ -23,6 +23,8 @@ from discreet.privacy.frozen import Record
 from discreet.privacy.measures import Measure
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.records import measure_from_json, to_json
+
+_Sum: TypeAlias = tuple[Amounts, list[str]]
 
 FORMAT = 1
 """The format of entries; every format that ever was stays readable."""
@@ -95,7 +97,9 @@ class Books:
     caps: dict[tuple[str, str], Amounts | None] = field(default_factory=dict)
     acts: dict[str, list[Act]] = field(default_factory=dict)
     acknowledged: list[str] = field(default_factory=list)
-    _used: dict[tuple[str, str | None], Amounts] = field(default_factory=dict)
+    # Sums and limits with their texts, by population and analyst (None: all together). Texts are quick to compare.
+    _used: dict[tuple[str, str | None], _Sum] = field(default_factory=dict)
+    _limits: dict[tuple[str, str | None], _Sum | None] = field(default_factory=dict)
 
     @property
     def public_key(self) -> str:
@@ -104,8 +108,7 @@ class Books:
 
     def used(self, population: str, analyst: str | None = None) -> Amounts:
         """What was spent of a population's budget, by all or by one analyst."""
-        found = self._used.get((population, analyst))
-        return found if found is not None else (Fraction(0),) * len(self.populations[population].limits)
+        return self._sum_of((population, analyst))[0]
 
     def apply(self, entry: Entry) -> None:
         """Take the next entry into account, or raise Broken."""
@@ -153,6 +156,7 @@ class Books:
         if found.name in self.populations:
             raise Broken("it opens a population a second time")
         self.populations[found.name] = found
+        self._limits[found.name, None] = found.limits, amounts_text(found.limits)
 
     def _budget(self, entry: Entry) -> None:
         known = self.populations[entry.body["population"]]
@@ -160,6 +164,7 @@ class Books:
         if len(limits) != len(known.limits):
             raise Broken("it changes the currency of a budget")
         self.populations[known.name] = replace(known, budget=read_measure(entry.body["budget"]), limits=limits)
+        self._limits[known.name, None] = limits, amounts_text(limits)
 
     def _dataset(self, entry: Entry) -> None:
         body = entry.body
@@ -191,6 +196,7 @@ class Books:
         cap = None if body["cap"] is None else read_measure(body["cap"])
         self.analysts[known.name] = replace(known, caps={**known.caps, population.name: cap})
         self.caps[population.name, known.name] = limits
+        self._limits[population.name, known.name] = None if limits is None else (limits, amounts_text(limits))
 
     def _charge(self, entry: Entry) -> None:
         body = entry.body
@@ -198,30 +204,42 @@ class Books:
         if dataset.population != population.name or dataset.retired or self.analysts[analyst].revoked:
             raise Broken("it charges for what could not be asked")
         price = read_amounts(body["price"])
-        total = self._sum(population.name, None, price, body["total"], population.limits)
-        own = self._sum(population.name, analyst, price, body["own"], self.caps[population.name, analyst])
-        self._used[population.name, None], self._used[population.name, analyst] = total, own
+        everybody, own = (population.name, None), (population.name, analyst)
+        sums = self._paid(everybody, price, body["total"]), self._paid(own, price, body["own"])
+        self._used[everybody], self._used[own] = sums
         self.charges += 1
 
     def _write_off(self, entry: Entry) -> None:
-        population = self.populations[entry.body["population"]]
+        account = self.populations[entry.body["population"]].name, None
         price = read_amounts(entry.body["price"])
-        self._used[population.name, None] = self._sum(population.name, None, price, entry.body["total"], None)
+        self._used[account] = self._paid(account, price, entry.body["total"], capped=False)
 
     def _acknowledge(self, entry: Entry) -> None:
         self.acknowledged.append(entry.hash)
 
-    def _sum(
-        self, population: str, analyst: str | None, price: Amounts, said: Mapping[str, Any], limits: Amounts | None
-    ) -> Amounts:
-        """The amounts used after a payment, if the entry got its sums right and they stayed under the limits."""
-        before = self.used(population, analyst)
+    def _paid(
+        self, account: tuple[str, str | None], price: Amounts, said: Mapping[str, Any], *, capped: bool = True
+    ) -> _Sum:
+        """What an account has used after a payment, if the entry got its sums right and stayed under the limit."""
+        before, text_before = self._sum_of(account)
         after = add(before, price)
-        if said["before"] != amounts_text(before) or said["after"] != amounts_text(after):
+        text_after = amounts_text(after)
+        if said["before"] != text_before or said["after"] != text_after:
             raise Broken("its sums are wrong")
-        if limits is not None and (said["limit"] != amounts_text(limits) or not fits(limits, before, price)):
-            raise Broken("it goes over a cap")
-        return after
+        limit = self._limits[account] if capped else None
+        if limit is not None:
+            limits, text = limit
+            within = all(a <= most for a, most in zip(after, limits, strict=True)) or fits(limits, before, price)
+            if said["limit"] != text or not within:
+                raise Broken("it goes over a cap")
+        return after, text_after
+
+    def _sum_of(self, account: tuple[str, str | None]) -> _Sum:
+        found = self._used.get(account)
+        if found is None:
+            nothing = (Fraction(0),) * len(self.populations[account[0]].limits)
+            return nothing, amounts_text(nothing)
+        return found
 
 
 _KINDS: dict[str, Callable[[Books, Entry], None]] = {

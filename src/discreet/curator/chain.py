@@ -17,6 +17,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from discreet.errors import BadParameter
@@ -158,9 +159,13 @@ def read_amounts(texts: Any) -> tuple[Fraction, ...]:
     """Exact amounts as they were written: non-negative, in lowest terms, in the one way to write them."""
     if not isinstance(texts, list):
         raise Broken("its amounts are not a list")
-    return tuple(map(_rational, texts))
+    try:
+        return tuple(map(_rational, texts))
+    except TypeError:
+        raise Broken("its amounts are not texts") from None
 
 
+@lru_cache(maxsize=1024)  # prices repeat
 def _rational(text: Any) -> Fraction:
     try:
         top, _, bottom = text.partition("/")

@@ -218,10 +218,22 @@ class Curator:
             Session(tables, budget=promised, engine=engine)  # type: ignore[arg-type]
         finally:
             engine.close()
-        if people is None and budget is not None:
-            self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
         marks, about = dataset.marks(self.config.data), declared.written(dataset)
+        if people is None and budget is not None:
+            self._check_new(name, population, marks, decision)
+            self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
         return self.ledger.owner.register(name, population, about=about, marks=marks, decision=decision, by=by).sequence
+
+    def _check_new(self, name: str, population: str, marks: list[str], decision: str | None) -> None:
+        """Before a budget is opened: these must not be data that are under another one. The ledger checks it again."""
+        key = self.ledger._journal.key
+        hidden = {key.mark(mark) for mark in marks}
+        for other in dict(look(self.ledger).datasets).values():
+            if decision is None and (other.name == name or not other.marks.isdisjoint(hidden)):
+                raise AlreadyProtected(
+                    f"{name!r} holds the same data as {other.name!r}, which is under the budget of "
+                    f"{other.population!r}: register it there, or give a decision"
+                )
 
     # --- asking -----------------------------------------------------------------------------------------------------
 

@@ -45,6 +45,9 @@ _LOCKED = {
     # rows of a group whose text has one value: rows of one person would decide how the rows of others are read.
     "disabled_optimizers": "'filter_pushdown,join_filter_pushdown'",
     "TimeZone": "'UTC'",
+    # A file's statistics may be wrong (NaN is in none of them), so neither a clamp nor a condition may be left out on
+    # their word; and DuckDB 2.0 finds NULL where there is text when it filters inside its Parquet reader.
+    "disabled_optimizers": "'statistics_propagation,filter_pushdown'",
 }
 
 

@@ -66,7 +66,9 @@ def _key(values: NDArray[Any], sort: Sort) -> list[Any]:
         unit = "datetime64[D]" if sort is Sort.DATE else "datetime64[us]"
         days: list[Any] = np.ma.filled(values, 0).astype(np.int64).astype(unit).tolist()
         missing = np.ma.getmaskarray(values)
-        return [None if gone else day for day, gone in zip(days, missing.tolist(), strict=True)] if missing.any() else days
+        return (
+            [None if gone else day for day, gone in zip(days, missing.tolist(), strict=True)] if missing.any() else days
+        )
     listed: list[Any] = values.tolist()
     return listed
 

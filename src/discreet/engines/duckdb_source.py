@@ -118,7 +118,7 @@ def _stored(kind: str) -> Stored:
 
 def _parquet(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> str:
     listed = _list(paths)
-    options = f"hive_partitioning={'true' if _partitioned(paths) else 'false'}"
+    options = f"can_have_nan=true, hive_partitioning={'true' if _partitioned(paths) else 'false'}"
     if len(paths) > 1:
         same = cursor.execute(
             "SELECT count(DISTINCT columns) FROM (SELECT list((name, type, logical_type, num_children)) AS columns "

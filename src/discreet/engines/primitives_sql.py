@@ -197,7 +197,9 @@ def _like(scope: Scope, x: Piece, pattern: str) -> Piece:
 
 
 def _substring(scope: Scope, x: Piece, start: int, count: int) -> Piece:
-    return Piece(scope.dialect.call("substring", x.sql, str(min(start, _LONGEST)), str(min(count, _LONGEST))), Sort.TEXT)
+    return Piece(
+        scope.dialect.call("substring", x.sql, str(min(start, _LONGEST)), str(min(count, _LONGEST))), Sort.TEXT
+    )
 
 
 def _round_div(scope: Scope, piece: Piece, n: int) -> Piece:

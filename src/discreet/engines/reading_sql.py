@@ -71,7 +71,9 @@ def read_real(scope: Scope, column: Piece, exponent: int, low: int, high: int) -
     # The ends are no doubles, or the cells too many to be doubled: find the cell first, then clamp it.
     far, exact = float(min(step * 2**62, _LARGEST_DOUBLE)), d.real(2.0**52)
     y = _times(x, -exponent, d)
-    cell = f"CASE WHEN {y} > -{exact} AND {y} < {exact} THEN {_nearest(x, exponent, d)} ELSE {d.cast(y, Sort.INTEGER)} END"
+    cell = (
+        f"CASE WHEN {y} > -{exact} AND {y} < {exact} THEN {_nearest(x, exponent, d)} ELSE {d.cast(y, Sort.INTEGER)} END"
+    )
     sql = (
         f"CASE WHEN {x} < {d.real(-far)} THEN {d.literal(low)} {_near_zero(x, exponent, d.literal(0), d)}"
         f"WHEN {x} <= {d.real(far)} THEN {cell} WHEN {x} <= {infinity} THEN {d.literal(high)} END"

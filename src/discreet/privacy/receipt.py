@@ -73,8 +73,8 @@ class Receipt:
         """No more answers for this payment; a mechanism that was opened with it stops."""
         self._ended = True
 
-    def redeem(self, event: Event) -> None:
-        """Use the receipt for a release; raises ``ReceiptRefused`` for another event, and the second time."""
+    def redeem(self, event: Event | Measure) -> None:
+        """Use the receipt for a release of what was paid for; raises ``ReceiptRefused`` for another event, and the second time."""
         if event != self._what:
             raise ReceiptRefused(f"this receipt was paid for {self._what}, not for {event}; pay for what is released")
         if os.getpid() != self._process:

@@ -290,11 +290,12 @@ def _plain(value: float, whole: bool) -> int | float | None:
 
 def _key_values(released: tuple[Released, ...], part: Released, key: tuple[Value, ...]) -> Mapping[str, Any]:
     """All keys of the question; those that this grouping set does not have are NULL."""
-    names = {k.name: None for r in released for k in r.part.keys}
+    names: dict[str, Any] = {k.name: None for r in released for k in r.part.keys}
     for typed, value in zip(part.part.keys, key, strict=True):
         kind = typed.typed.kind
-        shown = value * kind.step if isinstance(kind, NumberKind) and isinstance(value, int) else value
-        names[typed.name] = int(shown) if isinstance(kind, NumberKind) and shown is not None else shown  # type: ignore[call-overload, assignment]
+        names[typed.name] = value
+        if isinstance(kind, NumberKind) and isinstance(value, int):
+            names[typed.name] = int(value * kind.step)
     return names
 
 

@@ -258,7 +258,10 @@ def output_names(outputs: Sequence[Output], scope: Scope) -> list[str]:
     for output in outputs:
         name = output.name
         if name is None:
-            name = fresh(guess(output.said, scope.spell), taken)
+            name = guess(output.said, scope.spell)
+            if isinstance(output.said, Name) and name in given:  # a column keeps its name, unless another has it
+                unique([name, name])
+            name = fresh(name, taken)
             taken.add(name)
         found.append(name)
     unique(found)

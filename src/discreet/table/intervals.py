@@ -150,7 +150,8 @@ def _refined(x: Typed, step: Fraction, what: str) -> Typed:
         refuse(f"the numbers of {what} are too far apart in size; {CLAMP}")
     most = LARGEST // times
     cells_ = call("mul", within(x.lowered, kind.low, kind.high, (-most, most)), times)
-    return made(step, _saturated(kind.low * times), _saturated(kind.high * times), cells_, x)
+    low, high = (min(max(end, -most), most) * times for end in (kind.low, kind.high))
+    return made(step, *_still_wide(kind, low, high), cells_, x)
 
 
 def _saturated(cells: int) -> int:

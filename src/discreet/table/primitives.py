@@ -27,7 +27,7 @@ integer result leaves ±2^63, so an engine need not check.
               timestamp_to_date  date_to_timestamp
   dates       year quarter month day day_of_week (Monday 1) day_of_year   of a date or a time
               hour minute second                  of a time
-              date_trunc(unit, x)                 literal year quarter month week (Monday) day; and hour minute of a time
+              date_trunc(unit, x)                 literal year quarter month week (Monday) day, hour minute of a time
               days_between(x, y)                  y - x of two dates
               add_days(x, n)                      literal n; clamped to years 1 to 9999
               seconds_between(x, y)               y - x of two times, whole seconds towards zero

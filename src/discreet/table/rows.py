@@ -16,7 +16,7 @@ from discreet.table.plan import Filter, How, Join, Measure, PerUnit, Project, Re
 
 MOST_STEPS = 1_000
 """Nodes of one plan."""
-DEEPEST = 60
+DEEPEST = 50
 """Nodes from its top to a table."""
 MOST_PARTS = 200_000
 """Parts of all its expressions."""

@@ -168,8 +168,8 @@ def _add(exact: Integers, one: Noised, bits: Bits) -> Integers:
     assert isinstance(noise, np.ndarray)  # noqa: S101
     small = exact.dtype == np.int64 and noise.dtype == np.int64 and _below(exact, _SAFE) and _below(noise, _SAFE)
     if small:
-        return exact + noise
-    return exact.astype(object) + noise.astype(object)
+        return np.asarray(np.add(exact, noise))
+    return np.asarray(np.add(exact.astype(object), noise.astype(object)))
 
 
 def _below(values: Integers, limit: int) -> bool:
@@ -213,6 +213,6 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
 
 def _in_order(released: Released) -> Released:
     """Rows sorted by key, NULL last: the order says nothing."""
-    order = sorted(range(len(released.keys)), key=lambda i: [(v is None, v) for v in released.keys[i]])  # type: ignore[type-var]
+    order = sorted(range(len(released.keys)), key=lambda i: [(v is None, v) for v in released.keys[i]])
     estimates = {s: Estimate(e.values[order], e.error) for s, e in released.estimates.items()}
     return Released(released.part, tuple(released.keys[i] for i in order), estimates)

@@ -276,7 +276,7 @@ def _join(node: exp.Expr, left: Rows, scope: Scope, known: _Known) -> tuple[Rows
             hidden.add(names[theirs])
         return joined(left, right, pairs, how), Scope(wide.sources, frozenset(hidden))
     if on is None:
-        raise Unsupported("a CROSS JOIN or a comma in FROM", _JOINS)
+        raise Unsupported("CROSS JOIN or a comma in FROM", _JOINS)
     pairs, rest = _pairs(said(on), wide, set(left.columns), {plan: own for own, plan in names.items()})
     rows = joined(left, right, pairs, how)
     if rest and how is How.LEFT:
@@ -288,7 +288,7 @@ def _how(node: exp.Expr) -> How:
     only(node, "this", "on", "using", "side", "kind", "method")
     side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
     if method or side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or (kind == "OUTER" and not side):
-        raise Unsupported(f"a {' '.join(word for word in (method, side, kind) if word)} JOIN", _JOINS)
+        raise Unsupported(f"{' '.join(word for word in (method, side, kind) if word)} JOIN", _JOINS)
     return How.LEFT if side else How.INNER
 
 

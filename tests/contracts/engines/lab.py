@@ -12,12 +12,14 @@ import pytest
 
 from discreet.engines.duckdb import duckdb
 from discreet.engines.memory import memory
+from discreet.engines.postgres import postgres
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.kinds import Value
 from discreet.table.plan import Project, Relation, Scan
 from discreet.table.schema import Schema, Table, resolve
 from discreet.table.work import AnyWork, Engine, Exact
 from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts
+from tests.helpers import postgres_tables
 
 UNIT = "__unit"
 Numbers: TypeAlias = dict[tuple[tuple[str, Value], ...], tuple[int, ...]]
@@ -59,9 +61,17 @@ class EngineCase:
     marks: tuple[pytest.MarkDecorator, ...] = ()
 
 
+def _postgres(request: pytest.FixtureRequest) -> Lab:
+    server = request.getfixturevalue("postgres")
+    dsn = server.fresh()
+    request.addfinalizer(lambda: server.drop(dsn))
+    return Lab(postgres(dsn), lambda _name, table: postgres_tables.load(dsn, table), lacks=frozenset({"nul"}))
+
+
 ENGINES = [
     EngineCase("memory", lambda _request: Lab(memory()), plain_layouts),
     EngineCase("duckdb", lambda _request: Lab(duckdb()), duckdb_layouts),
+    EngineCase("postgres", _postgres),
 ]
 STORED = [
     EngineCase("duckdb over Parquet", lambda request: Lab(duckdb(), parquet_loader(request))),

@@ -27,7 +27,7 @@ def pieces(table: pa.Table, rows: int) -> list[pa.Table]:
 
 
 def parquet_loader(request: pytest.FixtureRequest) -> Callable[[str, pa.Table], str]:
-    """Stores tables as Parquet, a few rows in each group: then the statistics of groups say much, and must not matter."""
+    """Tables as Parquet, a few rows in each group: what the statistics of a group say must not matter."""
     folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("parquet")
     numbers = count()
 

@@ -212,10 +212,9 @@ def relations(draw: Draw, base: Relation, depth: int = 2) -> Relation:
         return Project(source, (HERE, *((same | changed).items())))
 
     def changed() -> Relation:
-        small = f("mod", integers(draw, 2).expression, 4)
-        return shaped(
-            inner, g=texts(draw, 2), k=small, x=integers(draw, 2).expression, d=days(draw, 1), b=truths(draw, 2)
-        )
+        # a column of nothing but the word NULL has no kind, so each is put into something that has one
+        g, d, b = f("concat", texts(draw, 2), ""), f("add_days", days(draw, 1), 0), f("not", truths(draw, 2))
+        return shaped(inner, g=g, k=f("mod", integers(draw, 2).expression, 4), x=integers(draw, 2).expression, d=d, b=b)
 
     def joined() -> Relation:
         how = draw(st.sampled_from(list(How)))

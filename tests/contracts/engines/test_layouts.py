@@ -28,7 +28,7 @@ def works() -> list[AnyWork]:
 def test_a_layout_changes_nothing(case: EngineCase, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     lab, asked = case.open(request), works()
     right = ORACLE.run(asked, {"t": ROWS})
-    for layout, source in {"as it is": ROWS, **case.layouts(ROWS, tmp_path)}.items():
+    for layout, source in {"as it is": lab.load("t", ROWS), **case.layouts(ROWS, tmp_path)}.items():
         schemas = {"t": resolve("t", Table(source=source, unit=None, public=True), lab.engine.columns(source))}
         got = [numbers(exact) for exact in lab.engine.run(asked, schemas)]
         assert got == right, layout

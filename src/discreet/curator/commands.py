@@ -1,0 +1,303 @@
+"""The curator's commands: ask, preview, init, serve, token, analyst, budget, ledger, receipt.
+
+Each prints a table, or with ``--json`` one JSON document. The exit status is 0, or 1 for what was refused or found bad.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from discreet.curator.asking import ask_command, preview_command
+from discreet.curator.guide import init_command
+from discreet.curator.late import late
+from discreet.curator.printed import fail_plainly, gauge
+from discreet.curator.receipts import verify_card, verify_receipt
+from discreet.errors import BadParameter, BadSignature
+
+if TYPE_CHECKING:
+    from discreet.curator.config import Config
+    from discreet.curator.service import Curator
+
+ConfigFile = Annotated[Path, typer.Argument(help="the curator.toml")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+Days = Annotated[int, typer.Option(help="how long the token is good")]
+Reason = Annotated[str, typer.Option(help="why; it is recorded")]
+
+analyst_app = typer.Typer(help="Let analysts in and out.", no_args_is_help=True)
+ledger_app = typer.Typer(help="Look at the ledger, check it, copy it.", no_args_is_help=True)
+receipt_app = typer.Typer(help="Check receipts and release cards; needs no ledger.", no_args_is_help=True)
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Mount all of it on the command line."""
+    app.command("ask")(ask_command)
+    app.command("preview")(preview_command)
+    app.command("init")(init_command)
+    app.command("serve")(serve_command)
+    app.command("token")(token_command)
+    app.command("budget")(budget_command)
+    app.add_typer(analyst_app, name="analyst")
+    app.add_typer(ledger_app, name="ledger")
+    app.add_typer(receipt_app, name="receipt")
+
+
+@contextmanager
+def opened(config: Path, *, create: bool = False) -> Iterator[Curator]:
+    """The curator of a file, for one command."""
+    curator = late("service").open_curator(late("config").read_config(config), create=create)
+    try:
+        yield curator
+    finally:
+        curator.close()
+
+
+# --- serving --------------------------------------------------------------------------------------------------------
+
+
+@fail_plainly
+def serve_command(
+    config: ConfigFile,
+    host: Annotated[str, typer.Option(help="instead of the file's")] = "",
+    port: Annotated[int, typer.Option(help="instead of the file's")] = 0,
+) -> None:
+    """Start the service: HTTP API and web page."""
+    said: Config = late("config").read_config(config)
+    app = late("app")
+    console = Console()
+    with opened(config, create=True) as curator:
+        roles = late("access").Role
+        if not any(token.role is roles.OWNER for token in curator.access.tokens().values()):
+            token = curator.access.issue("owner", roles.OWNER)
+            console.print(f"the owner's token, shown this once: [bold]{token}[/]", highlight=False, soft_wrap=True)
+        for caution in curator.ledger.cautions:
+            console.print(f"[yellow]caution[/] {escape(caution)}")
+        if curator.ledger.trouble is not None:
+            console.print(f"[red]nothing is answered[/]: {escape(curator.ledger.trouble)}")
+    address, door = host or said.host, port or said.port
+    console.print(f"http://{address}:{door}", highlight=False)
+    os.environ[app.CONFIG] = str(config.resolve())
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
+    late("serving").run(address, door, said.processes)
+
+
+@fail_plainly
+def token_command(config: ConfigFile, name: str = "owner", days: Days = 90) -> None:
+    """A new token for the owner, or for an analyst by name. It is shown once."""
+    with opened(config) as curator:
+        roles = late("access").Role
+        role = roles.OWNER if name == "owner" else roles.ANALYST
+        typer.echo(curator.access.issue(name, role, days=days))
+
+
+# --- analysts -------------------------------------------------------------------------------------------------------
+
+
+@analyst_app.command("add")
+@fail_plainly
+def add_analyst(
+    config: ConfigFile,
+    name: str,
+    *,
+    population: Annotated[
+        list[str], typer.Option("--population", help="whom they may ask about; all if left out")
+    ] = [],  # noqa: B006 - typer copies it
+    epsilon: Annotated[str, typer.Option(help="the most they may spend, in each population")] = "",
+    delta: Annotated[str, typer.Option(help="with epsilon")] = "",
+    rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
+    days: Days = 90,
+    as_json: AsJson = False,
+) -> None:
+    """Let somebody in. Their token is shown once."""
+    declared = late("declared")
+    given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value}
+    cap = declared.read_promise(given, "cap") if given else None
+    with opened(config) as curator:
+        known = curator.ledger.populations
+        for one in population or known:
+            if one not in known:
+                raise BadParameter("population", one, f"must be one of {', '.join(known)}")
+            if cap is not None and type(cap) is not type(known[one].budget):
+                raise BadParameter(
+                    "cap", str(cap), f"must be of the kind of the budget of {one!r}: {known[one].budget}"
+                )
+        curator.ledger.owner.add_analyst(declared.read_name(name, "analyst"))
+        for one in population or known:
+            curator.ledger.owner.grant(name, one, cap)
+        token = curator.access.issue(name, late("access").Role.ANALYST, days=days)
+    typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
+
+
+@analyst_app.command("revoke")
+@fail_plainly
+def revoke_analyst(config: ConfigFile, name: str, reason: Reason = "revoked by the owner") -> None:
+    """Let somebody ask no more. What they spent stays spent."""
+    with opened(config) as curator:
+        curator.ledger.owner.revoke_analyst(name, reason=reason)
+    typer.echo(f"{name} may ask no more")
+
+
+# --- budgets --------------------------------------------------------------------------------------------------------
+
+
+@fail_plainly
+def budget_command(
+    config: ConfigFile,
+    population: Annotated[str, typer.Argument(help="whose budget to change, with --epsilon or --rho")] = "",
+    *,
+    epsilon: str = "",
+    delta: str = "",
+    rho: str = "",
+    reason: Reason = "",
+    household: Annotated[int, typer.Option(help="what a household of so many has lost")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Where the budgets stand; or change one. What was spent stays spent."""
+    said, owner = late("config").read_config(config), _owner()
+    ledger = late("store").open_ledger(said.ledger, key=said.key, head=said.head)
+    given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value}
+    try:
+        curator = late("service").Curator(said, ledger)
+        if population and given:
+            ledger.owner.set_budget(population, late("declared").read_promise(given, "budget"), reason=reason)
+        found = curator.budget(owner)
+        groups = {name: ledger.household(name, household) for name in ledger.populations} if household else {}
+    finally:
+        ledger.close()
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    table = Table("people", "who", "spent", "", "left", box=None)
+    for one in found:
+        for row in (one, *one["analysts"]):
+            table.add_row(
+                escape(row["population"]),
+                "all" if row["analyst"] is None else escape(row["analyst"]),
+                gauge(row["share"]),
+                f"{row['share']:.1%}",
+                escape(row["remaining"]["text"]),
+            )
+    console = Console()
+    console.print(table)
+    for name, group in groups.items():
+        lost = "no theorem says" if group.spent is None else str(group.spent)
+        console.print(f"a household of {household} in {escape(name)} has lost: {escape(lost)}", highlight=False)
+
+
+def _owner() -> Any:
+    access = late("access")
+    return access.Caller(access.OWNER, access.Role.OWNER, "", late("journal").utc())
+
+
+# --- the ledger -----------------------------------------------------------------------------------------------------
+
+
+@ledger_app.command("show")
+@fail_plainly
+def show_ledger(config: ConfigFile, last: int = 20, as_json: AsJson = False) -> None:
+    """The last entries."""
+    with _ledger(config) as ledger:
+        lines = ledger.entries(after=max(0, ledger.head.sequence - last))
+        if as_json:
+            typer.echo(json.dumps([late("shown").line(one) for one in lines]))
+            return
+        table = Table("number", "time", "by", "what", "", box=None)
+        for one in lines:
+            entry = one.entry
+            about = entry.body.get("query") or entry.body.get("analyst") or entry.body.get("population") or ""
+            table.add_row(str(entry.sequence), entry.time, escape(entry.by), entry.kind, escape(str(about))[:80])
+        Console().print(table)
+
+
+@ledger_app.command("verify")
+@fail_plainly
+def verify_command(
+    config: ConfigFile,
+    receipts: Annotated[list[Path], typer.Option("--receipt", help="files of receipts that must be in it")] = [],  # noqa: B006 - typer copies it
+    as_json: AsJson = False,
+) -> None:
+    """Check every entry, sum and answer, against the head file and receipts."""
+    said: Config = late("config").read_config(config)
+    head = said.head or (Path(f"{said.ledger}.head") if isinstance(said.ledger, Path) else None)
+    found = late("verify").verify_ledger(said.ledger, head=head, receipts=[path.read_text() for path in receipts])
+    if as_json:
+        typer.echo(json.dumps({"ok": found.good, "entries": found.entries, "problems": list(found.problems)}))
+    else:
+        typer.echo(str(found))
+    raise typer.Exit(0 if found.good else 1)
+
+
+@ledger_app.command("export")
+@fail_plainly
+def export_ledger(config: ConfigFile, to: Annotated[Path | None, typer.Argument(help="a new file")] = None) -> None:
+    """All entries as lines, for a copy elsewhere. Answers are not in it."""
+    with _ledger(config) as ledger:
+        if to is None:
+            for line in ledger.export():
+                typer.echo(line)
+            return
+        with to.open("x", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in ledger.export())
+
+
+@ledger_app.command("acknowledge")
+@fail_plainly
+def acknowledge_command(config: ConfigFile, reason: Reason) -> None:
+    """After a mismatch: say why, and go on from what is there. It is recorded."""
+    with _ledger(config) as ledger:
+        ledger.owner.acknowledge(reason=reason)
+    typer.echo("recorded")
+
+
+@contextmanager
+def _ledger(config: Path) -> Iterator[Any]:
+    said: Config = late("config").read_config(config)
+    with late("store").open_ledger(said.ledger, key=said.key, head=said.head) as ledger:
+        yield ledger
+
+
+# --- receipts -------------------------------------------------------------------------------------------------------
+
+
+@receipt_app.command("verify")
+@fail_plainly
+def verify_receipt_command(
+    file: Annotated[Path, typer.Argument(help="a receipt or release card")],
+    key: Annotated[str, typer.Option(help="the curator's public key, from its page or GET /api/key")],
+    as_json: AsJson = False,
+) -> None:
+    """Check a receipt or release card that a curator signed. Needs no ledger and no network."""
+    text = file.read_text(encoding="utf-8").strip()
+    try:
+        kind = json.loads(text)["discreet"]
+    except (ValueError, KeyError, TypeError):
+        raise BadSignature("this is neither a receipt nor a release card") from None
+    if kind == "card":
+        found = verify_card(text, key)
+        said = {"kind": "card", "dataset": found["dataset"], "query": found["query"], "price": found["price"]}
+    else:
+        receipt = verify_receipt(text, key)
+        said = {
+            "kind": "receipt",
+            "number": receipt.sequence,
+            "dataset": receipt.dataset,
+            "query": receipt.query,
+            "price": list(receipt.price),
+            "hash": receipt.hash,
+        }
+    if as_json:
+        typer.echo(json.dumps({"ok": True, **said}))
+        return
+    typer.echo("genuine: signed by this curator, and not changed")
+    for name, value in said.items():
+        typer.echo(f"{name:>8}  {value}")

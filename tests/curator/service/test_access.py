@@ -1,0 +1,161 @@
+"""Every route × role × state of the token; and what tokens are."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+
+from discreet.curator.access import ANYBODY, DAYS, TABLE, Role, check_allowed
+from discreet.curator.replies import Refusal
+from discreet.errors import BadParameter
+from tests.curator.service.town import Town, bearer
+
+ROUTES = sorted(TABLE)
+PARTS = {
+    "{dataset}": "town",
+    "{number}": "1",
+    "{population}": "town",
+    "{analyst}": "ann",
+    "{token}": "x",
+    "{name}": "x",
+}
+
+
+def address(path: str) -> str:
+    return re.sub(r"\{\w+\}", lambda m: PARTS[m[0]], path)
+
+
+def send(town: Town, method: str, path: str, headers: dict[str, str]) -> int:
+    body = {} if method == "GET" else {"json": {"nothing": "known"}}  # never acted upon: no route knows it
+    return int(town.http.request(method, address(path), headers=headers, **body).status_code)
+
+
+def test_every_route_stands_in_the_table(town: Town) -> None:
+    found = {(method, route.path) for route in town.http.app.routes for method in route.methods}  # type: ignore[attr-defined]
+    assert found == set(TABLE)
+
+
+def test_what_is_not_in_the_table_is_refused_to_everybody(new_town: Town) -> None:
+    new_town.http.app.add_api_route("/api/forgotten", lambda: {"leak": True})  # type: ignore[attr-defined]
+    for token in (None, new_town.owner, new_town.ann):
+        assert new_town.get("/api/forgotten", token).status_code == 403
+
+
+@pytest.mark.parametrize(("method", "path"), ROUTES)
+def test_each_role_gets_what_the_table_allows(town: Town, method: str, path: str) -> None:
+    roles = TABLE[method, path]
+    for role, token in ((Role.OWNER, town.owner), (Role.ANALYST, town.ann)):
+        status = send(town, method, path, bearer(token))
+        if roles is ANYBODY or role in roles:
+            assert status not in (401, 403), (role, status)
+        else:
+            assert status == 403
+
+
+@pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if TABLE[route] is not ANYBODY])
+def test_without_a_good_token_nothing_opens(town: Town, method: str, path: str) -> None:
+    good = town.owner
+    prefix, identity, secret = good.split("_", 2)
+    other = "A" if secret[-3] != "A" else "B"
+    bad = [
+        {},
+        bearer(""),
+        bearer(f"{prefix}_{identity}_{secret[:-3]}{other}{secret[-2:]}"),
+        bearer(f"{prefix}_{identity}_"),
+        bearer(f"{prefix}_{'0' * 16}_{secret}"),
+        bearer(f"{identity}_{secret}"),
+        bearer(good + "x"),
+        bearer(" " + good),
+        {"authorization": good},
+        {"authorization": f"Basic {good}"},
+        {"authorization": "Bearer \xff\xfe"},
+        {"cookie": f"token={good}"},
+        {"x-token": good},
+    ]
+    said = set()
+    for headers in bad:
+        raw = {name: value.encode("latin-1") for name, value in headers.items()}
+        body = {} if method == "GET" else {"json": {}}
+        reply = town.http.request(method, address(path), headers=raw, **body)
+        assert reply.status_code == 401, headers
+        said.add(reply.text)
+    assert len(said) == 1  # no word tells what was wrong
+
+
+def test_a_token_in_the_address_is_no_token(town: Town) -> None:
+    assert town.get(f"/api/me?token={town.owner}&access_token={town.owner}").status_code == 401
+
+
+def test_a_token_expires(new_town: Town) -> None:
+    assert new_town.get("/api/me", new_town.ann).status_code == 200
+    new_town.clock.now += timedelta(days=DAYS, seconds=1)
+    assert new_town.get("/api/me", new_town.ann).status_code == 401
+
+
+def test_a_revoked_token_is_worthless_and_the_others_stay(new_town: Town) -> None:
+    second = new_town.post("/api/analysts/ann/tokens", {}, new_town.owner).json()["token"]
+    identity = new_town.ann.split("_")[1]
+    reply = new_town.post(f"/api/tokens/{identity}/revoke", {"reason": "lost"}, new_town.owner)
+    assert reply.status_code == 200
+    assert new_town.get("/api/me", new_town.ann).status_code == 401
+    assert new_town.get("/api/me", second).json()["name"] == "ann"
+
+
+def test_a_revoked_analyst_has_no_good_token(new_town: Town) -> None:
+    assert new_town.post("/api/analysts/bob/revoke", {"reason": "left"}, new_town.owner).status_code == 200
+    assert new_town.get("/api/me", new_town.bob).status_code == 401
+    assert new_town.post("/api/analysts/bob/tokens", {}, new_town.owner).status_code == 404
+    assert new_town.get("/api/me", new_town.ann).status_code == 200
+
+
+def test_tokens_are_kept_as_hashes_only(new_town: Town) -> None:
+    secrets = [token.split("_", 2)[2] for token in (new_town.owner, new_town.ann, new_town.bob)]
+    for path in new_town.folder.rglob("*"):
+        if path.is_file():
+            content = path.read_bytes()
+            assert not [secret for secret in secrets if secret.encode() in content], path
+
+
+def test_a_token_is_for_somebody_who_is_known(new_town: Town) -> None:
+    with pytest.raises(BadParameter):
+        new_town.curator.access.issue("nobody", Role.ANALYST)
+    with pytest.raises(BadParameter):
+        new_town.curator.access.issue("owner", Role.OWNER, days=100_000)
+    with pytest.raises(BadParameter):
+        new_town.curator.access.revoke("0123", reason="why")
+
+
+def test_deny_by_default() -> None:
+    for method, path in (("GET", "/api/elsewhere"), ("DELETE", "/api/me"), ("POST", "/")):
+        with pytest.raises(Refusal):
+            check_allowed(method, path, None)
+
+
+def test_answers_of_others_are_invisible(town: Town) -> None:
+    mine = town.ask("SELECT COUNT(*) AS n FROM people WHERE secret = 'Bob'").json()["number"]
+    for what in ("", "/receipt", "/card"):
+        assert town.get(f"/api/answers/{mine}{what}", town.ann).status_code == 200
+        assert town.get(f"/api/answers/{mine}{what}", town.owner).status_code == 200
+        hidden = town.get(f"/api/answers/{mine}{what}", town.bob)
+        absent = town.get(f"/api/answers/999999{what}", town.bob)
+        assert (hidden.status_code, hidden.text) == (absent.status_code, absent.text)
+        assert hidden.status_code == 404
+    for path in ("/api/answers?limit=1000", "/api/ledger?limit=1000"):
+        assert "'Bob'" in town.get(path, town.ann).text
+        assert "'Bob'" in town.get(path, town.owner).text
+        assert "'Bob'" not in town.get(path, town.bob).text
+
+
+def test_a_data_set_without_leave_is_not_there(town: Town) -> None:
+    assert [one["name"] for one in town.get("/api/datasets", town.ann).json()] == ["town"]
+    assert {one["name"] for one in town.get("/api/datasets", town.owner).json()} == {"town", "other"}
+    for path in ("other", "nowhere"):
+        replies = [
+            town.get(f"/api/datasets/{path}", town.ann),
+            town.post(f"/api/datasets/{path}/preview", {"sql": "SELECT COUNT(*) FROM notes", "epsilon": 1}, town.ann),
+            town.post(f"/api/datasets/{path}/questions", {"sql": "SELECT COUNT(*) FROM notes", "epsilon": 1}, town.ann),
+        ]
+        assert {reply.status_code for reply in replies} == {404}
+        assert len({reply.text for reply in replies}) == 1
