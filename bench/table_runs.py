@@ -1,7 +1,7 @@
 """One question, answered by one tool, in a process of its own: ``python -m bench.table_runs WHO QUESTION ROWS``.
 
 Prints one line of JSON: seconds of each run (from the open library to the answer in hand, without imports; PipelineDP
-also without making tuples of the rows), CPU seconds of the best, peak memory, and the answer. Everyone gets the same
+also without making tuples of the rows), CPU seconds of the best, peak memory, and the answers. Everyone gets the same
 total (ε = 1, δ = 1e-8) and the same caps: 10 groups per user and one row in each; 10 rows in Q1. What peers need beyond
 their documentation is said where it is done.
 """
@@ -44,18 +44,18 @@ class Run:
     seconds: list[float]
     cpu: float
     peak_mb: float
-    rows: Rows
+    answers: list[Rows]
+    """One for each run."""
 
 
 def timed(work: Callable[[], Rows], repeats: int) -> Run:
-    seconds, cpu = [], []
-    rows: Rows = []
+    seconds, cpu, answers = [], [], []
     for _ in range(repeats):
         start, busy = time.perf_counter(), time.process_time()
-        rows = work()
+        answers.append(work())
         seconds.append(time.perf_counter() - start)
         cpu.append(time.process_time() - busy)
-    return Run(seconds, min(cpu), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, rows)
+    return Run(seconds, min(cpu), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, answers)
 
 
 # --- ours and the floor -----------------------------------------------------------------------------------------------

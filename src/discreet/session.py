@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -27,12 +27,14 @@ from discreet.table.explain import story, tell
 from discreet.table.frame import Asked, Frame
 from discreet.table.lower import lower_question
 from discreet.table.noising import Allowance, check_allowance
-from discreet.table.plan import Question
+from discreet.table.plan import Outcome, Question
 from discreet.table.prepare import Prepared, prepare
 from discreet.table.preview import Preview, preview
 from discreet.table.run import Quote, quote, release
-from discreet.table.schema import Schema, Table, resolve
+from discreet.table.schema import Declared, Schema, Table, resolve
 from discreet.table.sql import question as read_sql
+from discreet.table.suggest import Suggestion, sizes_question, suggested
+from discreet.table.verbs import count, quantile
 from discreet.table.work import Engine
 
 RESERVE = Fraction(1, 2)
@@ -160,6 +162,59 @@ class Session:
         found._purse = purse
         return found
 
+    # --- estimates that are paid for ----------------------------------------------------------------------------------
+
+    def suggest_bounds(
+        self, column: str, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> Suggestion:
+        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question."""
+        name, column = self._find(column)
+        asked, step = sizes_question(name, column, self._schemas)
+        price = self._quote((prepare(asked),), self._terms.allowance(epsilon, delta, rho))
+        (answer,) = self._release(price, (asked.outcome,))
+        error = max(e or 0.0 for e in answer.errors("0.999", simultaneous=True)["n"])
+        counts = dict(zip(answer["power"], answer["n"], strict=True))
+        return suggested(f"{name}.{column}", step, counts, error)
+
+    def suggest_max_rows(
+        self,
+        table: str,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        level: Number = "0.95",
+        most: int = 1000,
+    ) -> int:
+        """How many rows all but a few units have, as a private estimate, paid like any question."""
+        frame = self[table]
+        given = self._schemas[table].table
+        if given.unit is None:
+            raise BadParameter("table", table, "must be private: in a public one nobody is counted")
+        rows = frame.per_unit(given.unit).agg(rows_of_one=count())
+        asked = rows.agg(level=quantile(f"CLAMP(rows_of_one, 0, {int(most)})", level))
+        return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
+
+    def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
+        """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
+        tables = {name: schema.table for name, schema in self._schemas.items()}
+        for name, columns in declared.items():
+            if name not in tables:
+                raise BadParameter("table", name, f"must be one of {', '.join(tables)}")
+            tables[name] = replace(tables[name], columns={**tables[name].columns, **columns})
+        terms = self._terms
+        return Session(
+            tables, budget=terms.budget, engine=self._engine, neighbours=self._neighbours, rule=terms.rule,
+            purse=self._purse,
+        )  # fmt: skip
+
+    def _find(self, column: str) -> tuple[str, str]:
+        table, dot, name = column.rpartition(".")
+        found = [table] if dot else [t for t, s in self._schemas.items() if name in s.fields]
+        if len(found) != 1 or found[0] not in self._schemas or name not in self._schemas[found[0]].fields:
+            raise BadParameter("column", column, "must be a column of one table here, written as table.column")
+        return found[0], name
+
     # --- for queries --------------------------------------------------------------------------------------------------
 
     def _quote(self, prepared: Sequence[Prepared], allowance: Allowance) -> Quote:
@@ -170,20 +225,20 @@ class Session:
         left = str(self._purse.after(asked.plan.price) if fits else self._purse.remaining)
         return preview(asked, which.parts[0], remaining=left, affordable=fits, rows=rows, confidence=confidence)
 
-    def _release(self, asked: Quote, queries: Sequence[Query]) -> tuple[TableAnswer, ...]:
+    def _release(self, asked: Quote, outcomes: Sequence[Outcome]) -> tuple[TableAnswer, ...]:
         if not self._purse.fits(asked.plan.price):
             raise OverBudget(asked=asked.allowance, left=self._purse.remaining)
         answers, receipt = release(asked, self._engine, self._schemas, self._purse.spend)
         return tuple(
             TableAnswer(
-                outcome=query.plan.outcome,
+                outcome=outcome,
                 released=released,
                 event=asked.plan.event,
                 cost=str(receipt.price if receipt.price is not None else asked.plan.price),
-                story=story(asked, query._prepared),
+                story=story(asked, prepared),
                 receipt=receipt,
             )
-            for query, released in zip(queries, answers, strict=True)
+            for prepared, outcome, released in zip(asked.questions, outcomes, answers, strict=True)
         )
 
 
@@ -269,7 +324,7 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        return self.session._release(self._quote(epsilon, delta, rho, error, confidence), (self,))[0]
+        return self.session._release(self._quote(epsilon, delta, rho, error, confidence), (self.plan.outcome,))[0]
 
     def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
@@ -367,7 +422,8 @@ class Workload:
         self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> tuple[TableAnswer, ...]:
         """Pay once, then answer all."""
-        return self.session._release(self._quote(epsilon, delta, rho), self.queries)
+        asked = self._quote(epsilon, delta, rho)
+        return self.session._release(asked, [query.plan.outcome for query in self.queries])
 
 
 def _check_foreign_keys(schemas: Mapping[str, Schema]) -> None:

@@ -180,6 +180,16 @@ def test_sums_are_checked_even_in_a_chain_that_is_whole(lines: list[str]) -> Non
     replayed(forged(lines, charge, query="another"))  # only the head file and receipts can know
 
 
+def test_caps_are_checked_even_in_a_chain_that_is_whole(lines: list[str]) -> None:
+    """All entries say that the limit is 1/5, and the third charge of 1/10 goes over it."""
+    lying = [line.replace('"limit":["1"]', '"limit":["1/5"]') for line in lines]
+    population = [read_entry(line).kind for line in lines].index("population")
+    with pytest.raises(Broken, match="over a cap"):
+        replayed(forged(lying, population, limits=["1/5"]))
+    enough = [line.replace('"limit":["1"]', '"limit":["3/10"]') for line in lines]
+    replayed(forged(enough, population, limits=["3/10"]))
+
+
 def test_kinds_that_are_not_known(lines: list[str]) -> None:
     books = replayed(lines)
     last = read_entry(lines[-1])

@@ -107,7 +107,7 @@ def _is_claimed(field: TypedColumn, value: Any) -> bool:
         case Number(low=low, high=high):
             return type(value) is int and low <= value <= high
         case Date(low=low, high=high) | Timestamp(low=low, high=high):
-            return low <= value <= high
+            return bool(low <= value <= high)
         case _:
             return True
 

@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ from discreet.errors import (
 )
 from discreet.exact import number
 from discreet.privacy.filters import Rule
-from discreet.privacy.measures import Measure
+from discreet.privacy.measures import Approx, Measure
 from discreet.privacy.neighbours import Neighbours
 from discreet.session import Query, Session
 from discreet.table.explain import story
@@ -172,22 +173,29 @@ class Curator:
             return room
 
     def _open(self, known: Dataset) -> Room:
-        engine = Isolated(self.config.limits)
         try:
-            tables = declared.read(dict(known.about), known.name).tables
-            people = self.population(known.population)
+            return self._opened(declared.read(dict(known.about), known.name), self.population(known.population))
+        except DiscreetError as error:
+            log.error("%s cannot be opened: %s", known.name, error)
+            raise BadData("the data set cannot be opened now; the owner's log says why") from None
+
+    def _opened(self, dataset: declared.Dataset, people: Population) -> Room:
+        """The tables behind an engine of their own, if their declaration fits their columns."""
+        engine = Isolated(self.config.limits)
+        rule = Rule.ZCDP if people.rule is None and isinstance(people.budget, Approx) else people.rule
+        try:
+            tables = {name: one.at(self.config.data) for name, one in dataset.tables.items()}
             session = Session(
-                {name: one.at(self.config.data) for name, one in tables.items()},
+                tables,
                 budget=people.budget,
                 engine=engine,
                 neighbours=people.neighbours,
-                rule=people.rule,
+                rule=rule,
             )
-            return Room(known.about, session, engine, Plans())
-        except DiscreetError as error:
+        except BaseException:
             engine.close()
-            log.error("%s cannot be opened: %s", known.name, error)
-            raise BadData("the data set cannot be opened now; the owner's log says why") from None
+            raise
+        return Room(declared.written(dataset), session, engine, Plans())
 
     def entrust(
         self,
@@ -211,20 +219,24 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
-        promised = budget if people is None else people.budget
-        engine = Isolated(self.config.limits)
+        kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
+        room = self._opened(dataset, kept)
         try:
-            tables = {table: one.at(self.config.data) for table, one in dataset.tables.items()}
-            Session(tables, budget=promised, engine=engine)  # type: ignore[arg-type]
-        finally:
-            engine.close()
-        marks, about = dataset.marks(self.config.data), declared.written(dataset)
-        if people is None and budget is not None:
-            self._check_new(name, population, marks, decision)
-            self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
-        return self.ledger.owner.register(name, population, about=about, marks=marks, decision=decision, by=by).sequence
+            marks, about = dataset.marks(self.config.data), declared.written(dataset)
+            if people is None and budget is not None:
+                self._check_new(name, marks, decision)
+                self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
+            done = self.ledger.owner.register(name, population, about=about, marks=marks, decision=decision, by=by)
+        except BaseException:
+            room.engine.close()
+            raise
+        with self._lock:
+            before, self._rooms[name] = self._rooms.get(name), room
+        if before is not None:
+            before.engine.close()
+        return done.sequence
 
-    def _check_new(self, name: str, population: str, marks: list[str], decision: str | None) -> None:
+    def _check_new(self, name: str, marks: list[str], decision: str | None) -> None:
         """Before a budget is opened: these must not be data that are under another one. The ledger checks it again."""
         key = self.ledger._journal.key
         hidden = {key.mark(mark) for mark in marks}

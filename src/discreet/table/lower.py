@@ -48,6 +48,9 @@ class LoweredQuestion:
     """A question whose source and expressions are lowered."""
 
     source: Relation
+    """Reads what is used and no more."""
+    whole: Relation
+    """The same with all columns: equal for questions about the same rows."""
     keys: tuple[LoweredKey, ...]
     measures: tuple[LoweredMeasure, ...]
     outcome: Outcome
@@ -77,6 +80,7 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     needed = frozenset({UNIT}).union(*(columns(e) for e in used))
     return LoweredQuestion(
         source=prune(source.relation, needed),
+        whole=source.relation,
         keys=keys,
         measures=measures,
         outcome=question.outcome,

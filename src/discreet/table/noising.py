@@ -34,6 +34,7 @@ Allowance: TypeAlias = Pure | Approx | ZCDP
 
 BRANCHING = 16
 _SHARES = 1024
+LEAST = Fraction(1, 10**12)
 _NORMAL = NormalDist()
 
 
@@ -279,7 +280,8 @@ def _size(statistic: Statistic) -> float:
 
 def check_allowance(allowance: Allowance) -> Allowance:
     """An allowance that buys something."""
+    name = "rho" if isinstance(allowance, ZCDP) else "epsilon"
     first = allowance.rho if isinstance(allowance, ZCDP) else allowance.epsilon
-    if not first > 0:
-        raise BadParameter("epsilon", first, "must be above 0")
+    if not LEAST <= first <= 1 / LEAST:
+        raise BadParameter(name, first, "must lie between 1e-12 and 1e12; beyond, an answer is all noise or none")
     return allowance

@@ -12,11 +12,12 @@ from math import prod
 
 from discreet.errors import BadQuestion
 from discreet.table.bounding import each_counts_once, rows
-from discreet.table.expressions import Literal
+from discreet.table.expressions import Literal, columns
 from discreet.table.kinds import Number, Value
 from discreet.table.lower import UNIT, LoweredKey, LoweredQuestion
 from discreet.table.noising import Need, Noised, Selection
 from discreet.table.plan import Outcome, Relation
+from discreet.table.prune import prune
 from discreet.table.recipes import Recipe, recipes
 from discreet.table.schema import Caps
 from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units
@@ -30,12 +31,20 @@ SELECTING = 1.0
 class Part:
     """One grouping set: GROUP BY these keys."""
 
-    source: Relation
+    whole: Relation
+    """The rows, with all columns."""
     caps: Caps
     keys: tuple[LoweredKey, ...]
     names: tuple[str, ...]
     """The measures, by name."""
     recipes: tuple[Recipe, ...]
+
+    @property
+    def source(self) -> Relation:
+        """The rows, with the columns that are used."""
+        used = [key.typed.lowered for key in self.keys]
+        used += [s.value for s in self.need.statistics if not isinstance(s, Units)]
+        return prune(self.whole, frozenset({UNIT}).union(*map(columns, used)))
 
     @property
     def selects(self) -> bool:
@@ -55,7 +64,7 @@ class Part:
 
     def same_groups(self, other: Part) -> bool:
         """Whether both are about the same groups of the same rows, so that they can share statistics."""
-        return (self.source, self.caps, self.keys) == (other.source, other.caps, other.keys)
+        return (self.whole, self.caps, self.keys) == (other.whole, other.caps, other.keys)
 
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""
@@ -91,7 +100,7 @@ def prepare(asked: LoweredQuestion) -> Prepared:
         keys = tuple(by_name[name] for name in names)
         _check_keys(keys)
         made = recipes(asked.measures, once=bool(keys) and each_counts_once(asked.caps))
-        parts.append(Part(asked.source, asked.caps, keys, tuple(m.measure.name for m in asked.measures), made))
+        parts.append(Part(asked.whole, asked.caps, keys, tuple(m.measure.name for m in asked.measures), made))
     return Prepared(asked, tuple(parts))
 
 
@@ -133,10 +142,11 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
     """
     keys = tuple(WorkKey(key.name, key.typed.lowered, key.typed.keys) for key in part.keys)
     most = None if selection is None else selection.most_keys
+    source = part.source
 
     def work(cells: tuple[Cell, ...], weights: Weights, split: WorkKey | None = None) -> Work:
         return Work(
-            source=part.source,
+            source=source,
             unit=UNIT,
             keys=keys,
             cells=cells,
@@ -157,7 +167,7 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
                 alone.append(Job(work((RowSum(Literal(1)),), one.weights, split), (statistic,)))
             case Distinct(value=value):
                 distinct = DistinctWork(
-                    source=part.source, unit=UNIT, keys=keys, value=value, cap=rows(part.caps), salt=salt
+                    source=source, unit=UNIT, keys=keys, value=value, cap=rows(part.caps), salt=salt
                 )
                 alone.append(Job(distinct, (statistic,)))
     sums = [

@@ -1,0 +1,99 @@
+"""Bounds and caps from the data, as a *paid* private estimate: nothing about the data is free.
+
+The values of a column are counted by sign and power of two, 123 listed groups, with noise. The suggested bounds are the
+outermost groups that surely hold something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import BadParameter
+from discreet.table.expressions import Call, Column, Expression, Literal
+from discreet.table.facts import Typed
+from discreet.table.kinds import Number, Real
+from discreet.table.lower import LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
+from discreet.table.plan import Aggregate, Measure, Outcome, Scan
+from discreet.table.schema import Declared, Schema, bounds
+
+POWERS = 60
+FINE = -20
+"""Floats are looked at from 2^-20 up to 2^40 in size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Bounds for a column that all but stray values keep, and the declaration to put into ``dp.table``."""
+
+    column: str
+    low: Fraction
+    high: Fraction
+
+    @property
+    def declared(self) -> Declared:
+        """What to write for the column."""
+        return bounds(self.low, self.high)
+
+    def __str__(self) -> str:
+        return f"dp.bounds({_short(self.low)}, {_short(self.high)})"
+
+
+def _short(x: Fraction) -> str:
+    return str(x.numerator) if x.denominator == 1 else f"{float(x)!r}"
+
+
+def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tuple[LoweredQuestion, Fraction]:
+    """How many values of a column have which sign and power of two; and what one step is worth."""
+    field = schemas[name].fields.get(column)
+    if field is None or not isinstance(field.kind, Number | Real):
+        raise BadParameter("column", f"{name}.{column}", "must be a column of numbers")
+    source = lower_relation(Scan(name), schemas)
+    if not source.private or source.caps is None or source.unit_kind is None:
+        raise BadParameter("column", f"{name}.{column}", "must be in a private table; look at a public one yourself")
+    cells: Expression = Column(column)
+    step = field.kind.step if isinstance(field.kind, Number) else Fraction(2) ** FINE
+    if isinstance(field.kind, Real):
+        cells = Call("read_real", (cells, Literal(FINE), Literal(-(1 << POWERS)), Literal(1 << POWERS)))
+    key = Typed(Number(Fraction(1), -POWERS - 1, POWERS + 1), keys=_GROUPS, lowered=_power(cells))
+    measure = LoweredMeasure(Measure("n", Aggregate.COUNT), (), None)
+    question = LoweredQuestion(
+        source=source.relation,
+        whole=source.relation,
+        keys=(LoweredKey("power", key),),
+        measures=(measure,),
+        outcome=Outcome((("power", Column("power")), ("n", Column("n")))),
+        sets=(("power",),),
+        caps=source.caps,
+        unit_kind=source.unit_kind,
+        tables=source.tables,
+    )
+    return question, step
+
+
+_GROUPS = tuple(range(-POWERS - 1, POWERS + 2))
+
+
+def _power(cells: Expression) -> Expression:
+    """k > 0 for cells from 2^(k-1) up to below 2^k, -k for their negatives, 0 for 0."""
+    size = Call("abs", (cells,))
+    parts: list[Expression] = [Call("eq", (cells, Literal(0))), Literal(0)]
+    for k in range(1, POWERS + 1):
+        parts += [Call("lt", (size, Literal(1 << k))), Literal(k)]
+    power = Call("case", (*parts, Literal(POWERS + 1)))
+    return Call("case", (Call("lt", (cells, Literal(0))), Call("neg", (power,)), Call("is_null", (cells,)),
+                         Literal(None), power))  # fmt: skip
+
+
+def suggested(column: str, step: Fraction, counts: Mapping[int, float], error: float) -> Suggestion:
+    """The outermost powers of two whose noisy count is above the error."""
+    there = [power for power, n in counts.items() if n > error]
+    if not there:
+        raise BadParameter("epsilon", "this small", "must be larger: no value stands out from the noise")
+    low, high = min(0, *there, 0), max(0, *there, 0)
+    return Suggestion(column, -_end(-low, step), _end(high, step) if high or low else step)
+
+
+def _end(power: int, step: Fraction) -> Fraction:
+    return (1 << power) * step if power > 0 else Fraction(0)

@@ -1,0 +1,324 @@
+"""Sessions as users have them: ask, preview, release, spend, refuse."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import discreet as dp
+from discreet.engines.memory import memory
+from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
+from discreet.table.work import AnyWork, Exact
+
+PEOPLE = 4_000
+VISITS = pa.table(
+    {
+        "patient_id": [i // 2 for i in range(2 * PEOPLE)],
+        "clinic": ["North" if i % 3 else "South" for i in range(2 * PEOPLE)],
+        "cost": [float(i % 100) for i in range(2 * PEOPLE)],
+        "drug": [f"d{i % 7}" for i in range(2 * PEOPLE)],
+    }
+)
+COLUMNS = {"cost": dp.bounds(0, 100), "clinic": dp.keys(["North", "South", "West"]), "drug": dp.unknown_keys()}
+
+
+def session(source: Any = VISITS, **options: Any) -> dp.Session:
+    given: dict[str, Any] = {"budget": dp.Approx(10, "1e-6")} | options
+    return dp.Session(visits=dp.table(source, unit="patient_id", columns=COLUMNS, max_rows=2), **given)
+
+
+def test_the_example_of_the_design() -> None:
+    asked = session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean_cost FROM visits GROUP BY clinic")
+    preview = asked.preview(epsilon="0.3")
+    answer = asked.release(epsilon="0.3")
+    assert answer.columns == ("clinic", "n", "mean_cost")
+    assert answer["clinic"] == ["North", "South", "West"]
+    exact = {"North": 5333, "South": 2667, "West": 0}
+    errors = answer.errors("0.999999999")["n"]  # each fails with probability 1e-9
+    for row, error in zip(answer, errors, strict=True):
+        assert abs(row["n"] - exact[row["clinic"]]) <= error
+    assert preview.error("n") == pytest.approx(answer.errors()["n"][0])
+    assert answer.receipt is not None
+    assert "patient" not in str(answer)
+
+
+def test_a_preview_is_free_and_a_release_is_not() -> None:
+    s = session()
+    asked = s.sql("SELECT COUNT(*) AS n FROM visits")
+    asked.preview(epsilon=1)
+    assert s.remaining == dp.Approx(10, "1e-6")
+    asked.release(epsilon=1)
+    assert s.remaining == dp.Approx(9, "1e-6")
+
+
+def test_the_budget_counts_down_exactly_and_then_refuses() -> None:
+    s = session(budget=dp.Pure("0.3"))
+    asked = s.sql("SELECT COUNT(*) AS n FROM visits")
+    for _ in range(3):
+        asked.release(epsilon="0.1")
+    assert s.remaining == dp.Pure(0)
+    with pytest.raises(OverBudget):
+        asked.release(epsilon="1e-12")
+    with pytest.raises(BadParameter, match="all noise"):
+        asked.release(epsilon="1e-300")
+
+
+def test_an_error_can_be_asked_for() -> None:
+    s = session()
+    asked = s.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    answer = asked.release(error=25, confidence="0.95")
+    errors = [e for e in answer.errors("0.95")["n"] if e is not None]
+    assert 24 < max(errors) <= 25
+    assert asked.preview(error={"n": 25}).error("n") <= 25
+    with pytest.raises(BadParameter, match="error"):
+        asked.release(error={"m": 1})
+    with pytest.raises(BadParameter, match="error"):
+        asked.release(epsilon=1, error=3)
+
+
+class Watched:
+    """The memory engine, which counts its runs and may fail."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.runs = 0
+        self.fails = fails
+
+    @property
+    def name(self) -> str:
+        return "watched"
+
+    def columns(self, source: object) -> Any:
+        return memory().columns(source)
+
+    def run(self, works: Sequence[AnyWork], schemas: Any) -> tuple[Exact, ...]:
+        self.runs += 1
+        if self.fails:
+            raise EngineFailed
+        return memory().run(works, schemas)
+
+
+def test_data_is_touched_once_and_only_after_paying() -> None:
+    engine = Watched()
+    s = session(engine=engine, budget=dp.Pure(1))
+    asked = s.sql("SELECT COUNT(*) AS n, AVG(cost) AS a FROM visits")
+    asked.preview(epsilon="0.5")
+    asked.explain(epsilon="0.5")
+    with pytest.raises(OverBudget):
+        asked.release(epsilon=2)
+    assert engine.runs == 0
+    answer = asked.release(epsilon="0.5")
+    assert engine.runs == 1
+    assert [answer["n"], answer["n"]] == [answer["n"], answer["n"]]  # a value, not a plan
+    assert engine.runs == 1
+
+
+def test_a_failing_engine_keeps_the_charge_and_says_nothing() -> None:
+    s = session(engine=Watched(fails=True), budget=dp.Pure(1))
+    with pytest.raises(EngineFailed, match=r"^the engine could not finish; what was spent stays spent"):
+        s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
+    assert s.remaining == dp.Pure("3/4")
+
+
+def test_fresh_noise_for_each_release() -> None:
+    asked = session(budget=dp.Pure(10)).sql("SELECT COUNT(*) AS n FROM visits")
+    assert len({asked.release(epsilon="0.001").value for _ in range(12)}) > 1  # equal by chance: below 1e-30
+
+
+def test_equal_questions_cost_the_same_whatever_the_data() -> None:
+    empty = VISITS.slice(0, 0)
+    for text in (
+        "SELECT clinic, AVG(cost) AS a FROM visits GROUP BY clinic",
+        "SELECT drug, COUNT(*) AS n FROM visits GROUP BY drug",
+    ):
+        full, none = session(), session(empty)
+        assert full.sql(text).release(epsilon=1).event == none.sql(text).release(epsilon=1).event
+        assert full.remaining == none.remaining
+
+
+def test_empty_groups_get_noise_of_their_own() -> None:
+    s = dp.Session(
+        t=dp.table(VISITS.slice(0, 0), unit="patient_id", columns={"clinic": dp.keys([f"c{i}" for i in range(200)])}),
+        budget=dp.Pure(1),
+    )
+    noise = s.sql("SELECT clinic, COUNT(*) AS n FROM t GROUP BY clinic").release(epsilon="0.1")["n"]
+    assert len(noise) == 200
+    assert len(set(noise)) > 20
+
+
+def test_a_key_that_few_have_is_never_named() -> None:
+    rare = pa.table({"patient_id": [1], "drug": ["secret"]})
+    s = dp.Session(
+        t=dp.table(rare, unit="patient_id", columns={"drug": dp.unknown_keys()}), budget=dp.Approx(1, "1e-12")
+    )
+    assert len(s.sql("SELECT drug, COUNT(*) AS n FROM t GROUP BY drug").release(epsilon=1)) == 0  # 1e-12 at most
+
+
+def test_keys_that_nobody_listed_need_delta() -> None:
+    s = session(budget=dp.Pure(1))
+    with pytest.raises(NotATheorem, match="delta"):
+        s.sql("SELECT drug, COUNT(*) AS n FROM visits GROUP BY drug").release(epsilon=1)
+    assert s.remaining == dp.Pure(1)
+
+
+def test_a_workload_shares_what_it_can() -> None:
+    s = session()
+    n = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
+    mean = "SELECT clinic, COUNT(*) AS m, AVG(cost) AS a FROM visits GROUP BY clinic"
+    together = s.workload([n, mean])
+    assert together.preview(epsilon=1)[0].error("n") == together.preview(epsilon=1)[1].error("m")
+    first, second = together.release(epsilon=1)
+    assert first["n"] == second["m"], "released once"
+    assert s.remaining == dp.Approx(9, s.remaining.delta)  # type: ignore[union-attr]
+
+
+def test_rules_and_budgets() -> None:
+    many = session(budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP)
+    asked = many.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    for _ in range(30):
+        asked.release(epsilon="0.1")  # thirty times a tenth, of one: squares add up
+    with pytest.raises(BadParameter, match="rho"):
+        session().sql("SELECT COUNT(*) AS n FROM visits").release(rho=1)
+    with pytest.raises(BadParameter, match="epsilon"):
+        session(budget=dp.ZCDP(1)).sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
+    with pytest.raises(BadParameter, match="epsilon"):
+        session().sql("SELECT COUNT(*) AS n FROM visits").release()
+
+
+def test_change_one_costs_twice_the_noise() -> None:
+    text = "SELECT COUNT(*) AS n FROM visits"
+    one = session().sql(text).preview(epsilon=1).error("n")
+    two = session(neighbours=dp.Neighbours.CHANGE_ONE).sql(text).preview(epsilon=1).error("n")
+    assert two == pytest.approx(2 * one, rel=0.05)
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_has_many_doors(tmp_path: Path) -> None:
+    answer = (
+        session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY clinic").release(epsilon=1)
+    )
+    assert answer.to_arrow().column_names == ["clinic", "n", "n_error", "a", "a_error"]
+    assert answer.to_pandas().shape == (3, 5)
+    assert answer.to_polars(errors=False).columns == ["clinic", "n", "a"]
+    answer.write(str(tmp_path / "answer.parquet"))
+    assert pyarrow.parquet.read_table(tmp_path / "answer.parquet") == answer.to_arrow()
+    assert "<table>" in answer._repr_html_()
+    assert "spent epsilon 1" in str(answer)
+    assert "clinic" in answer.explain()
+    assert answer.plot("n").axes[0].get_ylabel() == "n"
+
+
+def test_intervals_that_hold_together_are_wider() -> None:
+    answer = session().sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon=1)
+    one, all_of_them = answer.errors("0.95")["n"], answer.errors("0.95", simultaneous=True)["n"]
+    assert all(a is not None and b is not None and a < b for a, b in zip(one, all_of_them, strict=True))
+
+
+def test_computed_columns_have_error_bars_where_they_can() -> None:
+    s = session()
+    ratio = s.sql("SELECT SUM(cost) / COUNT(*) AS r FROM visits").release(epsilon=5)
+    low, high = ratio.intervals("0.999999")["r"][0] or (math.nan, math.nan)
+    assert low <= 49.5 <= high
+    twice = s.sql("SELECT COUNT(*) * COUNT(*) AS r FROM visits").release(epsilon=1)
+    assert twice.intervals()["r"] == [None]
+
+
+def test_counts_can_be_made_non_negative() -> None:
+    empty = session(VISITS.slice(0, 0))
+    answer = empty.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon="0.01")
+    assert min(answer.consistent()["n"]) >= 0
+
+
+# --- estimates that are paid for --------------------------------------------------------------------------------------
+
+
+def test_bounds_are_suggested_for_a_price() -> None:
+    s = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.Pure(20))
+    found = s.suggest_bounds("cost", epsilon=10)
+    assert (found.low, found.high) == (0, 128)
+    assert s.remaining == dp.Pure(10)
+    wider = s.with_columns(visits={"cost": found.declared})
+    wider.sql("SELECT AVG(cost) AS a FROM visits").release(epsilon=5)
+    assert s.remaining == dp.Pure(5), "one budget"
+    assert s.suggest_max_rows("visits", epsilon=5) in range(1, 5)
+    with pytest.raises(BadParameter, match="column"):
+        s.suggest_bounds("clinic", epsilon=1)
+
+
+# --- sources and bad input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "folder", "glob", "pandas", "polars"])
+def test_sources(kind: str, tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(VISITS, tmp_path / "a.parquet")
+    pyarrow.csv.write_csv(VISITS, tmp_path / "a.csv")
+    (tmp_path / "parts").mkdir()
+    for i in range(4):
+        pyarrow.parquet.write_table(VISITS.slice(i * 2000, 2000), tmp_path / "parts" / f"{i}.parquet")
+    import pandas as pd
+    import polars as pl
+
+    source = {
+        "parquet": tmp_path / "a.parquet",
+        "csv": str(tmp_path / "a.csv"),
+        "folder": tmp_path / "parts",
+        "glob": str(tmp_path / "parts" / "*.parquet"),
+        "pandas": pd.DataFrame(VISITS.to_pydict()),
+        "polars": pl.from_arrow(VISITS),
+    }[kind]
+    s = session(source, budget=dp.Approx(10_000, "1e-6"))
+    exact = s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=5_000)
+    assert exact.value == 8000  # noise of scale 2/5000: 0 but for a chance below 1e-900
+
+
+def test_bad_declarations_are_refused_before_anything() -> None:
+    good = dp.table(VISITS, unit="patient_id")
+    with pytest.raises(BadData):
+        dp.Session(t=dp.table("no/such/file.parquet", unit="x"), budget=dp.Pure(1))
+    for table in (
+        lambda: dp.table(VISITS, unit="nobody"),
+        lambda: dp.table(VISITS, unit="cost"),
+        lambda: dp.table(VISITS, unit="patient_id", columns={"costs": dp.bounds(0, 1)}),
+        lambda: dp.table(VISITS, unit="patient_id", columns={"clinic": dp.bounds(0, 1)}),
+        lambda: dp.table(VISITS, unit="patient_id", columns={"cost": dp.keys(["a"])}),
+        lambda: dp.table(VISITS, unit="patient_id", columns={"cost": dp.bounds(1, 0)}),
+        lambda: dp.table(VISITS, unit="patient_id", max_rows=0),
+        lambda: dp.table(VISITS),
+        lambda: dp.table(VISITS, unit="patient_id", public=True),
+        lambda: dp.table(VISITS, unit="patient_id -> nowhere.id"),
+    ):
+        with pytest.raises(BadParameter):
+            dp.Session(t=table(), budget=dp.Pure(1))
+    for options in ({"budget": 1}, {"budget": dp.GDP(1)}):
+        with pytest.raises(BadParameter):
+            dp.Session(t=good, **options)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter):
+        dp.Session(budget=dp.Pure(1))
+
+
+def test_bad_questions_are_refused_before_anything() -> None:
+    s = session()
+    for text, words in {
+        "SELECT AVG(costs) FROM visits": "did you mean",
+        "SELECT COUNT(*) FROM visit": "did you mean",
+        "SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id": "each unit",
+        "SELECT cost, COUNT(*) FROM visits GROUP BY cost": "cost",
+        "SELECT COUNT(*) FROM visits; DROP TABLE visits": "statement",
+        "DELETE FROM visits": "SELECT|DELETE",
+    }.items():
+        with pytest.raises(BadQuestion, match=words):
+            s.sql(text)
+    assert s.remaining == dp.Approx(10, "1e-6")
+
+
+def test_fractions_of_a_budget() -> None:
+    s = session(budget=dp.Approx(Fraction(1, 3), "1e-6"))
+    s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="1/3")
+    assert s.remaining == dp.Approx(0, "1e-6")
