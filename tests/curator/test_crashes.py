@@ -6,16 +6,20 @@ import os
 import pwd
 import resource
 import shutil
+import signal
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
+from discreet.curator.disk import kind_of_disk
 from discreet.errors import LedgerBusy, LedgerMismatch, LedgerUnavailable, LedgerUnsafe
 from discreet.privacy.measures import Pure
 from tests.curator.places import Place, answered, ask, prepared
 from tests.curator.workers import context, kill_in_rounds, race, start
+from tests.helpers.processes import stopped, until
 
 if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
@@ -78,6 +82,42 @@ def test_the_server_of_the_database_is_killed(
         durable_postgres.start()
 
     assert kill_in_rounds(postgres_place, tmp_path, max(2, ROUNDS // 10), seed=2, disturb=disturb) > 2
+
+
+def stop_at(place: Place, point: str, results: Any) -> None:
+    """Stop in the middle of a write, as a paused virtual machine does, until somebody lets it go on."""
+
+    def at(reached: str) -> None:
+        if reached == point:
+            results.put("stopping")
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    with place.open(at=at) as ledger:
+        results.put(answered(ledger, "paused").sequence)
+
+
+@pytest.mark.parametrize("point", ["planned", "appended", "committed", "head"])
+def test_a_process_that_is_paused_and_goes_on(place: Place, point: str) -> None:
+    """It holds no lease that could run out: others wait or go on without it, and it changes nothing of theirs."""
+    with prepared(place, patience=0.3) as ledger:
+        results = context().SimpleQueue()
+        process = start(stop_at, place, point, results)
+        assert results.get() == "stopping"
+        assert process.pid is not None
+        until(lambda: stopped(psutil.Process(process.pid)), what="stopped")
+        if point == "appended":
+            with pytest.raises(LedgerBusy):
+                ask(ledger, "k0")
+        else:
+            for i in range(4):
+                answered(ledger, f"k{i}")
+        os.kill(process.pid, signal.SIGCONT)
+        sequence = results.get()
+        process.join()
+        assert ledger.charge(sequence).answer == b"answer to paused"
+        assert ledger.standing("town").spent == Pure("0.1" if point == "appended" else "0.5")
+        assert ledger.trouble is None
+    assert place.verify().good
 
 
 # --- points of a write --------------------------------------------------------------------------------------------
@@ -257,6 +297,16 @@ def test_sqlite_is_kept_with_full_durability(lite: Place) -> None:
             assert pragma("PRAGMA synchronous").scalar_one() == 2
         assert lite.file.stat().st_mode & 0o077 == 0
         assert Path(f"{lite.location}-wal").stat().st_mode & 0o077 == 0
+
+
+def test_a_ledger_in_memory_warns() -> None:
+    memory = Path("/dev/shm")  # noqa: S108 - a disk in memory is what is wanted
+    if kind_of_disk(memory) != "tmpfs":
+        pytest.skip("no disk in memory here")
+    folder = Path(tempfile.mkdtemp(dir=memory))
+    with prepared(Place(str(folder / "ledger"), str(folder / "key"), str(folder / "head"))) as ledger:
+        assert "forgets" in ledger.cautions[0]
+    shutil.rmtree(folder)
 
 
 def test_a_connection_that_is_lost(postgres_place: Place, durable_postgres: Postgres) -> None:

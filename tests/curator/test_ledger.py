@@ -69,6 +69,21 @@ def test_a_subnormal_spend_is_not_lost(lite: Place) -> None:
         ask(ledger, "rest", Pure(1 - Fraction(1, 10**300)))
 
 
+def test_prices_of_any_length_are_written_down(lite: Place) -> None:
+    """The sum stays short, and is never less than the truth."""
+    with prepared(lite, ZCDP(1)) as ledger:
+        truth = Fraction(0)
+        for i in range(20):
+            event = events.Gaussian(sigma=Fraction(7**310 + i, 3**500), sensitivity=Fraction(3**400, 7**200 + 3 * i))
+            truth += event.mu_squared / 2
+            ask(ledger, f"k{i}", event)
+        spent = ledger.standing("town").spent
+        assert isinstance(spent, ZCDP)
+        assert truth <= spent.rho < truth + Fraction(1, 2**1000)
+    with lite.open() as again:
+        assert again.standing("town").spent == spent
+
+
 BUDGETS: list[tuple[Measure, Rule | None, Measure | events.Event]] = [
     (Pure(1), None, events.Laplace(scale=7)),
     (Approx(1, "1e-6"), None, events.Gaussian(sigma=30)),

@@ -5,6 +5,8 @@ with words deleted, doubled, swapped or replaced. What passes the door is lowere
 is the only other way out.
 """
 
+# ruff: noqa: S608 (these texts never reach an engine)
+
 from __future__ import annotations
 
 import random
@@ -12,7 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import BadQuestion
@@ -28,8 +30,8 @@ from discreet.table.sql import question
 CANARY = "canary7421"
 TABLES: dict[str, dict[str, StoredKind]] = {
     "visits": {
-        "patient_id": StoredKind.INTEGER, "clinic": StoredKind.TEXT, "cost": StoredKind.REAL, "year": StoredKind.INTEGER,
-        "day": StoredKind.DATE, "note": StoredKind.TEXT, "paid": StoredKind.BOOLEAN, "at": StoredKind.TIMESTAMP,
+        "patient_id": StoredKind.INTEGER, "clinic": StoredKind.TEXT, "cost": StoredKind.REAL, "day": StoredKind.DATE,
+        "year": StoredKind.INTEGER, "note": StoredKind.TEXT, "paid": StoredKind.BOOLEAN, "at": StoredKind.TIMESTAMP,
     },
     "patients": {"id": StoredKind.INTEGER, "age": StoredKind.INTEGER, "city": StoredKind.TEXT},
     "regions": {"city": StoredKind.TEXT, "region": StoredKind.TEXT},
@@ -56,146 +58,196 @@ SCHEMAS: dict[str, Schema] = {
 # --- a grammar --------------------------------------------------------------------------------------------------------
 
 COLUMNS = [column for columns in TABLES.values() for column in columns]
-OPERATORS = ["+", "-", "*", "/", "//", "%", "=", "<>", "<", "<=", ">", ">=", "AND", "OR", "||", "LIKE", "IS", "&", "~"]
-CALLS = ["ABS", "ROUND", "FLOOR", "LOWER", "LENGTH", "COALESCE", "NULLIF", "GREATEST", "CLAMP", "WIDTH_BUCKET", "YEAR",
-         "DATE_TRUNC", "SUBSTRING", "CONCAT", "NOW", "RANDOM", "REPEAT", "FOO", "LEFT", "TRIM", "DATE_DIFF"]  # fmt: skip
-AGGREGATES = ["COUNT", "SUM", "AVG", "MIN", "MAX", "VARIANCE", "STDDEV", "MEDIAN", "CORR", "QUANTILE", "STRING_AGG"]
-TYPES = ["INT", "BIGINT", "TEXT", "DATE", "TIMESTAMP", "BOOLEAN", "DOUBLE", "DECIMAL(8, 2)", "BLOB", "INT[]"]
+AGGREGATES = ["SUM", "AVG", "MIN", "MAX", "VARIANCE", "STDDEV", "MEDIAN"]
+Kinds = dict[str, list[str]]
+VISITS: Kinds = {
+    "number": ["cost", "year"], "text": ["clinic", "note"], "truth": ["paid"], "date": ["day", "at"], "unit": ["patient_id"],
+}  # fmt: skip
+PATIENTS: Kinds = {
+    "number": ["age"],
+    "text": ["city"],
+    "truth": ["age > 9"],
+    "date": ["DATE '2024-01-31'"],
+    "unit": ["id"],
+}
+WILD = [
+    "(SELECT COUNT(*) FROM visits)", "EXISTS (SELECT 1 FROM visits)", "SUM(cost) OVER ()", "RANDOM()", "NOW()", "FOO(cost)",
+    "REPEAT('x', 9)", "CURRENT_DATE", "cost & 1", "[1]", "{'a': 1}", "?", "$1", "note ~ 'x'", "CAST(cost AS BLOB)",
+    "cost::INT[]", "INTERVAL 3 DAY", "COUNT(*)", "nothing", "t.cost", "*", "(1, 2)", "x -> 1", "STRING_AGG(note, ',')",
+    "cost IN (SELECT 1 FROM visits)", "SUM(SUM(cost))", "GROUPING(clinic)", "DATE 'never'", "1e999", "EXTRACT(epoch FROM day)",
+]  # fmt: skip
 
 
 class Grammar:
-    """Random SQL. ``r`` decides everything."""
+    """Random SQL, mostly well typed; ``wild`` is how often something stands where it should not. ``r`` decides."""
 
-    def __init__(self, r: random.Random) -> None:
+    def __init__(self, r: random.Random, wild: float) -> None:
         self.r = r
-        self.names = list(COLUMNS)
+        self.wild = wild
+        self.kinds = VISITS
 
     def one(self, *choices: Callable[[], str] | str) -> str:
         chosen = self.r.choice(choices)
         return chosen if isinstance(chosen, str) else chosen()
 
-    def maybe(self, part: Callable[[], str], often: float = 0.3) -> str:
-        return part() if self.r.random() < often else ""
+    def maybe(self, part: Callable[[], str] | str, often: float = 0.3) -> str:
+        return self.one(part) if self.r.random() < often else ""
 
-    def some(self, part: Callable[[], str], most: int = 3) -> str:
-        return ", ".join(part() for _ in range(self.r.randint(1, most)))
+    def name(self, kind: str) -> str:
+        found = self.r.choice(self.kinds[kind])
+        return self.one(found, found, found.upper(), f'"{found}"') if found.isidentifier() else found
 
-    def name(self) -> str:
-        found = self.r.choice(self.names)
-        return self.one(found, found, found, found.upper(), f'"{found}"', f"t.{found}", f"visits.{found}")
-
-    def constant(self) -> str:
-        return self.one("1", "0", "2.5", "1e3", f"'{CANARY}'", "'a'", "'a%'", "TRUE", "NULL", "DATE '2024-01-31'", "-7",
-                        "INTERVAL 3 DAY")  # fmt: skip
-
-    def expression(self, depth: int = 3, totals: bool = False) -> str:
-        inner = lambda: self.expression(depth - 1, totals)  # noqa: E731
-        if depth <= 0 or self.r.random() < 0.3:
-            return self.one(self.name, self.name, self.constant)
+    def make(self, kind: str, depth: int = 2) -> str:
+        """An expression of that kind."""
+        if self.r.random() < self.wild / 3:
+            return self.one(self.r.choice(WILD), lambda: self.make(self.r.choice(["number", "text", "truth", "date"])))
+        if depth <= 0:
+            return self.name(kind)
+        number, text, truth, day = (lambda k=k: self.make(k, depth - 1) for k in ("number", "text", "truth", "date"))
+        same = lambda: self.make(kind, depth - 1)  # noqa: E731
         choices: list[Callable[[], str]] = [
-            lambda: f"{inner()} {self.r.choice(OPERATORS)} {inner()}",
-            lambda: f"{inner()} {self.r.choice(OPERATORS)} {inner()}",
-            lambda: f"({inner()})",
-            lambda: f"{self.one('NOT', '-', '+')} {inner()}",
-            lambda: f"{self.r.choice(CALLS)}({self.some(inner)})",
-            lambda: f"{inner()} {self.one('', 'NOT')} BETWEEN {inner()} AND {inner()}",
-            lambda: f"{inner()} {self.one('', 'NOT')} IN ({self.some(self.constant)})",
-            lambda: f"{inner()} IS {self.one('', 'NOT')} {self.one('NULL', 'TRUE', 'UNKNOWN')}",
-            lambda: f"CASE WHEN {inner()} THEN {inner()} {self.maybe(lambda: f'ELSE {inner()}')} END",
-            lambda: f"CASE {inner()} WHEN {inner()} THEN {inner()} END",
-            lambda: f"{self.one('CAST', 'TRY_CAST')}({inner()} AS {self.r.choice(TYPES)})",
-            lambda: f"{inner()}::{self.r.choice(TYPES)}",
-            lambda: f"EXTRACT({self.one('year', 'dow', 'epoch')} FROM {inner()})",
-            lambda: f"({self.query(depth - 1)})",
-            lambda: f"{inner()} IN ({self.query(depth - 1)})",
+            lambda: self.name(kind),
+            lambda: f"({same()})",
+            lambda: f"CASE WHEN {truth()} THEN {same()} ELSE {same()} END",
+            lambda: f"COALESCE({same()}, {same()})",
         ]
-        if totals:
-            choices += [self.total] * 8
+        match kind:
+            case "number":
+                choices += [
+                    lambda: self.one("0", "1", "2.5", "1e2", "-7"),
+                    lambda: f"{number()} {self.one('+', '-', '*')} {number()}",
+                    lambda: f"{number()} {self.one('/', '//', '%')} {self.one('2', '10', '0.5')}",
+                    lambda: f"{self.one('ABS', 'ROUND', 'FLOOR', '-', 'SIGN')}({number()})",
+                    lambda: f"CLAMP({number()}, 0, 100)",
+                    lambda: f"LENGTH({text()})",
+                    lambda: f"EXTRACT({self.one('year', 'month', 'dow')} FROM {day()})",
+                    lambda: f"{self.one('CAST', 'TRY_CAST')}({self.one(text, number)} AS {self.one('INT', 'BIGINT')})",
+                ]
+            case "text":
+                choices += [
+                    lambda: self.one(f"'{CANARY}'", "'a'", "''"),
+                    lambda: f"{self.one('LOWER', 'UPPER', 'TRIM')}({text()})",
+                    lambda: f"SUBSTRING({text()}, 1, 3)",
+                    lambda: f"{text()} || {text()}",
+                    lambda: f"{day()}::DATE::TEXT",
+                ]
+            case "date":
+                choices += [
+                    lambda: "DATE '2024-02-29'",
+                    lambda: f"DATE_TRUNC('{self.one('month', 'week', 'year')}', {day()})",
+                    lambda: f"CAST({day()} AS DATE) + INTERVAL {self.one('3', '-1')} DAY",
+                ]
+            case _:
+                choices += [
+                    lambda: self.one("TRUE", "FALSE"),
+                    lambda: f"{number()} {self.one('=', '<>', '<', '>=')} {number()}",
+                    lambda: f"{text()} {self.one('=', '<')} {text()}",
+                    lambda: f"{day()} >= DATE '2020-01-01'",
+                    lambda: f"{number()} {self.maybe('NOT')} BETWEEN {number()} AND {number()}",
+                    lambda: f"{number()} {self.maybe('NOT')} IN (1, 2, 3)",
+                    lambda: f"{text()} {self.maybe('NOT')} LIKE '{CANARY}%'",
+                    lambda: f"{self.one(number, text, day)} IS {self.maybe('NOT')} NULL",
+                    lambda: f"{truth()} {self.one('AND', 'OR')} {truth()}",
+                    lambda: f"NOT {truth()}",
+                    lambda: f"({truth()}) IS {self.one('TRUE', 'NOT FALSE')}",
+                ]
         return self.r.choice(choices)()
 
     def total(self) -> str:
-        inside = self.one(
-            "*",
-            lambda: self.some(lambda: self.expression(2), 2),
-            lambda: f"DISTINCT {self.expression(1)}",
-            lambda: f"{self.expression(1)}, 0.9",
-        )
-        return (
-            f"{self.r.choice(AGGREGATES)}({inside})"
-            + self.maybe(lambda: f" FILTER (WHERE {self.expression(2)})", 0.15)
-            + self.maybe(lambda: " OVER (PARTITION BY clinic)", 0.05)
-        )
+        return self.one(
+            "COUNT(*)",
+            lambda: f"COUNT({self.maybe('DISTINCT')} {self.make(self.r.choice(['text', 'number']), 1)})",
+            lambda: f"COUNT(DISTINCT {self.name('unit')})",
+            lambda: f"{self.r.choice(AGGREGATES)}({self.make('number')})",
+            lambda: f"QUANTILE({self.make('number', 1)}, 0.{self.r.randint(1, 9)})",
+            lambda: f"CORR({self.make('number', 1)}, {self.make('number', 1)})",
+        ) + self.maybe(lambda: f" FILTER (WHERE {self.make('truth', 1)})", 0.15)
 
     def output(self) -> str:
-        return self.expression(2, totals=True) + self.maybe(lambda: f" AS {self.one('n', 'm', 'clinic', 'k')}", 0.4)
+        found = self.one(self.total, self.total, lambda: f"ROUND({self.total()} / {self.total()}, 1)")
+        return found + self.maybe(lambda: f" AS {self.one('n', 'm', 'total')}{self.r.randint(0, 99)}", 0.4)
 
     def source(self, depth: int) -> str:
-        plain = lambda: self.one("visits", "visits", "patients", "regions", "v", "cte")  # noqa: E731
-        return self.one(
-            plain,
-            plain,
-            lambda: f"{plain()} {self.one('t', 'AS t', 'v')}",
-            lambda: f"({self.query(depth - 1)}) {self.one('t', 'AS t(a, b)', '')}" if depth else plain(),
-            lambda: (
-                f"{plain()} t {self.one('JOIN', 'LEFT JOIN', 'FULL JOIN', 'CROSS JOIN')} {plain()} u "
-                f"{self.one('USING (city)', 'USING (patient_id)', 'ON t.patient_id = u.id', 'ON ' + self.expression(1), '')}"
-            ),
-        )
+        """What stands after FROM; from here on, names are those of this source."""
+        if self.r.random() < self.wild / 3:
+            self.kinds = VISITS
+            return self.one(
+                "visits CROSS JOIN patients", "visits, patients", "read_csv('x')", "'x.csv'", "visits FULL JOIN patients USING (id)",
+                "(SELECT cost FROM visits LIMIT 3) t", "(SELECT * FROM visits EXCEPT SELECT * FROM visits)", "visits TABLESAMPLE 9%",
+                "LATERAL (SELECT 1) t", "visits NATURAL JOIN patients", "(VALUES (1)) t(cost)", "s.visits", "nowhere", "visits v(a)",
+            )  # fmt: skip
+        match self.r.randrange(8 if depth > 0 else 4):
+            case 0 | 1:
+                self.kinds = VISITS
+                return self.one("visits", "VISITS v", '"visits" AS t')
+            case 2:
+                self.kinds = PATIENTS
+                return "patients"
+            case 3:
+                self.kinds = {kind: [*VISITS[kind], *PATIENTS[kind]] for kind in VISITS}
+                return f"visits v {self.maybe('LEFT')} JOIN patients p ON v.patient_id = p.id"
+            case 4:
+                below = self.source(depth - 1)
+                return f"(SELECT * FROM {below} WHERE {self.make('truth')}) s"
+            case 5:
+                below, unit = self.source(depth - 1), self.name("unit")
+                made = {kind: self.make(kind) for kind in ("number", "text", "truth", "date")}
+                self.kinds = {**{kind: [f"c_{kind}"] for kind in made}, "unit": ["u"]}
+                return (
+                    f"(SELECT {unit} AS u, {', '.join(f'{e} AS c_{kind}' for kind, e in made.items())} FROM {below}) s"
+                )
+            case 6:
+                below, unit = self.source(depth - 1), self.name("unit")
+                text = f"(SELECT {unit} AS u, COUNT(*) AS n, MAX({self.make('number', 1)}) AS x FROM {below} GROUP BY {unit}) s"
+                self.kinds = {"number": ["CLAMP(n, 0, 9)", "x"], "text": ["'a'"], "truth": ["n > 1"], "unit": ["u"],
+                              "date": ["DATE '2024-01-31'"]}  # fmt: skip
+                return text
+            case _:
+                parts = [
+                    f"SELECT patient_id AS u, {self.r.choice(['cost', 'year'])} AS x FROM visits" for _ in range(2)
+                ]
+                self.kinds = {
+                    "number": ["x"],
+                    "text": ["'a'"],
+                    "truth": ["x > 1"],
+                    "date": ["DATE '2024-01-31'"],
+                    "unit": ["u"],
+                }
+                return f"({' UNION ALL '.join(parts)}) s"
 
-    def keys(self) -> str:
-        return self.one(
-            lambda: self.some(lambda: self.expression(1)),
-            lambda: self.some(lambda: self.one("clinic", "1", "2", "n", "k", "year")),
-            lambda: f"{self.one('ROLLUP', 'CUBE', 'GROUPING SETS')} ({self.some(self.name)})",
-        )
-
-    def query(self, depth: int = 2) -> str:
-        return "".join(
-            [
-                self.maybe(lambda: f"WITH cte AS ({self.query(depth - 1)}) " if depth > 0 else "", 0.1),
-                "SELECT ",
-                self.maybe(lambda: "DISTINCT ", 0.1),
-                self.one("*", lambda: self.some(self.output)) if depth < 2 else self.some(self.output, 4),
-                f" FROM {self.source(depth)}",
-                self.maybe(lambda: f" WHERE {self.expression()}"),
-                self.maybe(lambda: f" GROUP BY {self.keys()}", 0.5),
-                self.maybe(lambda: f" HAVING {self.expression(2, totals=True)}", 0.15),
-                self.maybe(lambda: f" QUALIFY {self.expression(1)}", 0.02),
-                self.maybe(lambda: f" ORDER BY {self.some(lambda: self.expression(1, totals=True))} DESC", 0.15),
-                self.maybe(lambda: f" LIMIT {self.one('3', '0', 'cost', '1.5')}", 0.1),
-                self.maybe(lambda: f" {self.one('UNION ALL', 'UNION', 'EXCEPT')} {self.query(depth - 1)}", 0.1)
-                if depth > 0
-                else "",
-            ]
-        )
-
-    def sensible(self) -> str:
-        """A question that has a good chance to be one."""
-        good = [
-            lambda: self.one("cost", "year", "cost * 2 + 1", "COALESCE(cost, 0)", "CLAMP(year, 2000, 2010)"),
+    def query(self) -> str:
+        source = self.source(2)
+        where = self.maybe(lambda: f" WHERE {self.make('truth', 3)}", 0.5)
+        keys_ = [self.make(self.r.choice(["text", "truth", "number"]), 1) for _ in range(self.r.choice([0, 1, 1, 2]))]
+        outputs = [f"{key} AS k{i}" for i, key in enumerate(keys_)] + [
+            self.output() for _ in range(self.r.randint(1, 3))
         ]
-        self.names = list(TABLES["visits"])
-        outputs = [f"{self.one('SUM', 'AVG', 'MIN', 'MEDIAN', 'VARIANCE')}({good[0]()})" for _ in range(2)]
-        key = self.one("clinic", "note", "paid", "year", "EXTRACT(month FROM day)", "WIDTH_BUCKET(cost, 0, 9, 3)")
-        condition = self.one(
-            "paid", "year = 2024", "cost BETWEEN 1 AND 2", "clinic IN ('a')", lambda: self.expression(2)
+        places = ", ".join(self.one(f"k{i}", str(i + 1), key) for i, key in enumerate(keys_))
+        group = f" GROUP BY {self.one(places, places, f'ROLLUP({places})')}" if keys_ else ""
+        text = (
+            f"SELECT {', '.join(outputs)} FROM {source}{where}{group}"
+            + self.maybe(lambda: f" HAVING {self.total()} > 3", 0.2)
+            + self.maybe(lambda: f" ORDER BY {self.one('1', self.total)} {self.one('DESC', '')}", 0.2)
+            + self.maybe(" LIMIT 5", 0.2)
         )
-        source = self.one(
-            "visits",
-            "(SELECT * FROM visits WHERE paid) t",
-            "visits JOIN patients ON patient_id = id",
-            "(SELECT patient_id, clinic, note, paid, year, day, MAX(cost) AS cost FROM visits GROUP BY 1, 2, 3, 4, 5, 6)",
-        )
-        return (
-            f"SELECT {key} AS k, COUNT(*) AS n, {', '.join(outputs)} FROM {source} WHERE {condition} "
-            f"GROUP BY {self.one('k', '1', key)} {self.maybe(lambda: 'HAVING n > 3')} {self.maybe(lambda: 'ORDER BY 2 DESC')}"
-        )
+        if self.r.random() < self.wild / 3:
+            text += self.one(
+                " QUALIFY 1 = 1",
+                " OFFSET 3",
+                " FETCH FIRST 2 ROWS ONLY",
+                " UNION SELECT 1",
+                "; SELECT 1",
+                " FOR UPDATE",
+            )
+        return f"WITH c AS (SELECT * FROM visits) {text}" if self.r.random() < 0.1 else text
 
 
-WORDS = [*OPERATORS, *CALLS, *AGGREGATES, *COLUMNS, "SELECT", "FROM", "WHERE", "(", ")", ",", ".", ";", "'", '"', "*", "AS",
-         "WITH", "JOIN", "ON", "GROUP BY", "OVER", "CASE", "END", "NULL", "[", "]", "{", "}", "?", "$1", ":", "@", "--", "/*",
-         "*/", "DATE", "INTERVAL", "0x1", "1e999", "\\", "`", "LATERAL", "UNION ALL", "PIVOT", "VALUES", "é", "😀", "\n",
-         "timestamp(", "array<", "{{", "/*+ x */", "E'x'", "N'x'", "->", "|>", "TABLESAMPLE", "FETCH FIRST", "IGNORE NULLS"]  # fmt: skip
+WORDS = [
+    *COLUMNS, *AGGREGATES, "SELECT", "FROM", "WHERE", "(", ")", ",", ".", ";", "'", '"', "*", "AS", "WITH", "JOIN", "ON", "+",
+    "GROUP BY", "OVER", "CASE", "END", "NULL", "[", "]", "{", "}", "?", "$1", ":", "@", "--", "/*", "*/", "DATE", "INTERVAL",
+    "0x1", "1e999", "\\", "`", "LATERAL", "UNION ALL", "PIVOT", "VALUES", "é", "😀", "\n", "timestamp(", "array<", "{{",
+    "/*+ x */", "E'x'", "N'x'", "->", "|>", "TABLESAMPLE", "FETCH FIRST", "IGNORE NULLS", "NOT", "BETWEEN", "IS", "~", "^",
+]  # fmt: skip
 
 
 def mutated(text: str, r: random.Random) -> str:
@@ -321,34 +373,34 @@ def calls_during(text: str) -> int:
     return count
 
 
-QUIET = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 SEEDS = st.integers(0, 2**64)
 
 
-@QUIET
+@settings(max_examples=30, deadline=None)
 @given(seed=SEEDS)
 def test_random_questions(seed: int) -> None:
     r = random.Random(seed)
     for _ in range(30):
-        text = Grammar(r).query()
+        text = Grammar(r, wild=r.choice([0.0, 0.1, 0.5])).query()
         assert CANARY not in ask(text), text
 
 
-@QUIET
+@settings(max_examples=40, deadline=None)
 @given(seed=SEEDS)
 def test_mutated_questions(seed: int) -> None:
     r = random.Random(seed)
     for _ in range(30):
-        grammar = Grammar(r)
-        ask(mutated(r.choice([grammar.query, grammar.sensible])(), r))
+        ask(mutated(Grammar(r, wild=0.0).query(), r))
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(seed=SEEDS)
-def test_sensible_questions_are_often_answered(seed: int) -> None:
+def test_tame_questions_are_often_answered(seed: int) -> None:
+    """Otherwise the other tests would test refusals only."""
     r = random.Random(seed)
-    found = [ask(Grammar(r).sensible()) for _ in range(40)]
-    assert found.count("lowered") >= 8
+    found = [ask(Grammar(r, wild=0.0).query()) for _ in range(60)]
+    assert found.count("asked") + found.count("lowered") >= 30
+    assert found.count("lowered") >= 6
 
 
 @settings(max_examples=10, deadline=None)
@@ -356,12 +408,12 @@ def test_sensible_questions_are_often_answered(seed: int) -> None:
 def test_the_time_is_in_proportion_to_the_text(seed: int) -> None:
     r = random.Random(seed)
     for _ in range(20):
-        text = mutated(Grammar(r).query(), r)
+        text = mutated(Grammar(r, wild=0.3).query(), r)
         assert calls_during(text) < 500 * len(text) + 50_000, text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(text=st.text(max_size=60))
 def test_any_text(text: str) -> None:
-    for whole in (text, f"SELECT {text} FROM visits", f"SELECT COUNT(*) FROM visits WHERE {text}"):  # noqa: S608
+    for whole in (text, f"SELECT {text} FROM visits", f"SELECT COUNT(*) FROM visits WHERE {text}"):
         ask(whole)

@@ -34,7 +34,7 @@ from discreet.table.schema import Declared, Schema, Stored, StoredKind
 from discreet.table.statistics import Bins, Statistic, Units
 from discreet.table.work import AnyWork, Engine, Exact
 
-SALT = "0123456789abcdef"
+SALT = "0123456789abcdef0123456789abcdef"
 _EDGE = (1 << 63) - 1
 _ARROW: dict[StoredKind, Any] = {
     StoredKind.INTEGER: pa.int64(),

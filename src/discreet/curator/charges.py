@@ -17,6 +17,7 @@ from discreet.curator.views import room
 from discreet.errors import BadParameter, NotATheorem, NotRegistered, OverBudget
 from discreet.privacy.events import Event, stated_for
 from discreet.privacy.filters import Amounts, add, check_relation, fits, is_interactive, rest
+from discreet.privacy.frozen import short_up
 from discreet.privacy.measures import Measure
 from discreet.privacy.receipt import Receipt
 
@@ -52,7 +53,7 @@ def priced(books: Books, dataset: str, analyst: str, event: Event | Measure) -> 
     population = asked_about(books, dataset)
     check_leave(books, population, analyst)
     money = population.currency
-    price = money.amounts(event)
+    price = tuple(map(short_up, money.amounts(event)))  # so that it can be written down
     if isinstance(event, Event):
         check_relation(stated_for(event), population.neighbours)
     if is_interactive(event) and not money.concurrent:

@@ -17,6 +17,7 @@ from discreet.errors import AlreadyProtected, BadParameter, LedgerError, NotRegi
 from discreet.exact import Number, probability
 from discreet.privacy.events import Event
 from discreet.privacy.filters import Amounts, Rule, add
+from discreet.privacy.frozen import short_up
 from discreet.privacy.measures import Approx, Measure
 from discreet.privacy.neighbours import Neighbours
 
@@ -181,7 +182,7 @@ class Owner:
 
         def decide(books: Books, _: object) -> Draft:
             known = find_population(books, population)
-            price = known.currency.amounts(what)
+            price = tuple(map(short_up, known.currency.amounts(what)))
             before = books.used(known.name)
             after = add(before, price)
             known.currency.shown(after)  # refuses what no promise could state

@@ -20,7 +20,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.answer import CONFIDENCE
+from discreet.answer import CONFIDENCE, confidence_level
 from discreet.curator import declared, shown
 from discreet.curator.access import OWNER, Access, Caller, look
 from discreet.curator.books import Books, Dataset, Population
@@ -302,7 +302,7 @@ class Curator:
     def _answered(self, query: Query, quote: Quote, purse: LedgerPurse, asked: Asked) -> dict[str, Any]:
         """The answer, as it will be stored. After the payment every failure is one and the same."""
         try:
-            (found,) = query.session._release(quote, (query,))
+            (found,) = query.session._release(quote, (query.plan.outcome,))
             return shown.answer(found, number(asked.confidence, "confidence"))
         except Known:
             raise
@@ -321,8 +321,8 @@ class Curator:
             check_size(found._prepared, self.config.limits)
             room.plans.put((caller.name, asked.sql), found)
         query = Query(session, found.plan, found._prepared)
-        quote = query._quote(asked.epsilon, asked.delta, asked.rho, asked.error, number(asked.confidence, "confidence"))
-        return query, quote
+        level = confidence_level(asked.confidence)  # whatever could be refused later is refused here
+        return query, query._quote(asked.epsilon, asked.delta, asked.rho, asked.error, level)
 
     def _again(self, charge: Charge) -> Charge:
         """A question that was charged before: its stored answer, or what there is to say of it."""

@@ -42,7 +42,7 @@ class Report:
 
     def __str__(self) -> str:
         if self.good:
-            return f"{self.entries} entries, {self.charges} charges, {self.answers} answers: the chain is whole"
+            return f"the chain is whole: {self.entries} entries, of which charges: {self.charges}, answered: {self.answers}"
         return "\n".join(self.problems)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.primitives_sql import is_one_of, write
 from discreet.engines.relations_sql import Origin, Relations
-from discreet.engines.scope import Piece, Scope
+from discreet.engines.scope import Piece, Scope, typed
 from discreet.table.expressions import Expression
 from discreet.table.kinds import Value
 from discreet.table.work import AnyWork, WorkKey
@@ -50,7 +50,7 @@ class Base:
         piece, allowed = write(key.expression, self._scope), key.allowed
         few = allowed is not None and 0 < len(allowed) <= _MOST_CODES and None not in allowed
         coded = self.dialect.enum and piece.sort is Sort.TEXT and few
-        sql = piece.sql
+        sql = typed(piece, self.dialect)
         if coded and allowed is not None:
             sql = f"TRY_CAST({sql} AS ENUM({', '.join(self.dialect.literal(value) for value in allowed)}))"
         self._columns.append((name, sql))
@@ -60,7 +60,7 @@ class Base:
         """A further column for a value, under its new name."""
         piece = write(expression, self._scope)
         name = f"v{len(self._columns)}"
-        self._columns.append((name, piece.sql))
+        self._columns.append((name, typed(piece, self.dialect)))
         return Piece(name, piece.sort, piece.reach, simple=True)
 
     def select(self) -> str:

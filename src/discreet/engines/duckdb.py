@@ -41,13 +41,11 @@ _LOCKED = {
     "allow_persistent_secrets": "false",
     "enable_progress_bar": "false",
     "preserve_insertion_order": "false",
-    # A filter inside a scan goes by the statistics of row groups, and DuckDB 2.0.0 then takes "IS NULL" for true of all
-    # rows of a group whose text has one value: rows of one person would decide how the rows of others are read.
-    "disabled_optimizers": "'filter_pushdown,join_filter_pushdown'",
     "TimeZone": "'UTC'",
-    # A file's statistics may be wrong (NaN is in none of them), so neither a clamp nor a condition may be left out on
-    # their word; and DuckDB 2.0 finds NULL where there is text when it filters inside its Parquet reader.
-    "disabled_optimizers": "'statistics_propagation,filter_pushdown'",
+    # Nothing may rest on the statistics of a file: no clamp may be left out on their word (NaN is in none of them), and
+    # in a scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one
+    # person would decide how the rows of others are read.
+    "disabled_optimizers": "'statistics_propagation,filter_pushdown,join_filter_pushdown'",
 }
 
 
@@ -87,7 +85,7 @@ class DuckDB:
         try:
             return self._run(works, schemas)
         except Exception as error:
-            LOG.error("duckdb could not finish: %s", type(error).__name__)  # noqa: TRY400 - its text may hold values
+            LOG.error("duckdb could not finish: %s", type(error).__name__)  # its text may hold values
         raise EngineFailed
 
     # --- sources ------------------------------------------------------------------------------------------------------

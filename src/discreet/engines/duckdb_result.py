@@ -5,7 +5,6 @@ A sum may have 128 bits, which numpy cannot hold: it comes as a 64-bit integer w
 
 from __future__ import annotations
 
-from datetime import date, datetime
 from typing import Any
 
 import duckdb as driver
@@ -14,16 +13,10 @@ from numpy.typing import NDArray
 
 from discreet.engines.dialects import Sort
 from discreet.engines.emit import Statement
-from discreet.table.work import AnyWork, Exact, WorkKey
+from discreet.engines.results import checked
+from discreet.table.work import AnyWork, Exact
 
 _SENT = {Sort.DATE: "({0} - DATE '1970-01-01')", Sort.TIMESTAMP: "epoch_us({0})"}
-_TYPES: dict[Sort, type] = {
-    Sort.INTEGER: int,
-    Sort.TEXT: str,
-    Sort.BOOLEAN: bool,
-    Sort.DATE: date,
-    Sort.TIMESTAMP: datetime,
-}
 
 
 def fetch(work: AnyWork, statement: Statement, cursor: driver.DuckDBPyConnection) -> Exact:
@@ -36,19 +29,7 @@ def fetch(work: AnyWork, statement: Statement, cursor: driver.DuckDBPyConnection
     rows = len(found["n0"])
     numbers = tuple(_numbers(found[f"n{i}"], found[f"t{i}"]) for i in range(statement.cells))
     keys = [_key(found[name], sort) for name, sort in statement.keys]
-    split = getattr(work, "split", None)
-    for declared, (_, sort), values in zip(_declared(work, split), statement.keys, keys, strict=True):
-        _check(declared, sort, values)
-    if split is not None and None in keys[-1]:
-        raise ValueError("a split that should have been dropped")
-    groups = tuple(zip(*keys, strict=True)) if keys else ((),) * rows
-    if len(set(groups)) != rows:
-        raise ValueError("a group came twice")
-    return Exact(groups, numbers)
-
-
-def _declared(work: AnyWork, split: WorkKey | None) -> tuple[WorkKey, ...]:
-    return work.keys if split is None else (*work.keys, split)
+    return checked(work, statement, keys, numbers, rows)
 
 
 def _numbers(short: NDArray[Any], long: NDArray[Any]) -> NDArray[Any]:
@@ -71,11 +52,3 @@ def _key(values: NDArray[Any], sort: Sort) -> list[Any]:
         )
     listed: list[Any] = values.tolist()
     return listed
-
-
-def _check(declared: WorkKey, sort: Sort, values: list[Any]) -> None:
-    """Keys are of the kind that was asked for, and among those that were listed."""
-    if {type(value) for value in values} - {_TYPES.get(sort), type(None)}:
-        raise TypeError("a key of another kind")
-    if declared.allowed is not None and not set(values) <= set(declared.allowed):
-        raise ValueError("a key that nobody asked for")

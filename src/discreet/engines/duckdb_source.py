@@ -3,9 +3,9 @@
 Integers of every width stay as they are, and so do DECIMAL, DOUBLE, BOOLEAN and DATE; all moments become TIMESTAMP in
 UTC, cut down to the microsecond; ENUM and UUID become text. Other types can be present but not used.
 
-CSV: delimiter, quotes, header and types are sniffed from the beginning of each file when it is opened; later on, a value
-that does not fit its column's type is NULL, and a line that does not fit the table is left out. So no line can make a
-question fail. An empty field is NULL.
+CSV: delimiter, quotes, header and types are sniffed from the beginning of each file when it is opened; later on, a
+value that does not fit its column's type is NULL, and a line that does not fit the table is left out. So no line can
+make a question fail. An empty field is NULL.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ _TURNED = {
     "UUID": "CAST({0} AS VARCHAR)",
     "TIMESTAMP_S": _FAR.format("TIMESTAMP_S"),
     "TIMESTAMP_MS": _FAR.format("TIMESTAMP_MS").replace("23:59:59", "23:59:59.999"),
-    "TIMESTAMP_NS": "CASE WHEN isfinite({0}) THEN make_timestamp((epoch_ns({0}) - (epoch_ns({0}) % 1000 + 1000) % 1000) "
-    "// 1000) ELSE CAST({0} AS TIMESTAMP) END",
+    "TIMESTAMP_NS": "CASE WHEN isfinite({0}) THEN make_timestamp((epoch_ns({0}) - (epoch_ns({0}) % 1000 + 1000) "
+    "% 1000) // 1000) ELSE CAST({0} AS TIMESTAMP) END",
     "TIMESTAMP WITH TIME ZONE": "CAST({0} AS TIMESTAMP)",
 }
 
@@ -82,20 +82,29 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> O
         case Files(Format.CSV, paths):
             return _typed(_csv(paths, cursor), cursor)
         case DatabaseTable(_, table, schema):
-            return _typed(".".join(DUCKDB.identifier(name) for name in (label, schema, table)), cursor)
+            item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
+            return _typed(item, cursor, collated=True)
         case _:
             return _typed(DUCKDB.identifier(label), cursor)
 
 
-def _typed(item: str, cursor: driver.DuckDBPyConnection) -> Origin:
-    """The item with its columns turned into the few types that we compute with."""
+def _typed(item: str, cursor: driver.DuckDBPyConnection, *, collated: bool = False) -> Origin:
+    """The item with its columns turned into the few types that we compute with.
+
+    A column of a database may be declared COLLATE NOCASE, which DESCRIBE does not tell: then "a" and "A" would be one
+    person. So text is compared by code point from here on.
+    """
     found = [(str(row[0]), str(row[1])) for row in cursor.execute(f"DESCRIBE SELECT * FROM {item}").fetchall()]
     stored = {name: _stored(kind) for name, kind in found}
     reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
     turned = []
     for name, kind in found:
         column = DUCKDB.identifier(name)
-        how = _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
+        how = (
+            "{0} COLLATE C"
+            if collated and kind == "VARCHAR"
+            else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
+        )
         if how is not None:
             turned.append(f"{how.format(column)} AS {column}")
     sql = f"(SELECT * REPLACE ({', '.join(turned)}) FROM {item})" if turned else item

@@ -7,7 +7,7 @@ Shapes, each the fastest that was measured on DuckDB:
   no keys           one row per unit, then one sum; no join
   ROWS with keys    weights per unit, joined back to the rows; the source is read twice, and nothing else is kept
   L1 and L2         one row per unit and key (kept), weights per unit from it, joined back, then one row per key
-  with ``split``    weights per unit and key, joined back to the rows
+  with ``split``    weights per unit and key, joined back to the rows; with ``pick``, as L1 and L2
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from discreet.table.plan import Filter, Project, Relation, Scan
 from discreet.table.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Work
 
 _FITS = 1 << 62
+PRIME = 2147483647
+SPLITS = 8192
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One SELECT. Its columns are k0, k1, ... (the keys), s (the split), then n0, n1, ... (whole numbers of the
-    dialect's widest type, or narrower)."""
+    """One SELECT. Its columns are k0, k1, ... (the keys), s (the split), then n0, n1, ...: whole numbers."""
 
     sql: str
     keys: tuple[tuple[str, Sort], ...]
@@ -81,7 +82,9 @@ class _Sums:
     def statement(self) -> Statement:
         """The shape that fits."""
         by_rows = self.weights.form is Form.ROWS and self.work.most_keys is None
-        if self.split:
+        if self.work.pick is not None:
+            sql = self._picked(*self.work.pick)
+        elif self.split:
             sql = self._rows_by_units() if by_rows or not self.keys else self._rows_by_pairs()
         elif not self.keys:
             sql = self._units()
@@ -93,7 +96,7 @@ class _Sums:
         sql = self.base.shown(sql, keys, len(self.work.cells))
         return Statement(sql, tuple((key.name, key.sort) for key in keys), len(self.work.cells))
 
-    # --- one row per unit and key ---------------------------------------------------------------------------------------
+    # --- one row per unit and key -----------------------------------------------------------------------------------
 
     def _sums(self) -> list[str]:
         """The columns of a pair besides its keys: its number of rows, its sums."""
@@ -156,7 +159,7 @@ class _Sums:
     def _cells(self, cells: Sequence[str]) -> list[str]:
         return [f"coalesce({self.d.call('sum', cell)}, 0) AS n{i}" for i, cell in enumerate(cells)]
 
-    # --- weights joined back to the rows ----------------------------------------------------------------------------------
+    # --- weights joined back to the rows ----------------------------------------------------------------------------
 
     def _rows(self) -> str:
         """The rows that count, to be read twice."""
@@ -167,8 +170,9 @@ class _Sums:
         return f"counted {how} (SELECT * FROM ({self.base.select()}) AS b WHERE {conditions})"
 
     def _rows_by_units(self) -> str:
-        n = f"SELECT u, {size_of_group(self.weights, self.d)} AS q, n FROM (SELECT u, count(*) AS n FROM counted GROUP BY u) AS t"
-        weight = f"SELECT u, n, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({n}) AS t"
+        n = "SELECT u, count(*) AS n FROM counted GROUP BY u"
+        sized = f"SELECT u, {size_of_group(self.weights, self.d)} AS q, n FROM ({n}) AS t"
+        weight = f"SELECT u, n, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS t"
         units = f"SELECT u, {row_weight(self.weights, self.d)} AS r FROM ({weight}) AS t"
         joined = "counted AS c JOIN units AS g ON c.u = g.u"
         return f"WITH {self._rows()},\nunits AS ({units})\n{self._row_totals(joined, 'g.r')}"
@@ -185,6 +189,21 @@ class _Sums:
             join, weight = "JOIN", "g.r"
         totals = self._row_totals(f"counted AS c {join} weights AS g ON {on}", weight)
         return f"WITH {self._weighed(parts, ['n'])},\nweights AS ({row})\n{totals}"
+
+    def _picked(self, a: int, b: int) -> str:
+        """One row per unit and key, with the split that is picked for it: no row is looked at twice."""
+        (split,) = self.split
+        code = f"((s * {self.d.literal(a)} + {self.d.literal(b)}) % {PRIME}) * {SPLITS} + s"
+        having = f"{self.base.counts(self.keys)}"
+        rows = f"SELECT * FROM ({self.base.select()}) AS b WHERE {split.name} IS NOT NULL"
+        pairs = (
+            f"pairs {self.d.once} (SELECT {_listed(['u'], self.k)}, count(*) AS n, min({code}) AS m FROM ({rows}) AS b "
+            f"GROUP BY {_listed(['u'], self.k)} HAVING {having})"
+        )
+        cells = self._cells(["w"])
+        named = f"SELECT {_listed(self.k)}, m % {SPLITS} AS s, w FROM weighed"
+        totals = f"SELECT {_listed(self.k, ['s'], cells)} FROM ({named}) AS t GROUP BY {_listed(self.k, ['s'])}"
+        return f"WITH {self._weighed([pairs], ['n', 'm'])}\n{totals}"
 
     def _same(self, key: Key) -> str:
         nullable = key.allowed is None or None in key.allowed
@@ -206,7 +225,7 @@ class _Sums:
 _COUNT = RowSum(Literal(1))
 
 
-# --- distinct values ----------------------------------------------------------------------------------------------------
+# --- distinct values ------------------------------------------------------------------------------------------------
 
 
 def _distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]) -> Statement:
@@ -228,6 +247,7 @@ def _distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]) -> S
         f"WITH pairs {d.once} (SELECT {once} FROM ({base.select()}) AS b GROUP BY {once} HAVING {conditions}),\n"
         f"units {d.once} (SELECT u, count(*) AS g FROM pairs GROUP BY u),\n"
         f"kept AS ({kept})\n"
-        f"SELECT {_listed(k, ['count(*) AS n0'])} FROM (SELECT DISTINCT {_listed(all_of_it)} FROM kept) AS t{_grouped(k)}"
+        f"SELECT {_listed(k, ['count(*) AS n0'])} "
+        f"FROM (SELECT DISTINCT {_listed(all_of_it)} FROM kept) AS t{_grouped(k)}"
     )
     return Statement(base.shown(sql, base.keys, 1), tuple((key.name, key.sort) for key in base.keys), 1)

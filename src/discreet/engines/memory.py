@@ -22,7 +22,7 @@ from discreet.errors import EngineFailed
 from discreet.table.kinds import LARGEST
 from discreet.table.plan import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.table.schema import Schema, Stored
-from discreet.table.work import AnyWork, Cell, DistinctWork, Exact, Form, RowSum, Weights, Work
+from discreet.table.work import AnyWork, Cell, DistinctWork, Exact, Form, RowSum, Weights, Work, WorkKey
 
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[Row]
@@ -200,11 +200,20 @@ def _sums(work: Work, rows: Rows) -> Exact:
         groups = {key: found[key] for key in chosen}
         w = unit_weight(work.weights, [len(members) for members in groups.values()])
         for key, members in groups.items():
+            if work.split is not None and work.pick is not None:
+                totals[(*key, _picked(work.split, work.pick, members))][0] += w
+                continue
             for row in members:
                 out = key if work.split is None else (*key, evaluate(work.split.expression, row))
                 for i, cell in enumerate(work.cells):
                     totals[out][i] += _contribution(cell, w, work.weights, row, members)
     return _exact(totals, len(work.cells))
+
+
+def _picked(split: WorkKey, pick: tuple[int, int], members: Rows) -> Any:
+    """The split under which a unit counts: the smallest by a line modulo a prime, with secret coefficients."""
+    a, b = pick
+    return min((evaluate(split.expression, row) for row in members), key=lambda s: ((a * s + b) % 2147483647, s))
 
 
 def _contribution(cell: Cell, w: int, weights: Weights, row: Row, members: Rows) -> int:

@@ -47,7 +47,7 @@ _READ = {  # always a cast to what we compute with: should the owner change a ty
     StoredKind.INTEGER: "CAST({0} AS BIGINT)",
     StoredKind.DECIMAL: "CAST({0} AS NUMERIC)",
     StoredKind.REAL: "CAST({0} AS DOUBLE PRECISION)",
-    StoredKind.TEXT: "CAST({0} AS TEXT)",
+    StoredKind.TEXT: '(CAST({0} AS TEXT) COLLATE "C")',  # units too: under a loose collation two people would be one
     StoredKind.BOOLEAN: "{0}",
     StoredKind.DATE: "{0}",
     StoredKind.TIMESTAMP: "{0}",

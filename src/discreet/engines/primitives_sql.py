@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from discreet.engines import reading_sql as reading
 from discreet.engines.dialects import Sort
-from discreet.engines.scope import UNBOUNDED, Piece, Scope, constant
+from discreet.engines.scope import NOTHING, UNBOUNDED, Piece, Scope, constant
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.kinds import Value
 
@@ -40,7 +40,7 @@ def write(expression: Expression, scope: Scope) -> Piece:
     """
     match expression:
         case Column(name):
-            return scope.columns[name]
+            return NOTHING if scope.columns[name].sort is Sort.NULL else scope.columns[name]
         case Literal(value):
             return constant(value, scope.dialect)
         case Call(function, arguments) if function in _WITH_LITERALS:
@@ -48,12 +48,20 @@ def write(expression: Expression, scope: Scope) -> Piece:
             if function == "date_trunc":  # the literal comes first
                 first, others = arguments[1], [first]
             piece = write(first, scope)
+            if piece.sort is Sort.NULL:
+                return NOTHING
             found = _WITH_LITERALS[function](scope, piece, *(_known(other) for other in others))
             return replace(found, level=max(piece.level, found.level))
         case Call(function, arguments):
             pieces = [write(argument, scope) for argument in arguments]
+            if function not in _LENIENT and any(piece.sort is Sort.NULL for piece in pieces):
+                return NOTHING
             found = _SPECIAL[function](scope, pieces) if function in _SPECIAL else _plain(function, scope, pieces)
             return replace(found, level=max([found.level, *(piece.level for piece in pieces)]))
+
+
+_LENIENT = frozenset({"is_null", "and", "or", "not", "case", "coalesce"})
+"""What may be asked of NULL; everything else of NULL is NULL."""
 
 
 def _known(expression: Expression) -> Value:
@@ -84,7 +92,7 @@ _RESULTS: Mapping[str, tuple[Sort, Reach]] = {
     "abs": (Sort.INTEGER, lambda x: x),
     "sign": (Sort.INTEGER, _fixed(1)),
     "div": (Sort.INTEGER, lambda x, _: x),
-    "mod": (Sort.INTEGER, lambda x, y: min(x, y)),
+    "mod": (Sort.INTEGER, min),
     "eq": _TRUTH,
     "ne": _TRUTH,
     "lt": _TRUTH,
@@ -134,7 +142,7 @@ def _plain(function: str, scope: Scope, pieces: Sequence[Piece]) -> Piece:
 def _same(pieces: Sequence[Piece], sql: str) -> Piece:
     """One of several values of one kind."""
     real = [piece for piece in pieces if piece.sort is not Sort.NULL]
-    return Piece(sql, real[0].sort if real else Sort.NULL, max((piece.reach for piece in real), default=0))
+    return Piece(sql, real[0].sort, max(piece.reach for piece in real)) if real else NOTHING
 
 
 def _case(scope: Scope, pieces: Sequence[Piece]) -> Piece:

@@ -63,8 +63,9 @@ def read_real(scope: Scope, column: Piece, exponent: int, low: int, high: int) -
     step, infinity = Fraction(2) ** exponent, d.real(float("inf"))
     a, b = _double(low * step), _double(high * step)
     if reach < 1 << 60 and a is not None and b is not None:
+        zero = _near_zero(x, exponent, d.real(0.0), d) if a <= 0 <= b else ""
         bounded = (
-            f"CASE WHEN {x} <= {d.real(a)} THEN {d.real(a)} {_near_zero(x, exponent, d.real(0.0), d) if a <= 0 <= b else ''}"
+            f"CASE WHEN {x} <= {d.real(a)} THEN {d.real(a)} {zero}"
             f"WHEN {x} <= {d.real(b)} THEN {x} WHEN {x} <= {infinity} THEN {d.real(b)} END"
         )
         return Piece(_nearest(bounded, exponent, d), Sort.INTEGER, reach)
@@ -98,7 +99,7 @@ def _times(x: str, power: int, d: Dialect) -> str:
 def _near_zero(x: str, exponent: int, zero: str, d: Dialect) -> str:
     """PostgreSQL calls it an error when a product of doubles is too small; but then the nearest cell is 0."""
     near = _double(min(Fraction(2) ** exponent / 4, Fraction(2) ** 1023))
-    if exponent <= 1 or near is None:
+    if exponent < 1 or near is None:
         return ""
     return f"WHEN {x} > {d.real(-near)} AND {x} < {d.real(near)} THEN {zero} "
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.primitives_sql import write
 from discreet.engines.reading_sql import clamped
-from discreet.engines.scope import UNBOUNDED, Piece, Scope
+from discreet.engines.scope import UNBOUNDED, Piece, Scope, typed
 from discreet.table.kinds import LARGEST
 from discreet.table.plan import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.table.schema import Stored, StoredKind
@@ -87,16 +87,12 @@ class Relations:
     def _select(self, pieces: Sequence[tuple[str, Piece]], rest: str) -> Rows:
         own = {name: self._own(i, piece) for i, (name, piece) in enumerate(pieces)}
         listed = ", ".join(
-            f"{self._typed(piece)} AS {mine.sql}" for (_, piece), mine in zip(pieces, own.values(), strict=True)
+            f"{typed(piece, self.dialect)} AS {mine.sql}" for (_, piece), mine in zip(pieces, own.values(), strict=True)
         )
         return Rows(f"(SELECT {listed or '1 AS c'}{rest})", own)
 
     def _own(self, i: int, piece: Piece) -> Piece:
         return Piece(self.dialect.identifier(f"c{i}"), piece.sort, piece.reach, simple=True)
-
-    def _typed(self, piece: Piece) -> str:
-        """A column of nothing but NULL needs a type."""
-        return self.dialect.cast(piece.sql, Sort.INTEGER) if piece.sort is Sort.NULL else piece.sql
 
     def _join(self, node: Join) -> Rows:
         left, right = self.rows(node.left), self.rows(node.right)
@@ -105,7 +101,10 @@ class Relations:
         for name, piece in right.columns.items():
             taken.append(free_name(name, taken))
             pieces.append((taken[-1], _of("r", piece)))
-        on = " AND ".join(f"l.{left.columns[a].sql} = r.{right.columns[b].sql}" for a, b in node.on) or "TRUE"
+        pairs = [(left.columns[a], right.columns[b]) for a, b in node.on]
+        on = " AND ".join(f"l.{a.sql} = r.{b.sql}" for a, b in pairs) or "TRUE"
+        if any(Sort.NULL in (a.sort, b.sort) for a, b in pairs):
+            on = "FALSE"
         word = "LEFT JOIN" if node.how is How.LEFT else "JOIN"
         return self._select(pieces, f" FROM {left.sql} AS l {word} {right.sql} AS r ON {on}")
 
@@ -119,9 +118,12 @@ class Relations:
             own[name] = self._own(i, Piece("", sort, max(piece.reach for piece in same)))
         texts = []
         for part, pieces in zip(parts, columns, strict=True):
-            renamed = ", ".join(f"{a.sql} AS {b.sql}" for a, b in zip(pieces, own.values(), strict=True))
+            renamed = ", ".join(f"{self._as(a, b.sort)} AS {b.sql}" for a, b in zip(pieces, own.values(), strict=True))
             texts.append(f"SELECT {renamed} FROM {part.sql} AS t")
         return Rows(f"({' UNION ALL '.join(texts)})", own)
+
+    def _as(self, piece: Piece, sort: Sort) -> str:
+        return self.dialect.cast("NULL", sort) if piece.sort is Sort.NULL is not sort else piece.sql
 
     def _per_unit(self, node: PerUnit) -> Rows:
         below = self.rows(node.source)
@@ -143,7 +145,7 @@ class Relations:
 
     def _measure(self, measure: Measure, scope: Scope) -> Piece:
         piece = write(measure.arguments[0], scope) if measure.arguments else None
-        x = "1" if piece is None else piece.sql
+        x = "1" if piece is None else typed(piece, self.dialect)
         if measure.where is not None:
             x = f"CASE WHEN {write(measure.where, scope).sql} THEN {x} END"
         match measure.aggregate, piece:

@@ -30,6 +30,15 @@ class Piece:
     """How many inner SELECTs it builds on."""
 
 
+NOTHING = Piece("NULL", Sort.NULL, 0, simple=True)
+"""NULL of no particular kind. Engines disagree on what functions of it are, so none is ever called with it."""
+
+
+def typed(piece: Piece, dialect: Dialect) -> str:
+    """The SQL of a column: one of nothing but NULL needs a type."""
+    return dialect.cast(piece.sql, Sort.INTEGER) if piece.sort is Sort.NULL else piece.sql
+
+
 class Scope:
     """Where expressions over one relation are written."""
 
@@ -77,6 +86,8 @@ def constant(value: Value, dialect: Dialect) -> Piece:
     >>> constant(-7, DUCKDB).reach
     7
     """
+    if value is None:
+        return NOTHING
     if isinstance(value, Fraction) and value.denominator == 1:
         value = value.numerator
     reach = abs(value) if isinstance(value, int) else UNBOUNDED

@@ -1,6 +1,6 @@
 """What ``dp.table`` accepts as data, told apart without looking at a value.
 
-  files      a path, a list of paths, a glob or a folder of Parquet or CSV files ("trips.parquet", "2024/*.csv", "data/")
+  files      a path, a list of paths, a glob or a folder of Parquet or CSV files: "trips.parquet", "2024/*.csv", "data/"
   database   "shop.duckdb::orders", or duckdb_table("shop.duckdb", "orders", schema="main")
   memory     an Arrow table, record batch, reader or dataset; a Polars or pandas frame; a relation of DuckDB; anything
              with the Arrow C stream interface; a dict of columns; a list of dicts

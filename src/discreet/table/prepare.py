@@ -24,6 +24,7 @@ from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units
 from discreet.table.work import AnyWork, Cell, DistinctWork, RowSum, UnitSum, Weights, Work, WorkKey
 
 MOST_GROUPS = 1_000_000
+PRIME = (1 << 31) - 1
 SELECTING = 1.0
 
 
@@ -135,6 +136,11 @@ class Job:
     statistics: tuple[Statistic, ...]
 
 
+def _line(salt: str) -> tuple[int, int]:
+    """Coefficients of a line modulo 2^31 - 1, from the secret salt; the slope is not 0."""
+    return 1 + int(salt[:15], 16) % (PRIME - 1), int(salt[15:30] or "0", 16) % PRIME
+
+
 def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | None, salt: str) -> tuple[Job, ...]:
     """What the engine must compute for one grouping set: row sums together, the rest one by one.
 
@@ -144,7 +150,12 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
     most = None if selection is None else selection.most_keys
     source = part.source
 
-    def work(cells: tuple[Cell, ...], weights: Weights, split: WorkKey | None = None) -> Work:
+    def work(
+        cells: tuple[Cell, ...],
+        weights: Weights,
+        split: WorkKey | None = None,
+        pick: tuple[int, int] | None = None,
+    ) -> Work:
         return Work(
             source=source,
             unit=UNIT,
@@ -152,6 +163,7 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
             cells=cells,
             weights=weights,
             split=split,
+            pick=pick,
             most_keys=most,
             salt="" if most is None else salt,
         )
@@ -162,9 +174,11 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
         match statistic:
             case Rows() | Units():
                 together.setdefault(one.weights, []).append(statistic)
-            case Bins(value=value):
+            case Bins(value=value, whole=whole):
                 split = WorkKey("__bin", value, None)
-                alone.append(Job(work((RowSum(Literal(1)),), one.weights, split), (statistic,)))
+                # Of many fine bins one is as good as another: picking one is half the work of spreading over all.
+                pick = _line(salt) if one.weights.per_group == 1 and keys and not whole else None
+                alone.append(Job(work((RowSum(Literal(1)),), one.weights, split, pick), (statistic,)))
             case Distinct(value=value):
                 distinct = DistinctWork(
                     source=source, unit=UNIT, keys=keys, value=value, cap=rows(part.caps), salt=salt

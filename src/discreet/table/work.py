@@ -95,6 +95,10 @@ class Work:
     """A further key (the bins of a histogram, say) by which the sums are split but which the bounding ignores: n_uk
     counts the rows of a unit under ``keys`` alone, whatever their split. Rows whose split is NULL are dropped first.
     Rows out are (key values..., split value, integers...)."""
+    pick: tuple[int, int] | None = None
+    """With ``split`` (whole numbers from 0 to 8191), ``per_group`` 1 and no cell but one RowSum of 1: the unit counts,
+    with w_u, under one of the splits s that it has in the group: that with the smallest ((a*s + b) mod 2147483647, s);
+    ``pick`` holds a and b, secret, below 2147483647. Otherwise its weight is spread over the splits of its rows."""
     most_keys: int | None = None
     salt: str = ""
 

@@ -61,6 +61,11 @@ def duckdb_layouts(table: pa.Table, folder: Path) -> dict[str, Any]:
     with duckdb.connect(str(folder / "shop.duckdb")) as connection:
         connection.register("given", shuffled(table, 5))
         connection.execute("CREATE TABLE rows AS SELECT * FROM given")
+        loose = [f"{c.name} VARCHAR COLLATE NOCASE.NOACCENT" for c in table.schema if pa.types.is_string(c.type)]
+        connection.execute("CREATE TABLE loose AS SELECT * FROM given LIMIT 0")
+        for column in loose:
+            connection.execute(f"ALTER TABLE loose ALTER {column.replace(' VARCHAR', ' TYPE VARCHAR')}")
+        connection.execute("INSERT INTO loose SELECT * FROM given")
     found = plain_layouts(table, folder)
     del found["list of dicts"], found["dict of lists"]  # their types follow from their values: not the same table
     return found | {
@@ -70,5 +75,6 @@ def duckdb_layouts(table: pa.Table, folder: Path) -> dict[str, Any]:
         "a glob": str(many / "*.parquet"),
         "a list of files": sorted(map(str, many.iterdir()), reverse=True),
         "a database": f"{folder / 'shop.duckdb'}::rows",
+        "a database where A is a": f"{folder / 'shop.duckdb'}::loose",
         "polars": pl.from_arrow(table),
     }

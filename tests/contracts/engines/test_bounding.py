@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from discreet.table.expressions import Literal
-from discreet.table.work import AnyWork, Form, RowSum, UnitSum, Weights, Work
+from discreet.table.expressions import Column, Literal
+from discreet.table.plan import Project, Scan
+from discreet.table.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
 from tests.contracts.engines import forms
-from tests.contracts.engines.lab import ORACLE, UNIT, Lab, agree, every_engine
+from tests.contracts.engines.lab import ORACLE, READ, UNIT, Lab, agree, every_engine
 from tests.helpers import tables
 
 TABLES = {
@@ -16,6 +17,7 @@ TABLES = {
     "nobody": tables.nobody(),
     "empty": tables.empty(tables.crowd(1)),
 }
+WIDE = tables.wide()
 EVERY = {
     **{f"known: {name}": (forms.known, name) for name in forms.KNOWN},
     **{f"unknown: {name}": (forms.unknown, name) for name in forms.UNKNOWN},
@@ -54,6 +56,26 @@ def test_units_are_compared_as_they_are(lab: Lab) -> None:
     table = tables.events([(1, name, "a", 0, 1, None, None, None) for name in names])
     work = Work(source=forms.source("name"), unit=UNIT, keys=(), cells=(UnitSum(), RowSum(Literal(1))), weights=weights)
     assert lab.run([work], {"t": table}) == [{(): (8, 8)}]  # the unit with two rows weighs 1 // 2 = 0
+
+
+@every_engine
+@pytest.mark.parametrize("unit", ["i", "tiny", "unsigned", "t", "s", "coded"])
+def test_a_unit_may_be_any_stored_integer_or_text(lab: Lab, unit: str) -> None:
+    # units are never read, which would clamp them: two people could become one
+    source = Project(Scan("t"), ((UNIT, Column(unit)), ("id", READ["id"]), ("j", READ["j"]), ("s2", READ["s"])))
+    keys = {
+        "no key": (),
+        "text": (WorkKey("s2", Column("s2"), None),),
+        "listed": (WorkKey("j", Column("j"), (0, 1, 7)),),
+    }
+    found: list[AnyWork] = [
+        Work(source=source, unit=UNIT, keys=some, cells=(forms.ONE,), weights=weights, most_keys=most, salt="s")
+        for some in keys.values()
+        for weights in forms.BOUNDING[::3]
+        for most in (None, 1)
+    ]
+    found.append(DistinctWork(source=source, unit=UNIT, keys=(), value=Column("j"), cap=1, salt="s"))
+    agree(lab, found, {"t": WIDE})
 
 
 def test_the_works_are_many_and_not_all_empty() -> None:

@@ -9,10 +9,11 @@ import pytest
 
 from discreet.engines.duckdb import duckdb
 from discreet.table.expressions import Column
+from discreet.table.plan import Project, Scan
 from discreet.table.schema import Table, resolve
-from discreet.table.work import AnyWork, DistinctWork, Form, Weights
+from discreet.table.work import AnyWork, DistinctWork, Form, Weights, Work
 from tests.contracts.engines import forms
-from tests.contracts.engines.lab import ENGINES, ORACLE, UNIT, EngineCase, Lab, numbers
+from tests.contracts.engines.lab import ENGINES, ORACLE, READ, UNIT, EngineCase, Lab, numbers
 from tests.helpers.tables import crowd
 
 ROWS = crowd(90)
@@ -21,6 +22,9 @@ ROWS = crowd(90)
 def works() -> list[AnyWork]:
     found = [work for name in ("text with NULL", "no key") for work in list(forms.known(name))[::5]]
     found += [work for name in ("text and truth", "moments") for work in list(forms.unknown(name))[::9]]
+    as_stored = Project(Scan("t"), ((UNIT, Column("name")), ("g", READ["g"])))
+    one = Weights(form=Form.ROWS, cap=1, scale=1000)
+    found += [Work(source=as_stored, unit=UNIT, keys=(forms.key("g"),), cells=(forms.ONE,), weights=one)]
     return [*found, *list(forms.distinct("days"))[::4], *list(forms.split("truth"))[::5]]
 
 

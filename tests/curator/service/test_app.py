@@ -163,12 +163,12 @@ def test_a_known_key_is_answered_when_the_budget_is_gone(tmp_path: Path) -> None
 
 def test_an_analysts_cap_and_the_budget_of_all_hold_both(new_town: Town) -> None:
     town = new_town
-    cap = {"population": "town", "cap": {"epsilon": "1", "delta": "1e-6"}}
+    cap = {"population": "town", "cap": {"epsilon": "1", "delta": "1e-18"}}
     assert town.post("/api/analysts/ann/grant", cap, town.owner).status_code == 200
     assert town.ask(COUNT, epsilon="1").status_code == 200
     assert town.ask(COUNT, epsilon="0.5").status_code == 402
     assert town.ask(COUNT, town.bob, epsilon="0.5").status_code == 200
-    lower = {"budget": {"epsilon": "1.2", "delta": "1e-6"}, "reason": "enough"}
+    lower = {"budget": {"epsilon": "1.2", "delta": "1e-18"}, "reason": "enough"}
     assert town.post("/api/populations/town/budget", lower, town.owner).status_code == 200
     assert town.ask(COUNT, town.bob, epsilon="1").status_code == 402
 

@@ -38,7 +38,7 @@ under_way = 64
 patience = 20
 [datasets.town]
 protects = "one person"
-budget = {{epsilon = "{epsilon}", delta = "1e-6"}}
+budget = {{epsilon = "{epsilon}", delta = "1e-18"}}
 [datasets.town.tables.people]
 source = "people.parquet"
 unit = "person_id"
