@@ -30,6 +30,7 @@ from discreet.table.noising import Allowance, check_allowance
 from discreet.table.plan import Outcome, Question
 from discreet.table.prepare import Prepared, prepare
 from discreet.table.preview import Preview, preview
+from discreet.table.public_keys import Listed, with_public_keys
 from discreet.table.run import Quote, quote, release
 from discreet.table.schema import Declared, Schema, Table, resolve
 from discreet.table.sql import question as read_sql
@@ -100,6 +101,7 @@ class Session:
         self._purse: Purse = Filter(budget, rule) if purse is None else purse
         self._terms = Terms(budget, rule)
         self._neighbours = neighbours
+        self._public_keys: Listed = {}
 
     # --- what there is ----------------------------------------------------------------------------------------------
 
@@ -147,7 +149,8 @@ class Session:
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; both doors end here."""
-        return Query(self, asked, prepare(lower_question(asked, self._schemas)))
+        lowered = with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas, self._public_keys)
+        return Query(self, asked, prepare(lowered))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
@@ -172,7 +175,7 @@ class Session:
         asked, step = sizes_question(name, column, self._schemas)
         price = self._quote((prepare(asked),), self._terms.allowance(epsilon, delta, rho))
         (answer,) = self._release(price, (asked.outcome,))
-        error = max(e or 0.0 for e in answer.errors("0.999", simultaneous=True)["n"])
+        error = max(e or 0.0 for e in answer.errors("0.9999999", simultaneous=True)["n"])
         counts = dict(zip(answer["power"], answer["n"], strict=True))
         return suggested(f"{name}.{column}", step, counts, error)
 

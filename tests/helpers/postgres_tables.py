@@ -25,7 +25,9 @@ _SIMPLE = {
     pa.string(): "text",
     pa.large_string(): "varchar",
 }
-LOOSE = 'CREATE COLLATION IF NOT EXISTS "any case" (provider = icu, locale = \'und-u-ks-level1\', deterministic = false)'
+LOOSE = (
+    "CREATE COLLATION IF NOT EXISTS \"any case\" (provider = icu, locale = 'und-u-ks-level1', deterministic = false)"
+)
 """Under this one é, E and e are equal: ours must not care."""
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _FIRST, _LAST = np.datetime64("-4700-01-01", "us"), np.datetime64("294000-01-01", "us")

@@ -22,6 +22,7 @@ KINDS: dict[str, Kind] = {
     "delta": Number(ONE, -1000, 1000),
     "money": Number(Fraction(1, 100), -50, 500_000),
     "real": Number(Fraction(1, 1 << 24), -5 << 24, 100 << 24),
+    "sure": Number(ONE, -3, 3),
     "share": Number(Fraction(1, 1 << 30), 0, 1 << 30),
     "huge": Number(ONE, -(10**13), 10**13),
     "wide": Number(ONE, -LARGEST, LARGEST),
@@ -34,7 +35,7 @@ KINDS: dict[str, Kind] = {
     "moment": Timestamp(),
     "recent": Timestamp(datetime(2023, 1, 1), datetime(2023, 12, 31, 23, 59, 59)),
 }
-FIELDS = {name: TypedColumn(kind) for name, kind in KINDS.items()}
+FIELDS = {name: TypedColumn(kind, nullable=name != "sure") for name, kind in KINDS.items()}
 TEXTS = ["", " ", "a", "A", "Ab%", "a_b", "\\", "7", "-12", "+7", "007", "1" * 18, "9" * 19, "2024-02-29", "2023-02-29",
          "0000-01-01", "9999-12-31", "É", "日本", " x "]  # fmt: skip
 
@@ -44,7 +45,10 @@ Row = dict[str, Any]
 
 def row(dice: Random) -> Row:
     """A row of odd values."""
-    return {name: None if dice.random() < 0.15 else _value(kind, dice) for name, kind in KINDS.items()}
+    return {
+        name: None if FIELDS[name].nullable and dice.random() < 0.15 else _value(kind, dice)
+        for name, kind in KINDS.items()
+    }
 
 
 def _value(kind: Kind, dice: Random) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from hypothesis import given, settings
@@ -61,7 +62,8 @@ COLUMNS = [column for columns in TABLES.values() for column in columns]
 AGGREGATES = ["SUM", "AVG", "MIN", "MAX", "VARIANCE", "STDDEV", "MEDIAN"]
 Kinds = dict[str, list[str]]
 VISITS: Kinds = {
-    "number": ["cost", "year"], "text": ["clinic", "note"], "truth": ["paid"], "date": ["day", "at"], "unit": ["patient_id"],
+    "number": ["cost", "year"], "text": ["clinic", "note"], "truth": ["paid"], "date": ["day", "at"],
+    "unit": ["patient_id"],
 }  # fmt: skip
 PATIENTS: Kinds = {
     "number": ["age"],
@@ -71,10 +73,11 @@ PATIENTS: Kinds = {
     "unit": ["id"],
 }
 WILD = [
-    "(SELECT COUNT(*) FROM visits)", "EXISTS (SELECT 1 FROM visits)", "SUM(cost) OVER ()", "RANDOM()", "NOW()", "FOO(cost)",
-    "REPEAT('x', 9)", "CURRENT_DATE", "cost & 1", "[1]", "{'a': 1}", "?", "$1", "note ~ 'x'", "CAST(cost AS BLOB)",
-    "cost::INT[]", "INTERVAL 3 DAY", "COUNT(*)", "nothing", "t.cost", "*", "(1, 2)", "x -> 1", "STRING_AGG(note, ',')",
-    "cost IN (SELECT 1 FROM visits)", "SUM(SUM(cost))", "GROUPING(clinic)", "DATE 'never'", "1e999", "EXTRACT(epoch FROM day)",
+    "(SELECT COUNT(*) FROM visits)", "EXISTS (SELECT 1 FROM visits)", "SUM(cost) OVER ()", "RANDOM()", "NOW()",
+    "FOO(cost)", "REPEAT('x', 9)", "CURRENT_DATE", "cost & 1", "[1]", "{'a': 1}", "?", "$1", "note ~ 'x'",
+    "CAST(cost AS BLOB)", "cost::INT[]", "INTERVAL 3 DAY", "COUNT(*)", "nothing", "t.cost", "*", "(1, 2)", "x -> 1",
+    "STRING_AGG(note, ',')", "cost IN (SELECT 1 FROM visits)", "SUM(SUM(cost))", "GROUPING(clinic)", "DATE 'never'",
+    "1e999", "EXTRACT(epoch FROM day)",
 ]  # fmt: skip
 
 
@@ -103,7 +106,7 @@ class Grammar:
             return self.one(self.r.choice(WILD), lambda: self.make(self.r.choice(["number", "text", "truth", "date"])))
         if depth <= 0:
             return self.name(kind)
-        number, text, truth, day = (lambda k=k: self.make(k, depth - 1) for k in ("number", "text", "truth", "date"))
+        number, text, truth, day = (partial(self.make, k, depth - 1) for k in ("number", "text", "truth", "date"))
         same = lambda: self.make(kind, depth - 1)  # noqa: E731
         choices: list[Callable[[], str]] = [
             lambda: self.name(kind),
@@ -172,9 +175,10 @@ class Grammar:
         if self.r.random() < self.wild / 3:
             self.kinds = VISITS
             return self.one(
-                "visits CROSS JOIN patients", "visits, patients", "read_csv('x')", "'x.csv'", "visits FULL JOIN patients USING (id)",
-                "(SELECT cost FROM visits LIMIT 3) t", "(SELECT * FROM visits EXCEPT SELECT * FROM visits)", "visits TABLESAMPLE 9%",
-                "LATERAL (SELECT 1) t", "visits NATURAL JOIN patients", "(VALUES (1)) t(cost)", "s.visits", "nowhere", "visits v(a)",
+                "visits CROSS JOIN patients", "visits, patients", "read_csv('x')", "'x.csv'",
+                "visits FULL JOIN patients USING (id)", "(SELECT cost FROM visits LIMIT 3) t",
+                "(SELECT * FROM visits EXCEPT SELECT * FROM visits)", "visits TABLESAMPLE 9%", "LATERAL (SELECT 1) t",
+                "visits NATURAL JOIN patients", "(VALUES (1)) t(cost)", "s.visits", "nowhere", "visits v(a)",
             )  # fmt: skip
         match self.r.randrange(8 if depth > 0 else 4):
             case 0 | 1:
@@ -198,7 +202,8 @@ class Grammar:
                 )
             case 6:
                 below, unit = self.source(depth - 1), self.name("unit")
-                text = f"(SELECT {unit} AS u, COUNT(*) AS n, MAX({self.make('number', 1)}) AS x FROM {below} GROUP BY {unit}) s"
+                most = self.make("number", 1)
+                text = f"(SELECT {unit} AS u, COUNT(*) AS n, MAX({most}) AS x FROM {below} GROUP BY {unit}) s"
                 self.kinds = {"number": ["CLAMP(n, 0, 9)", "x"], "text": ["'a'"], "truth": ["n > 1"], "unit": ["u"],
                               "date": ["DATE '2024-01-31'"]}  # fmt: skip
                 return text
@@ -243,16 +248,17 @@ class Grammar:
 
 
 WORDS = [
-    *COLUMNS, *AGGREGATES, "SELECT", "FROM", "WHERE", "(", ")", ",", ".", ";", "'", '"', "*", "AS", "WITH", "JOIN", "ON", "+",
-    "GROUP BY", "OVER", "CASE", "END", "NULL", "[", "]", "{", "}", "?", "$1", ":", "@", "--", "/*", "*/", "DATE", "INTERVAL",
-    "0x1", "1e999", "\\", "`", "LATERAL", "UNION ALL", "PIVOT", "VALUES", "é", "😀", "\n", "timestamp(", "array<", "{{",
-    "/*+ x */", "E'x'", "N'x'", "->", "|>", "TABLESAMPLE", "FETCH FIRST", "IGNORE NULLS", "NOT", "BETWEEN", "IS", "~", "^",
+    *COLUMNS, *AGGREGATES, "SELECT", "FROM", "WHERE", "(", ")", ",", ".", ";", "'", '"', "*", "AS", "WITH", "JOIN",
+    "ON", "+", "GROUP BY", "OVER", "CASE", "END", "NULL", "[", "]", "{", "}", "?", "$1", ":", "@", "--", "/*", "*/",
+    "DATE", "INTERVAL", "0x1", "1e999", "\\", "`", "LATERAL", "UNION ALL", "PIVOT", "VALUES", "é", "😀", "\n", "{{",
+    "timestamp(", "array<", "/*+ x */", "E'x'", "N'x'", "->", "|>", "TABLESAMPLE", "FETCH FIRST", "IGNORE NULLS",
+    "NOT", "BETWEEN", "IS", "~", "^",
 ]  # fmt: skip
 
 
 def mutated(text: str, r: random.Random) -> str:
     words = text.split(" ")
-    for _ in range(r.randint(1, 4)):
+    for _ in range(r.randint(1, 3)):
         at = r.randrange(len(words))
         match r.randrange(6):
             case 0:
@@ -345,7 +351,6 @@ def ask(text: str) -> str:
     try:
         asked = question(text, TABLES)
     except BadQuestion as refused:
-        assert len(str(refused)) < 500
         return str(refused)
     well_formed(asked)
     try:
@@ -382,7 +387,9 @@ def test_random_questions(seed: int) -> None:
     r = random.Random(seed)
     for _ in range(30):
         text = Grammar(r, wild=r.choice([0.0, 0.1, 0.5])).query()
-        assert CANARY not in ask(text), text
+        found = ask(text)
+        assert CANARY not in found, text
+        assert len(found) < 500, text
 
 
 @settings(max_examples=40, deadline=None)

@@ -38,7 +38,7 @@ from discreet.table.schema import Caps, Stored, StoredKind, bounds, resolve, tab
 from tests.helpers import plans
 from tests.helpers.plans import STORED, TABLES, catalog, data, relation, without
 
-MANY = settings(max_examples=150, deadline=None)
+MANY = settings(max_examples=100, deadline=None)
 SEEDS = st.integers(0, 1 << 64)
 CATALOG = catalog()
 PEOPLE = [1, 2, 3, 2**62 + 1, 2**62 + 2]

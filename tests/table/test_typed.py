@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from datetime import date, datetime
 from fractions import Fraction
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -21,7 +22,7 @@ from discreet.table.facts import is_wide
 from discreet.table.kinds import LARGEST, Boolean, Date, Number, Text, Timestamp
 from discreet.table.primitives import PRIMITIVES
 from discreet.table.typed import Typed, TypedColumn, typed
-from tests.helpers.surface import FIELDS, FUNCTIONS, MEANING, SORTS, Row, expression, meaning, row
+from tests.helpers.surface import FIELDS, FUNCTIONS, KINDS, MEANING, SORTS, Row, expression, meaning, row
 
 MANY = settings(max_examples=60, deadline=None)
 SEEDS = st.integers(0, 1 << 64)
@@ -94,6 +95,20 @@ def test_every_function_of_numbers_means_what_it_says(sort: type, seed: int) -> 
     dice = Random(seed)
     for _ in range(20):
         _check_meaning(expression(dice, sort, dice.randint(1, 3)), row(dice))
+
+
+@pytest.mark.parametrize(
+    "function",
+    ["add", "sub", "mul", "div", "quotient", "mod", "least", "nullif", "coalesce", "eq", "lt", "le"],
+)
+def test_the_corners_of_every_pair_of_numbers(function: str) -> None:
+    numbers = {name: kind for name, kind in KINDS.items() if isinstance(kind, Number)}
+    for a, b in product(numbers, repeat=2):
+        asked = call(function, col(a), call("sub", 0, col(b)) if a == b else col(b))
+        corners = [sorted({k.low, min(1, k.high), max(0, k.low), k.high}) for k in (numbers[a], numbers[b])]
+        for x, y in product(*corners):
+            _check_range(asked, {a: x, b: y})
+            _check_meaning(asked, {a: x, b: y})
 
 
 def test_most_random_expressions_are_understood() -> None:
@@ -277,6 +292,7 @@ DECLARED = {
         (call("date_trunc", "year", col("day")), tuple(date(y, 1, 1) for y in range(2019, 2025))),
         (call("date_trunc", "quarter", col("recent")), tuple(datetime(2023, m, 1) for m in (1, 4, 7, 10))),
         (call("date_trunc", "month", col("moment")), None),
+        (call("date_trunc", "year", col("moment")), None),
         (call("coalesce", col("flag"), False), (False, True)),
         (col("wide"), None),
         (col("name"), None),
@@ -370,6 +386,8 @@ for _ in range(9):
         (call("div", col("wide"), col("age")), "CLAMP"),
         (call("div", col("age"), col("wide")), "CLAMP"),
         (call("add", col("wide"), col("real")), "CLAMP"),
+        (call("cast_integer", call("mul", col("huge"), 10**6)), "CLAMP"),
+        (call("ceil", call("mul", col("huge"), Fraction(10**6 + 1, 2))), "CLAMP"),
         (call("clamp", col("age"), 3, 1), "low not above high"),
         (call("clamp", col("age"), col("delta"), 1), "constant"),
         (call("clamp", col("age"), Fraction(1, 3), Fraction(1, 2)), "between"),

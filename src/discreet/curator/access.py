@@ -22,7 +22,7 @@ from discreet.curator.journal import Clock, utc
 from discreet.curator.owner import check_name
 from discreet.curator.replies import Refusal
 from discreet.curator.store import Ledger
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, NotRegistered
 from discreet.exact import integer
 
 PREFIX = "discreet"
@@ -68,7 +68,7 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/api/ledger"): ALL,
     ("GET", "/api/ledger/head"): ALL,
     ("GET", "/api/audit"): OWNERS,
-    ("POST", "/api/ledger/verify"): OWNERS,
+    ("GET", "/api/ledger/verify"): OWNERS,
     ("POST", "/api/ledger/acknowledge"): OWNERS,
     ("GET", "/api/sources"): OWNERS,
     ("POST", "/api/sources/columns"): OWNERS,
@@ -166,7 +166,7 @@ class Access:
     def revoke(self, identity: str, *, reason: str, by: str = OWNER) -> int:
         """Make a token worthless, at once on all servers; the number of the entry."""
         if identity not in self.tokens():
-            raise BadParameter("token", identity, "must be the public part of a token that was given out")
+            raise NotRegistered("there is no such token")
         return self._ledger.owner.record(REVOKED, {"token": identity, "reason": reason}, by=by).sequence
 
     def who(self, header: str | None) -> Caller:

@@ -28,6 +28,7 @@ except ImportError as missing:
     raise MissingExtra("the service", extra="server") from missing
 
 from discreet.curator import learn, models, routes_ask, routes_owner
+from discreet.curator.access import ANYBODY, TABLE
 from discreet.curator.config import read_config
 from discreet.curator.gate import CALLER, Gate
 from discreet.curator.replies import Refusal, fault, reply
@@ -105,7 +106,7 @@ def _add_public(app: FastAPI, curator: Curator) -> None:
 
     @app.get("/api/openapi.json", include_in_schema=False)
     def description() -> Any:
-        return JSONResponse(app.openapi())
+        return JSONResponse(described(app))
 
     @app.get("/api/health", response_model=models.Health)
     def health() -> Any:
@@ -133,6 +134,16 @@ def _add_public(app: FastAPI, curator: Curator) -> None:
     def noise(epsilon: Small = "1") -> Any:
         """Fresh draws of noise, and their law."""
         return JSONResponse(learn.noise(epsilon))
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """The service in OpenAPI: routes for everybody need no token."""
+    found = app.openapi()
+    for path, methods in found["paths"].items():
+        for method, operation in methods.items():
+            if TABLE.get((method.upper(), path)) is ANYBODY:
+                operation.pop("security", None)
+    return found
 
 
 def _page() -> dict[str, bytes]:

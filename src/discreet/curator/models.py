@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+
+def _whole(value: Any) -> Any:
+    """30.0 is the integer 30 in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
 
 Text = Annotated[StrictStr, Field(min_length=1, max_length=40_000)]
 Name = Annotated[StrictStr, Field(min_length=1, max_length=100)]
 Reason = Annotated[StrictStr, Field(min_length=1, max_length=2_000)]
 Exact = Annotated[StrictStr, Field(min_length=1, max_length=400)] | StrictInt | StrictFloat
 """An exact number: text such as "0.1" or "1/3", or a JSON number, which means the decimal that is written."""
-Count = Annotated[StrictInt, Field(ge=1, le=10**12)]
+Count = Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=10**12)]
+Days = Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=3660)]
 Key = StrictStr | StrictInt | StrictBool | None
 
 
@@ -118,13 +125,13 @@ class AnalystIn(In):
 
     name: Name
     grants: Annotated[list[GrantIn], Field(max_length=50)] = []
-    days: Annotated[StrictInt, Field(ge=1, le=3660)] = 90
+    days: Days = 90
 
 
 class TokenIn(In):
     """A new token for an analyst."""
 
-    days: Annotated[StrictInt, Field(ge=1, le=3660)] = 90
+    days: Days = 90
 
 
 # --- replies --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from discreet.curator import declared, models, places, shown
 from discreet.curator.access import Role
 from discreet.curator.isolation import Isolated
+from discreet.curator.replies import Refusal
 from discreet.curator.routes_ask import DatasetName, caller_of
 from discreet.curator.service import Curator
 from discreet.errors import NotRegistered
@@ -183,7 +184,7 @@ def _add_ledger(app: FastAPI, curator: Curator) -> None:
             }
         )
 
-    @app.post("/api/ledger/verify", response_model=models.Verdict)
+    @app.get("/api/ledger/verify", response_model=models.Verdict)
     def verify() -> Any:
         """Check every entry, every sum and every stored answer."""
         return JSONResponse(curator.verified())
@@ -191,6 +192,10 @@ def _add_ledger(app: FastAPI, curator: Curator) -> None:
     @app.post("/api/ledger/acknowledge", response_model=models.Done)
     def acknowledge(request: Request, body: models.ReasonIn) -> Any:
         """After a mismatch: say why the ledger is not the one that was seen before, and go on from what is there."""
+        if curator.ledger.trouble is None:
+            raise Refusal(
+                409, "NoMismatch", "there is nothing to acknowledge: the ledger is the one that was seen before"
+            )
         done = curator.ledger.owner.acknowledge(reason=body.reason, by=caller_of(request).name)
         return JSONResponse({"sequence": done.sequence})
 

@@ -55,8 +55,8 @@ def address(dsn: str, *, connect_timeout: int, sslmode: str | None) -> dict[str,
     """The parameters of a connection, from a DSN or URL and what is said beside it. The DSN is never shown."""
     psycopg = driver()
     try:
-        given = psycopg.conninfo.conninfo_to_dict(dsn)
-    except (psycopg.Error, TypeError, ValueError):
+        given = psycopg.conninfo.conninfo_to_dict(dsn) if isinstance(dsn, str) else None
+    except psycopg.Error:
         given = None
     if given is None:
         raise BadParameter(

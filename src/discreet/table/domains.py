@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from discreet.table.evaluate import program
-from discreet.table.expressions import Expression, columns
+from discreet.table.expressions import Call, Column, Expression, columns
 from discreet.table.facts import Typed, TypedColumn
 from discreet.table.kinds import Boolean, Date, Number, Value
 
@@ -46,6 +46,9 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
         return known(x)
     (name,) = read
     field = fields[name]
+    match x.lowered:
+        case Call(function="date_trunc", arguments=(_, Column())) if field.keys is None:
+            return x.keys  # its rule has listed them without looking at every day
     keys = known(field)
     if keys is None or len(keys) * size > MOST_WORK:
         return known(x)

@@ -18,7 +18,6 @@ from functools import partial
 from discreet.errors import Unsupported
 from discreet.table import intervals, moments
 from discreet.table.comparing import as_timestamp, compare, is_in, unify
-from discreet.table.domains import known
 from discreet.table.evaluate import evaluate
 from discreet.table.expressions import Call, Expression, Literal
 from discreet.table.facts import (
@@ -111,7 +110,7 @@ def _coalesce(*parts: Typed) -> Typed:
     kind, values = unify(parts, "COALESCE")
     null = all(v.nullable or is_null_literal(v) for v in values)
     keys = _united(values)
-    if keys is not None and (not null or None not in (known(values[-1]) or ())):
+    if keys is not None and (not null or None not in (values[-1].keys or ())):
         keys = tuple(k for k in keys if k is not None)
     if len(values) == 1:
         return plain(values[0])
@@ -119,13 +118,12 @@ def _coalesce(*parts: Typed) -> Typed:
 
 
 def _united(values: Sequence[Typed]) -> tuple[Value, ...] | None:
-    """The keys of all values together, if all have some; the word NULL is a key."""
+    """The keys of all values together, if all have a list; the word NULL is a key."""
     found: dict[Value, None] = {}
     for value in values:
-        keys = (None,) if is_null_literal(value) else known(value)
-        if keys is None:
+        if value.keys is None:
             return None
-        found.update(dict.fromkeys(keys))
+        found.update(dict.fromkeys(value.keys))
     return tuple(found)
 
 

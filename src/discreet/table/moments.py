@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import BadQuestion
 from discreet.table.comparing import as_timestamp
@@ -14,8 +15,8 @@ from discreet.table.facts import Typed, constant, expect, integer_literal, numbe
 from discreet.table.intervals import add, call, made, mul, sub
 from discreet.table.kinds import Date, Number, Timestamp, Value
 
-MOST_KEYS = 10_000
-"""More keys than this are not listed on the side; the owner can still declare them."""
+MOST_KEYS = 9_900
+"""More keys than this are not listed on the side (not all years that there are); the owner can still declare them."""
 _CLOCK = ("hour", "minute")
 _LONGEST = {
     "year": timedelta(days=366),
@@ -69,6 +70,7 @@ def trunc(unit: Typed, x: Typed) -> Typed:
     return Typed(Timestamp(low, high), x.nullable, _beginnings(name, low, high), lowered=lowered)
 
 
+@lru_cache(maxsize=64)
 def _beginnings(unit: str, low: date, high: date) -> tuple[Value, ...] | None:
     """All beginnings of units between two of them, unless they are too many."""
     # From one beginning, a stride of the longest such unit reaches into the next one, and never beyond it.

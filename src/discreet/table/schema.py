@@ -24,7 +24,7 @@ from discreet.table.kinds import LARGEST, Boolean, Date, Kind, Number, Real, Tex
 MAX_ROWS = 10
 """Rows per unit that count, unless the owner says otherwise."""
 CELLS = 1 << 30
-"""A float column is read on a grid of at least this many steps between zero and its farther bound."""
+"""A float column is read on a grid of at least this many steps between its bounds."""
 MOST_KEYS = 1_000_000
 
 
@@ -309,16 +309,17 @@ def _kind(stored: Stored, said: Declared) -> Kind:
 
 
 def grid_step(low: Fraction, high: Fraction) -> Fraction:
-    """The step of a float column: the power of two that makes at least 2^30 cells of the farther bound.
+    """The step of a float column: the power of two that makes at least 2^30 cells between its bounds.
+
+    Far from zero it is coarser: the farther bound has at most 2^61 cells.
 
     >>> grid_step(Fraction(0), Fraction(100)) == Fraction(1, 1 << 24)
     True
     """
-    reach = max(abs(low), abs(high))
     step = Fraction(1)
-    while reach / step < CELLS:
+    while (high - low) / step < CELLS:
         step /= 2
-    while reach / step >= 2 * CELLS:
+    while (high - low) / step >= 2 * CELLS or max(abs(low), abs(high)) / step > LARGEST // 2:
         step *= 2
     return step
 

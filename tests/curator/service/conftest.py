@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.curator.service.town import Town, open_town
+from tests.curator.service.town import Town, on_a_socket, open_town
 
 
 @pytest.fixture(scope="module")
@@ -21,3 +21,10 @@ def new_town(tmp_path: Path) -> Iterator[Town]:
     """A town of this test alone."""
     with open_town(tmp_path / "town") as found:
         yield found
+
+
+@pytest.fixture(scope="module")
+def served(town: Town) -> Iterator[tuple[Town, str]]:
+    """The town and its address on a real socket."""
+    with on_a_socket(town) as url:
+        yield town, url

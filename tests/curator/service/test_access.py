@@ -9,7 +9,7 @@ import pytest
 
 from discreet.curator.access import ANYBODY, DAYS, TABLE, Role, check_allowed
 from discreet.curator.replies import Refusal
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, NotRegistered
 from tests.curator.service.town import Town, bearer
 
 ROUTES = sorted(TABLE)
@@ -123,7 +123,7 @@ def test_a_token_is_for_somebody_who_is_known(new_town: Town) -> None:
         new_town.curator.access.issue("nobody", Role.ANALYST)
     with pytest.raises(BadParameter):
         new_town.curator.access.issue("owner", Role.OWNER, days=100_000)
-    with pytest.raises(BadParameter):
+    with pytest.raises(NotRegistered):
         new_town.curator.access.revoke("0123", reason="why")
 
 

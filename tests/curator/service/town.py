@@ -5,6 +5,8 @@ Its data hold canaries: texts and numbers that no answer may ever show.
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import uvicorn
 from starlette.testclient import TestClient
 
 from discreet.curator.access import Role
@@ -21,6 +24,8 @@ from discreet.curator.app import create_app
 from discreet.curator.config import Config, read_config
 from discreet.curator.journal import utc
 from discreet.curator.service import Curator, open_curator
+from discreet.curator.serving import options
+from tests.helpers.processes import until
 
 CANARY = "canary7f3a"
 """Stands in every text of the data."""
@@ -132,6 +137,23 @@ class Town:
 
     def preview(self, sql: str, token: str | None = None, **more: Any) -> Any:
         return self.post("/api/datasets/town/preview", {"sql": sql, **more}, token or self.ann)
+
+
+@contextmanager
+def on_a_socket(town: Town) -> Iterator[str]:
+    """The address of the town, served over a real socket by a thread of this process."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    port = listening.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(town.http.app, lifespan="off", **options("127.0.0.1", port)))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+    thread.start()
+    until(lambda: server.started, what="started")
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join()
+        listening.close()
 
 
 def bearer(token: str | None) -> dict[str, str]:

@@ -1,0 +1,211 @@
+"""The command line: ask, preview, init, serve's neighbours."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import typer
+from click.testing import Result
+from typer.testing import CliRunner
+
+from discreet.curator.commands import add_commands
+from discreet.curator.config import read_config
+from discreet.curator.guide import propose_unit
+from discreet.curator.service import open_curator
+from discreet.table.schema import Stored, StoredKind
+from tests.curator.service.town import CANARY, write_town
+
+app = typer.Typer()
+add_commands(app)
+SQL = "SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean FROM visits GROUP BY clinic"
+OPTIONS = ("--unit", "person", "--bounds", "cost=0:100", "--keys", "clinic=North,South")
+
+
+def run(*arguments: object, **options: Any) -> Result:
+    return CliRunner().invoke(app, [str(one) for one in arguments], env={"COLUMNS": "200"}, **options)
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    path = tmp_path / "visits.parquet"
+    many = 2000
+    pq.write_table(
+        pa.table(
+            {
+                "person": list(range(many)),
+                "clinic": ["North" if i % 2 else "South" for i in range(many)],
+                "cost": [float(i % 100) for i in range(many)],
+                "code": [i % 3 for i in range(many)],
+                "note": [CANARY] * many,
+            }
+        ),
+        path,
+    )
+    return path
+
+
+def test_ask_prints_values_with_error_bars_and_what_was_spent(visits: Path) -> None:
+    done = run("ask", visits, SQL, *OPTIONS, "--epsilon", "1", "--max-rows", 1)
+    assert done.exit_code == 0, done.output
+    assert "North" in done.output
+    assert "±" in done.output
+    assert "spent epsilon 1" in done.output
+
+
+def test_ask_as_json(visits: Path) -> None:
+    done = run("ask", visits, SQL, *OPTIONS, "--epsilon", "1000", "--max-rows", 1, "--json")
+    said = json.loads(done.stdout)
+    assert said["columns"] == ["clinic", "n", "mean"]
+    assert [row[0] for row in said["rows"]] == ["North", "South"]
+    assert [round(row[1], -2) for row in said["rows"]] == [1000, 1000]
+    assert said["cost"] == "epsilon 1000"
+
+
+def test_the_budget_in_a_ledger_outlives_the_process(visits: Path, tmp_path: Path) -> None:
+    kept = ("--ledger", tmp_path / "kept.ledger")
+    count = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")
+    assert run("ask", visits, *count, *kept).exit_code == 1  # a new ledger needs a budget
+    assert "left: epsilon 1/2" in run("ask", visits, *count, *kept, "--budget", "1").output
+    preview = json.loads(run("preview", visits, *count, *kept, "--json").stdout)
+    assert preview["affordable"]
+    assert "left: epsilon 0" in run("ask", visits, *count, *kept).output
+    over = run("ask", visits, *count, *kept)
+    assert over.exit_code == 1
+    assert "epsilon 0 is left" in over.output
+    assert not json.loads(run("preview", visits, *count, *kept, "--json").stdout)["affordable"]
+    assert run("ask", visits, *count, *kept, "--budget", "2").exit_code == 1  # no second budget
+    renamed = run("ask", visits, count[0].replace("visits", "v"), *count[1:], *kept, "--budget", "9", "--table", "v")
+    assert renamed.exit_code == 1
+    assert "holds the same data" in renamed.output
+
+
+def test_an_error_instead_of_a_price(visits: Path) -> None:
+    asked = ("--error", "25", "--budget", "10", "--json", "--max-rows", 1)
+    done = run("preview", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", *asked)
+    assert json.loads(done.stdout)["columns"][0]["error"] <= 25
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("SELECT * FROM visits", "--unit", "person", "--epsilon", "1"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "nobody", "--epsilon", "1"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--error", "2"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--error", "2"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "x"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--bounds", "cost"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--bounds", "cost=5"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--bounds", "cost=9:5"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--keys", "code=a,b"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--table", "a b"),
+    ],
+)
+def test_a_refusal_is_one_line_and_status_1(visits: Path, arguments: tuple[str, ...]) -> None:
+    done = run("ask", visits, *arguments)
+    assert done.exit_code == 1
+    assert done.output.startswith("refused")
+    assert "Traceback" not in done.output
+    assert CANARY not in done.output
+
+
+def test_keys_are_read_as_the_column_is_stored(visits: Path) -> None:
+    by = "SELECT code, COUNT(*) AS n FROM visits GROUP BY code"
+    done = run("ask", visits, by, "--unit", "person", "--epsilon", "1", "--keys", "code=0,1,2", "--json")
+    assert [row[0] for row in json.loads(done.stdout)["rows"]] == [0, 1, 2]
+
+
+# --- init -----------------------------------------------------------------------------------------------------------
+
+
+def test_init_writes_a_file_that_serves_and_holds_nothing_of_the_data(visits: Path, tmp_path: Path) -> None:
+    out = tmp_path / "curator.toml"
+    done = run("init", visits, "--output", out, "--unit", "person", "--epsilon", "3")
+    assert done.exit_code == 0, done.output
+    text = out.read_text()
+    assert CANARY not in text
+    assert "North" not in text
+    assert "99" not in text.replace("1e-9", "")  # no bound comes from the data
+    config = read_config(out)
+    assert config.datasets[tmp_path.name].dataset.tables["visits"].unit == "person"
+    filled = text.replace('# columns.clinic = {keys = ["...", "..."]}', 'columns.clinic = {keys = ["North", "South"]}')
+    out.write_text(filled)
+    open_curator(read_config(out), create=True).close()
+    assert run("init", visits, "--output", out).exit_code == 1  # never writes over a file
+
+
+def test_the_unit_is_proposed_by_names_and_types_alone() -> None:
+    whole, real = Stored(StoredKind.INTEGER), Stored(StoredKind.REAL)
+    assert propose_unit({"a": {"order_id": whole, "customer": whole, "x": real}}) == "customer"
+    assert propose_unit({"a": {"id": whole, "user_id": whole}, "b": {"user_id": whole, "z": real}}) == "user_id"
+    assert propose_unit({"a": {"x": real, "y": real}}) == ""
+    assert propose_unit({"a": {"patient": real, "count": whole}}) == ""
+
+
+# --- a curator ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[Path]:
+    path = write_town(tmp_path / "town", epsilon="10")
+    open_curator(read_config(path), create=True).close()
+    return path  # type: ignore[return-value]
+
+
+def test_analysts_tokens_budgets_and_the_ledger(config: Path, tmp_path: Path) -> None:
+    added = run("analyst", "add", config, "zoe", "--population", "town", "--epsilon", "1", "--delta", "1e-20", "--json")
+    assert added.exit_code == 0, added.output
+    token = json.loads(added.stdout)["token"]
+    curator = open_curator(read_config(config))
+    assert curator.access.who(f"Bearer {token}").name == "zoe"
+    curator.close()
+    assert run("analyst", "add", config, "zoe").exit_code == 1
+    assert run("analyst", "add", config, "yan", "--epsilon", "1").exit_code == 1  # another kind than the budget of town
+    assert run("token", config).stdout.startswith("discreet_")
+    assert "zoe" in run("budget", config).output
+    household = run("budget", config, "--household", "4")
+    assert "a household of 4" in household.output
+    standing = json.loads(run("budget", config, "--json").stdout)
+    assert {one["population"] for one in standing} == {"town", "other"}
+    changed = run("budget", config, "other", "--epsilon", "2", "--reason", "a wider study")
+    assert changed.exit_code == 0, changed.output
+    assert run("budget", config, "other", "--epsilon", "3").exit_code == 1  # no reason
+    assert "zoe" in run("ledger", "show", config).output
+    assert json.loads(run("ledger", "verify", config, "--json").stdout)["ok"]
+    copy = tmp_path / "copy"
+    assert run("ledger", "export", config, copy).exit_code == 0
+    assert len(copy.read_text().splitlines()) == len(run("ledger", "export", config).stdout.splitlines())
+    assert run("analyst", "revoke", config, "zoe", "--reason", "left").exit_code == 0
+    assert run("ledger", "acknowledge", config, "--reason", "nothing").exit_code == 1
+    assert run("budget", tmp_path / "nowhere.toml").exit_code == 1
+
+
+def test_receipts_are_checked_without_a_ledger(config: Path, tmp_path: Path) -> None:
+    curator = open_curator(read_config(config))
+    curator.ledger.owner.add_analyst("zoe")
+    curator.ledger.owner.grant("zoe", "other")
+    charge = curator.ledger.spend("other", "zoe", curator.ledger.populations["other"].budget, key="k", query="q")
+    charge = curator.ledger.store_answer(charge, b"{}")
+    key = curator.ledger.public_key
+    curator.close()
+    for name, text in (("receipt", charge.proof), ("card", charge.card)):
+        file = tmp_path / f"{name}.json"
+        file.write_text(str(text))
+        done = run("receipt", "verify", file, "--key", key)
+        assert done.exit_code == 0, done.output
+        assert "genuine" in done.output
+        assert json.loads(run("receipt", "verify", file, "--key", key, "--json").stdout)["ok"]
+        file.write_text(str(text).replace('"q"', '"p"'))
+        assert run("receipt", "verify", file, "--key", key).exit_code == 1
+        assert run("receipt", "verify", file, "--key", "00").exit_code == 1
+    receipt = tmp_path / "good.json"
+    receipt.write_text(charge.proof)
+    assert run("ledger", "verify", config, "--receipt", receipt).exit_code == 0
+    (tmp_path / "noise").write_text("not json")
+    assert run("receipt", "verify", tmp_path / "noise", "--key", key).exit_code == 1
