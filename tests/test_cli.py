@@ -13,7 +13,8 @@ def test_demo_shows_the_law_beside_the_draws() -> None:
     assert "drawn" in done.stdout
     assert "exact" in done.stdout
     assert "refused" in done.stdout
-    assert "0 is left" in done.stdout
+    assert "mean_cost" in done.stdout
+    assert "delta" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines() if line.strip().startswith("0 ")]
     drawn, law = (float(x) for x in rows[0][-2:])
     assert abs(drawn - law) < 0.003  # 1e6 draws at p = 0.24: seven standard deviations, false alarm below 1e-11

@@ -16,6 +16,8 @@ REQUIRED = [
     "mechanisms/gaussian.md",
     "privacy/pld/pld.md",
     "stable/capping.md",
+    "table/bounding.md",
+    "table/noising.md",
     "stable/resizing.md",
 ]
 

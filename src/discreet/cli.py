@@ -1,4 +1,4 @@
-"""The command line: ``discreet demo | check | audit``."""
+"""The command line: ``discreet demo | ask | preview | serve | init | ledger | receipt | check | audit`` and more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from rich.console import Console
 
 from discreet import demo as demonstration
 from discreet.checking.commands import audit_command, check_command
+from discreet.curator.commands import add_commands
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
@@ -18,9 +19,10 @@ def main() -> None:
 
 @app.command()
 def demo() -> None:
-    """Exact noise, a budget that counts down, and what composition costs: on made-up data."""
+    """Questions about a made-up hospital until the budget is spent; exact noise; what composition costs."""
     demonstration.show(Console())
 
 
 app.command("check")(check_command)
 app.command("audit")(audit_command)
+add_commands(app)

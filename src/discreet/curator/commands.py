@@ -9,7 +9,7 @@ import json
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,7 +23,7 @@ from discreet.curator.guide import init_command
 from discreet.curator.late import late
 from discreet.curator.printed import fail_plainly, gauge
 from discreet.curator.receipts import verify_card, verify_receipt
-from discreet.errors import BadParameter, BadSignature
+from discreet.errors import BadParameter, BadSignature, LedgerUnavailable
 
 if TYPE_CHECKING:
     from discreet.curator.config import Config
@@ -53,9 +53,13 @@ def add_commands(app: typer.Typer) -> None:
 
 
 @contextmanager
-def opened(config: Path, *, create: bool = False) -> Iterator[Curator]:
-    """The curator of a file, for one command."""
-    curator = late("service").open_curator(late("config").read_config(config), create=create)
+def opened(config: Path) -> Iterator[Curator]:
+    """The curator of a file, for one command: its ledger as it is, made from the file only if there is none yet."""
+    service, said = late("service"), late("config").read_config(config)
+    try:
+        curator = service.Curator(said, late("store").open_ledger(said.ledger, key=said.key, head=said.head))
+    except LedgerUnavailable:
+        curator = service.open_curator(said, create=True)
     try:
         yield curator
     finally:
@@ -75,7 +79,7 @@ def serve_command(
     said: Config = late("config").read_config(config)
     app = late("app")
     console = Console()
-    with opened(config, create=True) as curator:
+    with closing(late("service").open_curator(said, create=True)) as curator:
         roles = late("access").Role
         if not any(token.role is roles.OWNER for token in curator.access.tokens().values()):
             token = curator.access.issue("owner", roles.OWNER)

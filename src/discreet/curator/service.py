@@ -23,7 +23,7 @@ from typing import Any
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.curator import declared, shown
 from discreet.curator.access import OWNER, Access, Caller, look
-from discreet.curator.books import Books, Dataset, Population
+from discreet.curator.books import Books, Dataset, Population, read_measure
 from discreet.curator.charges import Charge
 from discreet.curator.clock_grid import Grid
 from discreet.curator.config import Config, Entrusted
@@ -387,13 +387,16 @@ def open_curator(config: Config, *, create: bool = False, clock: Clock = utc, at
 
 
 def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
-    """Bring the ledger up to what the file says of a data set; a budget that differs takes an act of the owner."""
+    """Bring the ledger up to what the file says of a data set; a new budget takes an act of the owner.
+
+    A budget that the ledger had before is the file's way of being out of date: the later act counts.
+    """
     people, known = curator.ledger.populations.get(entrusted.population), curator.ledger.datasets.get(name)
-    if people is not None and entrusted.budget not in (None, people.budget):
+    if people is not None and entrusted.budget not in (None, *_budgets(curator.ledger, people.name)):
         raise BadParameter(
             f"datasets.{name}.budget",
             str(entrusted.budget),
-            f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget --set",
+            f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
         )
     if known is not None and (known.retired or known.about == declared.written(entrusted.dataset)):
         return
@@ -402,7 +405,7 @@ def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
             name,
             entrusted.dataset,
             entrusted.population,
-            budget=entrusted.budget,
+            budget=entrusted.budget if people is None else None,
             protects=entrusted.protects,
             neighbours=entrusted.neighbours,
             rule=entrusted.rule,
@@ -411,6 +414,15 @@ def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
         known = curator.ledger.datasets.get(name)
         if known is None or known.population != entrusted.population:  # else another server was quicker
             raise
+
+
+def _budgets(ledger: Ledger, population: str) -> list[Measure]:
+    """All budgets that a population ever had."""
+    return [
+        read_measure(line.entry.body["budget"])
+        for kind in ("population", "budget")
+        for line in ledger.entries(kind=kind, population=population, limit=1_000_000)
+    ]
 
 
 def _datasets(books: Books, caller: Caller) -> dict[str, Dataset]:

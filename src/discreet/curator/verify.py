@@ -42,7 +42,8 @@ class Report:
 
     def __str__(self) -> str:
         if self.good:
-            return f"the chain is whole: {self.entries} entries, of which charges: {self.charges}, answered: {self.answers}"
+            counts = f"{self.entries} entries, of which charges: {self.charges}, answered: {self.answers}"
+            return f"the chain is whole: {counts}"
         return "\n".join(self.problems)
 
 

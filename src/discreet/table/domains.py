@@ -42,7 +42,7 @@ def known(x: TypedColumn) -> tuple[Value, ...] | None:
 def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Value, ...] | None:
     """The keys of an expression of so many nodes over these columns."""
     read = columns(x.lowered)
-    if len(read) != 1:
+    if len(read) != 1 or isinstance(x.lowered, Column):
         return known(x)
     (name,) = read
     field = fields[name]

@@ -11,7 +11,7 @@ from discreet.table.domains import known
 from discreet.table.expressions import Column, Expression
 from discreet.table.facts import Typed, TypedColumn, at, refuse, words
 from discreet.table.kinds import Kind, Number, Real
-from discreet.table.lowered import UNIT, Catalog, Lowered, carried, least_caps
+from discreet.table.lowered import UNIT, Catalog, Lowered, carried, joint_caps
 from discreet.table.plan import How, Join, Project, Relation, UnionAll
 from discreet.table.typed import no_such
 
@@ -60,7 +60,10 @@ def join(left: Lowered, right: Lowered, asked: Join, catalog: Catalog) -> Lowere
     if both or any(name != new for name, new in renamed.items()):
         carried = ((unit, Column(UNIT)),) if right.private else ()
         other = Project(other, (*((new, Column(name)) for name, new in renamed.items()), *carried))
-    on = tuple((a, renamed[b]) for a, b in asked.on) + (((UNIT, unit),) if both else ())
+    on = tuple((a, renamed[b]) for a, b in asked.on)
+    if both:  # equal units are equal unit columns: those pairs need no comparison of their own
+        others = [(a, b) for a, b in asked.on if not (left.fields[a].is_unit and right.fields[b].is_unit)]
+        on = ((UNIT, unit), *((a, renamed[b]) for a, b in others))
     joined: Relation = Join(left.relation, other, on, asked.how)
     if both:
         joined = Project(joined, (*((name, Column(name)) for name in fields), (UNIT, Column(UNIT))))
@@ -69,7 +72,7 @@ def join(left: Lowered, right: Lowered, asked: Join, catalog: Catalog) -> Lowere
         fields=fields,
         private=left.private or right.private,
         unit_kind=left.unit_kind if left.private else right.unit_kind,
-        caps=least_caps(left.caps, right.caps),
+        caps=joint_caps(left.caps, right.caps),
         tables=tuple(dict.fromkeys(left.tables + right.tables)),
     )
 
@@ -141,7 +144,7 @@ def union_all(parts: list[Lowered]) -> Lowered:
         fields=fields,
         private=first.private,
         unit_kind=first.unit_kind,
-        caps=least_caps(*(part.caps for part in parts)),
+        caps=joint_caps(*(part.caps for part in parts)),
         tables=tuple(dict.fromkeys(t for part in parts for t in part.tables)),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from discreet.errors import Unsupported
+from discreet.table.bounding import rows
 from discreet.table.expressions import Column, Expression
 from discreet.table.facts import TypedColumn, refuse
 from discreet.table.kinds import Kind, Value
@@ -35,20 +36,22 @@ class Lowered:
     """Keys of lowered expressions that a condition right below lists."""
 
 
-def least_caps(*caps: Caps | None) -> Caps | None:
-    """The least of each cap; no cap is the largest."""
+def joint_caps(*caps: Caps | None) -> Caps | None:
+    """The largest of each cap that is declared: a table with one row per unit must not cap what it is joined with.
+
+    Whatever they are, bounding keeps to them; so this is a choice of accuracy, not of privacy.
+    """
     found = [c for c in caps if c is not None]
     if not found:
         return None
 
-    def least(values: list[int | None]) -> int | None:
-        said = [v for v in values if v is not None]
-        return min(said) if said else None
+    def largest(values: list[int | None]) -> int | None:
+        return max((v for v in values if v is not None), default=None)
 
     return Caps(
-        max_rows=least([c.max_rows for c in found]),
-        max_groups=least([c.max_groups for c in found]),
-        max_rows_per_group=least([c.max_rows_per_group for c in found]),
+        max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found),
+        max_groups=largest([c.max_groups for c in found]),
+        max_rows_per_group=largest([c.max_rows_per_group for c in found]),
     )
 
 

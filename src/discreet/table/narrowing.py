@@ -55,7 +55,10 @@ def listings(condition: Expression) -> dict[Expression, tuple[Value, ...]]:
 
 def meet(keys: tuple[Value, ...] | None, others: tuple[Value, ...]) -> tuple[Value, ...]:
     """The keys that are in both lists; None is the list of all."""
-    return others if keys is None else tuple(k for k in keys if k in set(others))
+    if keys is None:
+        return others
+    both = set(others)
+    return tuple(k for k in keys if k in both)
 
 
 def narrowed(fields: Mapping[str, TypedColumn], condition: Expression) -> dict[str, TypedColumn]:

@@ -7,7 +7,8 @@ integer result leaves ±2^63, so an engine need not check.
   reading     read_integer(x, low, high)          a stored integer, clamped
               read_decimal(x, scale, low, high)   a stored DECIMAL, times 10^scale, clamped; exact
               read_real(x, exponent, low, high)   NaN is NULL; floor(x / 2^exponent + 0.5), clamped; ±Inf are the ends
-              read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC
+              read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC;
+                                                  days and times beyond years 1 to 9999 are the first and the last
               read_float(x)                       a raw float as it is
   integers    add sub mul neg abs sign least greatest (NULL if any is)
               div(x, y)  mod(x, y)                towards zero; mod has the sign of x; NULL where y is 0

@@ -107,7 +107,7 @@ def integers(draw: Draw, depth: int = 2) -> Sized:
         lambda: Sized(Column("k"), 3),
         lambda: Sized(Column("x"), LARGEST),
         lambda: Sized(f("read_integer", Column("x"), -1000, 1000), 1000),
-        lambda: Sized(Literal(draw(st.sampled_from([0, 1, -1, 2, 7, None]))), 7),
+        lambda: Sized(Literal(draw(st.sampled_from([0, 1, -1, 2, 7]))), 7),
     ]
     found: Sized = _drawn(draw, depth, leaves, [arithmetic, rounded, unary, chosen, first, of_text, of_date, of_moment])
     return found if found.bound <= LARGEST else Sized(f("sign", found.expression), 1)
@@ -136,7 +136,7 @@ def truths(draw: Draw, depth: int = 2) -> Expression:
 
     leaves: list[Callable[[], Expression]] = [
         lambda: Column("b"),
-        lambda: Literal(draw(st.sampled_from([True, False, None]))),
+        lambda: Literal(draw(st.booleans())),
         lambda: f("is_null", Column(draw(st.sampled_from(["g", "k", "x", "d", "m", "b"])))),
         lambda: f("gt", Column("k"), 0),
     ]
@@ -153,7 +153,7 @@ def texts(draw: Draw, depth: int = 2) -> Expression:
 
     leaves: list[Callable[[], Expression]] = [
         lambda: Column("g"),
-        lambda: Literal(draw(st.sampled_from([*WORDS, None]))),
+        lambda: Literal(draw(st.sampled_from(WORDS))),
     ]
     nodes: list[Callable[[], Expression]] = [
         lambda: f(draw(st.sampled_from(["lower", "upper", "trim", "ltrim", "rtrim"])), inner()),

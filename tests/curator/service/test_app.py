@@ -272,8 +272,8 @@ def test_the_order_is_plan_pay_run_noise_store(new_town: Town, monkeypatch: pyte
 QUESTIONS = [
     COUNT,
     "SELECT AVG(pay) AS x FROM people",
-    f"SELECT SUM(1 / (big - {NUMBER + 7})) AS x FROM people",  # noqa: S608
-    f"SELECT COUNT(*) AS n FROM people WHERE CAST(secret AS INTEGER) = {NUMBER}",  # noqa: S608
+    f"SELECT SUM(1 / (big - {NUMBER + 7})) AS x FROM people",
+    f"SELECT COUNT(*) AS n FROM people WHERE CAST(secret AS INTEGER) = {NUMBER}",
     "SELECT SUM(CAST(name AS INTEGER)) AS x FROM people",
     "SELECT COUNT(*) AS n FROM people WHERE sqrt(pay - 7) > 1",
     "SELECT SUM(big * 9223372036854775807) AS x FROM people",

@@ -33,9 +33,11 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert preview.affordable
     assert preview.error("n") > 0
     assert "n: ±" in str(preview)
-    before = session.remaining
+    before = session._standing()["spent"]
     answer = query.release(epsilon="1")
-    assert session.remaining != before
+    assert session._standing()["spent"] != before
+    assert "rho" in session.remaining
+    assert session.budget == "epsilon 1000000, delta 1e-18"
     assert answer.columns == ("city", "n", "pay")
     assert answer["city"] == list(CITIES)
     assert len(answer) == 3

@@ -201,7 +201,9 @@ def test_receipts_are_checked_without_a_ledger(config: Path, tmp_path: Path) -> 
         assert done.exit_code == 0, done.output
         assert "genuine" in done.output
         assert json.loads(run("receipt", "verify", file, "--key", key, "--json").stdout)["ok"]
-        file.write_text(str(text).replace('"q"', '"p"'))
+        changed = str(text).replace('"q"', '"p"').replace('\\"q\\"', '\\"p\\"')
+        assert changed != text
+        file.write_text(changed)
         assert run("receipt", "verify", file, "--key", key).exit_code == 1
         assert run("receipt", "verify", file, "--key", "00").exit_code == 1
     receipt = tmp_path / "good.json"

@@ -164,6 +164,18 @@ def test_a_budget_in_the_file_never_changes_the_one_in_the_ledger(tmp_path: Path
     assert found.value.name == "datasets.town.budget"
 
 
+def test_a_budget_that_the_owner_changed_in_the_ledger_counts_and_the_old_one_may_stay_in_the_file(
+    tmp_path: Path,
+) -> None:
+    path = write_town(tmp_path / "town", epsilon="2")
+    curator = open_curator(read_config(path), create=True)
+    curator.ledger.owner.set_budget("town", Approx(3, "1e-18"), reason="a wider study")
+    curator.close()
+    again = open_curator(read_config(path))
+    assert again.ledger.populations["town"].budget == Approx(3, "1e-18")
+    again.close()
+
+
 def test_a_new_description_is_taken_into_the_ledger_and_the_old_one_stays_recorded(tmp_path: Path) -> None:
     path = write_town(tmp_path / "town")
     open_curator(read_config(path), create=True).close()

@@ -83,7 +83,7 @@ def tame(draw: random.Random) -> str:
     key, items = draw.choice(TAME_KEYS), draw.sample(TAME_ITEMS, draw.choice([1, 1, 2]))
     by = f" GROUP BY {key}" if key else ""
     shown = f"{key}, " if key else ""
-    return f"SELECT {shown}{', '.join(items)} FROM people {draw.choice(TAME_TAILS)}{by}"  # noqa: S608 - that is the point
+    return f"SELECT {shown}{', '.join(items)} FROM people {draw.choice(TAME_TAILS)}{by}"
 
 
 def question(draw: random.Random) -> str:
@@ -97,7 +97,7 @@ def question(draw: random.Random) -> str:
     tail = fill(draw.choice(TAILS), draw, 1)
     if items[0] in COLUMNS and draw.random() < 0.7:
         tail = f"GROUP BY {items[0]}"
-    text = f"SELECT {', '.join(items)} FROM {source} {tail}"  # noqa: S608 - that is the point
+    text = f"SELECT {', '.join(items)} FROM {source} {tail}"
     if draw.random() < 0.05:
         cut = draw.randrange(len(text))
         text = text[:cut] + draw.choice(["'", '"', ")", "\x00", "é", "--", "/*"]) + text[cut:]

@@ -146,13 +146,13 @@ def test_bodies_are_limited_and_must_be_json(town: Town) -> None:
     [
         "SELECT COUNT(*) FROM people WHERE " + "(" * 10_000 + "1=1" + ")" * 10_000,
         "SELECT COUNT(*) FROM people WHERE " + "NOT " * 9_000 + "true",
-        "SELECT " + "+".join(["1"] * 9_000) + ", COUNT(*) FROM people",  # noqa: S608
-        "SELECT COUNT(*) FROM " + " JOIN ".join(f"people p{i}" for i in range(500)),  # noqa: S608
+        "SELECT " + "+".join(["1"] * 9_000) + ", COUNT(*) FROM people",
+        "SELECT COUNT(*) FROM " + " JOIN ".join(f"people p{i}" for i in range(500)),
         "SELECT COUNT(*) FROM people, people, people, people",
         "WITH RECURSIVE t AS (SELECT 1 UNION ALL SELECT * FROM t) SELECT COUNT(*) FROM t",
         "SELECT COUNT(*) FROM (" * 500 + "people" + ")" * 500,
         "SELECT COUNT(*) FROM people" + " UNION ALL SELECT COUNT(*) FROM people" * 500,
-        "SELECT COUNT(*) FROM people WHERE city IN (" + ",".join(f"'{i}'" for i in range(5_000)) + ")",  # noqa: S608
+        "SELECT COUNT(*) FROM people WHERE city IN (" + ",".join(f"'{i}'" for i in range(5_000)) + ")",
     ],
     ids=range(9),
 )
