@@ -6,7 +6,6 @@ at most √10 (Q1: L1 length of at most 10). Of the many ways to write this, the
 group are made once and kept, weights are joined back by an inner join; windows, lists and unnesting are all slower.
 """
 
-# ruff: noqa: S608 - the text is ours
 from __future__ import annotations
 
 from fractions import Fraction

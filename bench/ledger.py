@@ -84,6 +84,7 @@ def main() -> None:
             task = f"charge and store, {threads} {'client' if threads == 1 else 'clients'}"
             rows.append(Row(task, f"{rate:.0f}/s", "asked", "50/s", rate / 50, 1))
         long_ledger(folder / "long", 10_000)
+        assert verify_ledger(folder / "long").good
         seconds = cpu_once(lambda: verify_ledger(folder / "long"))
         rows.append(Row("check 10,000 entries", f"{seconds:.2f} s", "asked", "1 s", 1 / seconds, 1))
     show("Ledger (SQLite, full durability)", rows)

@@ -68,7 +68,7 @@ def session(path: Path, memory: str | None = None) -> Any:
         path,
         unit="user_id",
         columns={
-            "amount": dp.bounds(0, 100),
+            "amount": dp.bounds(0, 100, nullable=False),  # as it is for the peers
             "region": dp.keys(REGIONS),
             "day": dp.keys(range(DAYS)),
             "product": dp.unknown_keys(),

@@ -1,5 +1,6 @@
 """Whole queries against made-up neighbours: nothing is wrong on real engines, and planted faults are found."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -69,7 +70,8 @@ QUERIES = [
     "SELECT region, COUNT(DISTINCT year) AS y FROM trips GROUP BY region",
     "SELECT CASE WHEN amount > 50 THEN 'big' ELSE 'small' END AS size, MEDIAN(amount) AS m FROM trips GROUP BY 1",
     "SELECT region, MIN(year), MAX(year), QUANTILE(amount, 0.9) AS q FROM trips GROUP BY region",
-    "SELECT VARIANCE(amount) AS v, STDDEV(price) AS d, COVAR_SAMP(amount, year) AS c, CORR(amount, price) AS r FROM trips",
+    "SELECT VARIANCE(amount) AS v, STDDEV(price) AS d, COVAR_SAMP(amount, year) AS c, CORR(amount, price) AS r "
+    "FROM trips",
     "SELECT SUM(amount * 1000) AS s, SUM(amount * price) AS p, SUM(CLAMP(amount / year, 0, 1)) AS q FROM trips",
     "SELECT region, ok, COUNT(*) AS n, SUM(amount) AS s FROM trips GROUP BY ROLLUP (region, ok)",
     "SELECT region, ok, COUNT(*) AS n FROM trips GROUP BY CUBE (region, ok)",
@@ -107,7 +109,7 @@ def test_a_query_can_be_checked_like_anything_else() -> None:
     assert dp.check(session(memory(), {}).sql(QUERIES[0]), searches=5).ok
 
 
-# --- planted faults -----------------------------------------------------------------------------------------------------
+# --- planted faults -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ def test_a_failure_on_one_side_only_is_found() -> None:
     class Fragile(Faulty):
         def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
             column = schemas["trips"].table.source.column("amount").to_pylist()
-            if any(x is not None and x != x for x in column):
+            if any(x is not None and math.isnan(x) for x in column):
                 raise EngineFailed
             return memory().run(works, schemas)
 

@@ -122,7 +122,7 @@ def expressions(draw: st.DrawFn) -> Expression:
     return kinds[draw(st.integers(0, 3))](draw, 3)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(expression=expressions(), table=random_works.tables(most=4))
 def test_both_readings_agree_on_random_expressions(expression: Expression, table: pa.Table) -> None:
     for row in memory_source.rows(table):

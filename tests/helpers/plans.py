@@ -28,6 +28,7 @@ STORED: dict[str, dict[str, Stored]] = {
     "orders": {"oid": INTEGER, "cust": INTEGER, "total": Stored(StoredKind.DECIMAL, 2)},
     "items": {"iid": TEXT, "order_id": INTEGER, "price": INTEGER},
     "parts": {"item": TEXT, "weight": INTEGER},
+    "notes": {"who": INTEGER, "stars": INTEGER},
     "cities": {"city": TEXT, "country": TEXT, "size": INTEGER},
 }
 TABLES: dict[str, Table] = {
@@ -45,6 +46,7 @@ TABLES: dict[str, Table] = {
     "orders": table(None, unit="cust", max_rows=7),
     "items": table(None, unit="order_id -> orders.oid", columns={"price": bounds(0, 100)}, max_rows=4),
     "parts": table(None, unit="item -> items.iid"),
+    "notes": table(None, unit="who -> people.id", columns={"stars": bounds(1, 5)}),
     "cities": table(None, public=True),
 }
 
@@ -93,6 +95,7 @@ def data(dice: Random) -> Data:
         "price": [dice.choice([0, 5, 500, None]) for _ in items],
     }
     found["parts"] = dict(zip(STORED["parts"], some(8, ["i", "j", "k", "x", None], [1, 7, None]), strict=True))
+    found["notes"] = dict(zip(STORED["notes"], some(5, units, [0, 3, 9, None]), strict=True))
     found["cities"] = {"city": ["a", "b", "b"], "country": ["X", "Y", None], "size": [1, 2, 3]}
     return found
 
@@ -112,6 +115,7 @@ def without(given: Data, unit: Any) -> Data:
         "orders": keep(given["orders"], lambda r: r["cust"] != unit),
         "items": keep(given["items"], lambda r: orders.get(r["order_id"]) != unit),
         "parts": keep(given["parts"], lambda r: orders.get(items.get(r["item"])) != unit),
+        "notes": keep(given["notes"], lambda r: r["who"] != unit),
         "cities": given["cities"],
     }
 

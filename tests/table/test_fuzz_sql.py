@@ -5,8 +5,6 @@ with words deleted, doubled, swapped or replaced. What passes the door is lowere
 is the only other way out.
 """
 
-# ruff: noqa: S608 (these texts never reach an engine)
-
 from __future__ import annotations
 
 import random
@@ -106,8 +104,9 @@ class Grammar:
             return self.one(self.r.choice(WILD), lambda: self.make(self.r.choice(["number", "text", "truth", "date"])))
         if depth <= 0:
             return self.name(kind)
-        number, text, truth, day = (partial(self.make, k, depth - 1) for k in ("number", "text", "truth", "date"))
-        same = lambda: self.make(kind, depth - 1)  # noqa: E731
+        number, text, truth, day, same = (
+            partial(self.make, k, depth - 1) for k in ("number", "text", "truth", "date", kind)
+        )
         choices: list[Callable[[], str]] = [
             lambda: self.name(kind),
             lambda: f"({same()})",

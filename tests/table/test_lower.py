@@ -188,6 +188,19 @@ def test_a_foreign_key_finds_the_unit_two_tables_away() -> None:
     assert not any(field.is_unit for field in lower_relation(Scan("parts"), CATALOG).fields.values())
 
 
+def test_a_foreign_key_to_the_unit_itself_needs_no_join() -> None:
+    found = lower_relation(Project(Scan("notes"), (("stars", col("stars")),)), CATALOG)
+    assert found.relation == Project(
+        Scan("notes"), (("stars", call("read_integer", col("stars"), 1, 5)), (UNIT, col("who")))
+    )
+    assert lower_relation(Scan("notes"), CATALOG).fields["who"].is_unit
+    asked = Join(Scan("notes"), Scan("people"), (("who", "id"),))
+    assert lower_relation(asked, CATALOG).fields["who"].is_unit
+    tables = data(Random(0)) | {"notes": {"who": [1], "stars": [3]}, "people": {"id": [], "age": [], "city": []}}
+    alone = lower_relation(Join(Scan("notes"), Scan("people"), (("who", "id"),), How.LEFT), CATALOG)
+    assert sum(rows(alone.relation, tables).values()) == 1
+
+
 def test_a_join_along_the_foreign_key_looks_once() -> None:
     on = (("order_id", "oid"),)
     for asked in (
@@ -363,7 +376,9 @@ FILLED = Project(VISITS, (("pid", call("coalesce", col("pid"), 0)),))
 CLINICS = Project(VISITS, (("x", col("clinic")),))
 CAST = Project(VISITS, (("pid", call("cast_integer", col("pid"))),))
 EXTENDED = Join(VISITS, HUMANS, (("pid", "id"),), How.LEFT)
-TEXT_UNIT = resolve("notes", table(None, unit="who"), {"who": Stored(StoredKind.TEXT), "n": Stored(StoredKind.INTEGER)})
+TEXT_UNIT = resolve(
+    "letters", table(None, unit="who"), {"who": Stored(StoredKind.TEXT), "n": Stored(StoredKind.INTEGER)}
+)
 LOOPS = {
     "a": resolve("a", table(None, unit="x -> b.y"), {"x": Stored(StoredKind.INTEGER)}),
     "b": resolve("b", table(None, unit="y -> a.x"), {"y": Stored(StoredKind.INTEGER)}),
@@ -381,7 +396,7 @@ LOOPS = {
         (Filter(VISITS, col("cost")), "true or false"),
         (Filter(VISITS, Literal(None)), "true or false"),
         (Filter(VISITS, call("gt", col("kost"), 1)), "did you mean cost"),
-        (Filter(VISITS, call("gt", col("raw"), 1)), "CLAMP"),
+        (Filter(VISITS, call("gt", col("raw"), 1)), "CLAMP(raw, low, high)"),
         (Project(VISITS, (("x", col("cost")), ("x", col("day")))), "two columns x"),
         (Project(VISITS, (("__Unit", col("cost")),)), "kept for the unit"),
         (Project(VISITS, (("x", Literal(None)),)), "always NULL"),
@@ -413,12 +428,12 @@ LOOPS = {
         (Join(VISITS, CITIES, (("cost", "size"),)), "another step"),
         (Join(VISITS, CITIES, (("raw", "size"),)), "floats"),
         (Join(VISITS, CITIES, (("clinic", "size"),)), "CAST"),
-        (Join(VISITS, Scan("notes"), (("pid", "who"),)), "CAST"),
+        (Join(VISITS, Scan("letters"), (("pid", "who"),)), "CAST"),
         (UnionAll((CLINICS, Project(CITIES, (("x", col("city")),)))), "private and public"),
         (UnionAll((HUMANS, VISITS)), "same number of columns"),
         (UnionAll((CLINICS, Project(VISITS, (("x", col("pid")),)))), "mix"),
         (UnionAll((Project(VISITS, (("x", col("raw")),)), Project(VISITS, (("x", col("cost")),)))), "CLAMP"),
-        (UnionAll((CLINICS, Project(Scan("notes"), (("x", col("who")),)))), "different kinds"),
+        (UnionAll((CLINICS, Project(Scan("letters"), (("x", col("who")),)))), "different kinds"),
         (UnionAll(()), "parts"),
         (Scan("a"), "circle"),
         (Scan("c"), "public and names nobody"),
@@ -428,7 +443,7 @@ LOOPS = {
 )  # fmt: skip
 def test_relations_refused_by_name(asked: Relation, words: str) -> None:
     with pytest.raises(BadQuestion, match=re.escape(words)):
-        lower_relation(asked, {**CATALOG, **LOOPS, "notes": TEXT_UNIT})
+        lower_relation(asked, {**CATALOG, **LOOPS, "letters": TEXT_UNIT})
 
 
 @pytest.mark.parametrize(

@@ -212,7 +212,7 @@ def database() -> duckdb.DuckDBPyConnection:
 @given(text=st.one_of(NUMBERS, TRUTHS))
 def test_we_read_and_compute_as_duckdb_does(database: duckdb.DuckDBPyConnection, text: str) -> None:
     """Precedence, three-valued logic, division of whole numbers: the text through both, on the same rows."""
-    theirs = [value for (value,) in database.execute(f"SELECT ({text}) FROM t ORDER BY i").fetchall()]  # noqa: S608
+    theirs = [value for (value,) in database.execute(f"SELECT ({text}) FROM t ORDER BY i").fetchall()]
     tree = _uncast(read(text))
     run = program(tree)
     assert [run(row) for row in TABLE] == theirs

@@ -111,6 +111,14 @@ def test_the_corners_of_every_pair_of_numbers(function: str) -> None:
             _check_meaning(asked, {a: x, b: y})
 
 
+@pytest.mark.parametrize("function", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_numbers_that_never_meet_compare_as_they_lie(function: str) -> None:
+    below = call("sub", col("share"), 7)
+    for share, money in product((0, 1, 1 << 30), (-50, 0, 500_000)):
+        _check_meaning(call(function, below, col("money")), {"share": share, "money": money})
+        _check_meaning(call(function, col("money"), below), {"share": share, "money": money})
+
+
 def test_most_random_expressions_are_understood() -> None:
     """Else the two tests above would test little."""
     dice = Random(1)
@@ -242,6 +250,7 @@ def test_the_grid_of_a_result(asked: Expression, step: Fraction, low: int, high:
         (call("ge", Fraction(1, 2), col("age")), call("le", col("age"), 0)),
         (call("eq", col("age"), Fraction(1, 2)), call("lt", col("age"), 0)),
         (call("ne", col("age"), Fraction(1, 2)), call("ge", col("age"), 0)),
+        (call("eq", col("age"), 500), call("lt", col("age"), 0)),
         (call("le", col("age"), 10**18), call("le", col("age"), 121)),
         (call("in", col("age"), 3, Fraction(1, 2), 500, 3), call("in", col("age"), 3)),
         (call("in", col("age"), Fraction(1, 2)), call("lt", col("age"), 0)),

@@ -38,7 +38,7 @@ columns.birth_year = {bounds = [1920, 2025]}
 [datasets.hospital.tables.visits]
 source = "visits.parquet"
 unit = "patient_id"
-max_rows = 20
+max_rows = 5
 columns.clinic = {keys = ["North", "South", "City", "Coast"]}
 columns.reason = {unknown_keys = true}
 columns.day = {bounds = ["2025-01-01", "2025-12-31"]}
@@ -87,7 +87,7 @@ def visits(count: int) -> pa.Table:
     )
 
 
-def write_hospital(folder: Path, *, people: int = 5000) -> Path:
+def write_hospital(folder: Path, *, people: int = 20_000) -> Path:
     """Write the hospital into a folder; the path of its curator.toml, which is left alone if it is there."""
     data = folder / "data"
     data.mkdir(parents=True, exist_ok=True)

@@ -4,5 +4,6 @@ from discreet.engines.duckdb import duckdb
 from discreet.engines.postgres import postgres
 from discreet.engines.postgres_source import postgres_table
 from discreet.engines.sources import duckdb_table
+from discreet.engines.spark import spark
 
-__all__ = ["duckdb", "duckdb_table", "postgres", "postgres_table"]
+__all__ = ["duckdb", "duckdb_table", "postgres", "postgres_table", "spark"]

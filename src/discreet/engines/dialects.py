@@ -158,7 +158,6 @@ COMMON = {
     "is_null": "({0} IS NULL)",
     "not": "(NOT {0})",
     "in": "({0} IN ({1}))",
-    "in_many": "({0} IN ({1}))",
     # text
     "binary": "{0}",
     "like": "({0} LIKE {1})",
@@ -208,7 +207,7 @@ DUCKDB = Dialect(
     | {
         "div": "({0} // NULLIF({1}, 0))",
         "quotient": "({0} // {1})",
-        "in_many": "({0} IN (SELECT unnest([{1}])))",
+        "in_many": "({0} IN (SELECT unnest(CAST(string_split({1}, {2}) AS {3}[]))))",
         "trim": "trim({0}, ' ')",
         "ltrim": "ltrim({0}, ' ')",
         "rtrim": "rtrim({0}, ' ')",
@@ -246,7 +245,7 @@ POSTGRES = Dialect(
         "quotient": "({0} / {1})",
         "root": "floor(sqrt(CAST({0} AS DOUBLE PRECISION)))",
         "decimal_nan": "WHEN {0} = 'NaN' THEN NULL ",
-        "in_many": "({0} = ANY (ARRAY[{1}]))",
+        "in_many": "({0} = ANY (CAST(string_to_array({1}, {2}) AS {3}[])))",
         # a column may come with a collation of its own; "C" compares bytes, which is code points in UTF-8
         "binary": '({0} COLLATE "C")',
         "text_lt": '({0} < {1} COLLATE "C")',

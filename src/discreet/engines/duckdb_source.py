@@ -5,7 +5,8 @@ UTC, cut down to the microsecond; ENUM and UUID become text. Other types can be 
 
 CSV: delimiter, quotes, header and types are sniffed from the beginning of each file when it is opened; later on, a
 value that does not fit its column's type is NULL, and a line that does not fit the table is left out. So no line can
-make a question fail. An empty field is NULL.
+make a question fail. An empty field is NULL. A file should be well formed all the same: a quote that does not end takes
+the lines that follow with it.
 """
 
 from __future__ import annotations
@@ -176,12 +177,14 @@ def _sniff(path: str, cursor: driver.DuckDBPyConnection) -> _Sniffed:
     ).fetchone()
     if found is None:
         raise BadData(f"the file {path} must be a CSV file")
-    delimiter, quote, escape, comment, skip, header, columns, dates, moments = found
-    marks = {"delim": delimiter, "quote": quote, "escape": escape, "comment": comment}
-    given = [f"{name}={DUCKDB.text('' if mark == '(empty)' else mark)}" for name, mark in marks.items()]
+    marks = [None if mark == "(empty)" else str(mark) for mark in found[:4]]
+    skip, header, columns, dates, moments = found[4:]
+    quote = marks[1] or '"'  # there may be quotes later, if there are none at the beginning
+    given = {"delim": marks[0] or ",", "quote": quote, "escape": marks[2] or quote, "comment": marks[3] or ""}
     names = {str(column["name"]): str(column["type"]) for column in columns}
-    texts = ", ".join(f"{DUCKDB.text(name)}: 'VARCHAR'" for name in names)
-    options = [*given, f"skip={int(skip)}", f"header={'true' if header else 'false'}", f"columns={{{texts}}}"]
+    texts = ", ".join(f"{DUCKDB.text(name)}: 'VARCHAR'" for name in names)  # turned into their types by TRY_CAST later
+    options = [f"{name}={DUCKDB.text(mark)}" for name, mark in given.items()]
+    options += [f"skip={int(skip)}", f"header={'true' if header else 'false'}", f"columns={{{texts}}}"]
     options += ["auto_detect=false", "ignore_errors=true", "null_padding=true", "strict_mode=false"]
     return _Sniffed(names, ", ".join(options), dates, moments)
 

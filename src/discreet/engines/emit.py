@@ -192,10 +192,9 @@ class _Sums:
 
     def _picked(self, a: int, b: int) -> str:
         """One row per unit and key, with the split that is picked for it: no row is looked at twice."""
-        (split,) = self.split
         code = f"((s * {self.d.literal(a)} + {self.d.literal(b)}) % {PRIME}) * {SPLITS} + s"
-        having = f"{self.base.counts(self.keys)}"
-        rows = f"SELECT * FROM ({self.base.select()}) AS b WHERE {split.name} IS NOT NULL"
+        having = self.base.counts(self.keys)
+        rows = f"SELECT * FROM ({self.base.select()}) AS b WHERE {self.base.counts(self.split)} AND s IS NOT NULL"
         pairs = (
             f"pairs {self.d.once} (SELECT {_listed(['u'], self.k)}, count(*) AS n, min({code}) AS m FROM ({rows}) AS b "
             f"GROUP BY {_listed(['u'], self.k)} HAVING {having})"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import reduce
 from typing import TypeAlias
@@ -27,7 +27,7 @@ _DATE = (  # a real day of the years 1 to 9999
     f"|(?:[0-9]{{2}}{_LEAP}|{_LEAP}00)-02-29"
 )
 _LONGEST = 1 << 30  # no text has more characters
-_MANY = 100
+_MANY = 1000
 
 
 def write(expression: Expression, scope: Scope) -> Piece:
@@ -190,12 +190,22 @@ _SPECIAL: Mapping[str, Callable[[Scope, Sequence[Piece]], Piece]] = {
 
 
 def is_one_of(scope: Scope, x: Piece, *values: Value) -> Piece:
-    """Whether a value is one of these constants, none of which is NULL; NULL if it is NULL."""
+    """Whether a value is one of these constants, none of which is NULL; NULL if it is NULL.
+
+    Many of them travel as one text, since reading a million literals would take longer than the question.
+    """
     d = scope.dialect
     if not values:
         return Piece(f"CASE WHEN {x.sql} IS NOT NULL THEN FALSE END", Sort.BOOLEAN)
-    listed = ", ".join(d.literal(value) for value in values)
-    return Piece(d.call("in" if len(values) <= _MANY else "in_many", x.sql, listed), Sort.BOOLEAN)
+    if len(values) <= _MANY or "in_many" not in d.templates:
+        return Piece(d.call("in", x.sql, ", ".join(d.literal(value) for value in values)), Sort.BOOLEAN)
+    texts = [value if isinstance(value, str) else _plain_text(value) for value in values]
+    between = next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if not any(mark in text for text in texts))
+    return Piece(d.call("in_many", x.sql, d.text(between.join(texts)), d.text(between), d.types[x.sort]), Sort.BOOLEAN)
+
+
+def _plain_text(value: Value) -> str:
+    return value.isoformat(*([" "] if isinstance(value, datetime) else [])) if isinstance(value, date) else str(value)
 
 
 def _like(scope: Scope, x: Piece, pattern: str) -> Piece:

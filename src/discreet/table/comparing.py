@@ -14,7 +14,7 @@ from math import ceil, floor
 
 from discreet.table.evaluate import text_to_date
 from discreet.table.expressions import Call, Expression, Literal
-from discreet.table.facts import CLAMP, Typed, constant, is_null_literal, refuse, words
+from discreet.table.facts import CLAMP, Typed, bound, constant, is_null_literal, refuse, words
 from discreet.table.intervals import align, call, common_step, value_of, within
 from discreet.table.kinds import LARGEST, Boolean, Date, Kind, Number, Real, Timestamp, Value
 
@@ -120,7 +120,7 @@ def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
     if isinstance(y.kind, Date) and isinstance(x.kind, Timestamp):
         y = as_timestamp(y)
     if isinstance(x.kind, Real) or isinstance(y.kind, Real):
-        refuse(f"a number without bounds cannot be compared; {CLAMP}")
+        refuse(f"a number without bounds cannot be compared; {bound(x, y)}")
     if type(x.kind) is not type(y.kind):
         refuse(f"{words(x)} cannot be compared with {words(y)}")
     return x, y
@@ -179,7 +179,7 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
     first = real[0].kind
     for p in real:
         if isinstance(p.kind, Real):
-            refuse(f"{what} needs numbers with bounds; {CLAMP}")
+            refuse(f"{what} needs numbers with bounds; {bound(p)}")
         if type(p.kind) is not type(first):
             refuse(f"{what} cannot mix {words(real[0])} and {words(p)}")
     if isinstance(first, Number):

@@ -107,12 +107,20 @@ def refuse(text: str) -> NoReturn:
     raise BadQuestion(text)
 
 
+def bound(*parts: Typed) -> str:
+    """The hint CLAMP, with the name of the first column among the parts that has no bounds."""
+    for x in parts:
+        if isinstance(x.lowered, Column) and (isinstance(x.kind, Real) or is_wide(x)):
+            return CLAMP.replace("its bounds", f"bounds of {x.lowered.name}").replace("(x,", f"({x.lowered.name},")
+    return CLAMP
+
+
 def number(x: Typed, what: str) -> Number:
     """Its kind, which must be a number."""
     if is_null_literal(x):
         refuse(f"{what} of NULL is always NULL; leave it out, or write IS NULL")
     if isinstance(x.kind, Real):
-        refuse(f"{what} needs a number with bounds; {CLAMP}")
+        refuse(f"{what} needs a number with bounds; {bound(x)}")
     if not isinstance(x.kind, Number):
         refuse(f"{what} needs a number, and this is {words(x)}")
     return x.kind

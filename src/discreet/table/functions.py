@@ -21,8 +21,8 @@ from discreet.table.comparing import as_timestamp, compare, is_in, unify
 from discreet.table.evaluate import evaluate
 from discreet.table.expressions import Call, Expression, Literal
 from discreet.table.facts import (
-    CLAMP,
     Typed,
+    bound,
     expect,
     integer_literal,
     is_null_literal,
@@ -129,7 +129,7 @@ def _united(values: Sequence[Typed]) -> tuple[Value, ...] | None:
 
 def _nullif(x: Typed, y: Typed) -> Typed:
     if isinstance(x.kind, Real):
-        refuse(f"NULLIF needs a number with bounds; {CLAMP}")
+        refuse(f"NULLIF needs a number with bounds; {bound(x)}")
     same = compare("eq", x, y)
     return Typed(x.kind, True, lowered=Call("case", (same.lowered, Literal(None), x.lowered)))
 
@@ -200,7 +200,7 @@ def _no_cast(x: Typed, target: str) -> Typed:
     if is_null_literal(x):
         refuse(f"CAST of NULL AS {target} is always NULL; leave it out")
     if isinstance(x.kind, Real):
-        refuse(f"CAST AS {target} needs a number with bounds; {CLAMP}")
+        refuse(f"CAST AS {target} needs a number with bounds; {bound(x)}")
     raise Unsupported(f"CAST of {words(x)} AS {target}", "compare it, or aggregate it as it is")
 
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
 from discreet.table.expressions import Expression, columns
-from discreet.table.facts import CLAMP, Typed, is_null_literal, is_wide, refuse, words
+from discreet.table.facts import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.table.functions import as_integer, present
 from discreet.table.kinds import Boolean, Kind, Number, Real
 from discreet.table.lowered import UNIT, Catalog, Lowered, check_names
@@ -151,7 +151,7 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
                     "COUNT(DISTINCT) of several columns", "count the combinations with CONCAT, or one column"
                 )
             if isinstance(arguments[0].kind, Real):
-                refuse(f"COUNT(DISTINCT x) needs exact values; {CLAMP}")
+                refuse(f"COUNT(DISTINCT x) needs exact values; {bound(arguments[0])}")
             return LoweredMeasure(measure, arguments, where)
     if len(arguments) != _ARGUMENTS.get(aggregate, 1):
         refuse(f"{what} takes {_ARGUMENTS.get(aggregate, 1)} argument(s), not {len(arguments)}")
@@ -170,5 +170,5 @@ def _bounded(x: Typed, what: str, asked: Expression) -> Typed:
         raise Unsupported(f"{what} of {words(x)}", "it needs a number")
     if is_wide(x) or isinstance(x.kind, Real):
         names = ", ".join(sorted(columns(asked)))
-        refuse(f"{what} of {names} needs bounds; {CLAMP}")
+        refuse(f"{what} of {names} needs bounds; {bound(x)}")
     return x

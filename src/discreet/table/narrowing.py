@@ -64,8 +64,8 @@ def meet(keys: tuple[Value, ...] | None, others: tuple[Value, ...]) -> tuple[Val
 def narrowed(fields: Mapping[str, TypedColumn], condition: Expression) -> dict[str, TypedColumn]:
     """The columns as they are known in the rows for which a lowered condition is true."""
     found = dict(fields)
-    for part in conjuncts(condition):
-        read = columns(part)
+    alone = [(part, columns(part)) for part in conjuncts(condition)]
+    for part, read in alone * 2:  # twice: a list of keys is also held against what was said before it
         if len(read) == 1:
             (name,) = read
             found[name] = _narrow(name, found[name], part)
@@ -82,7 +82,20 @@ def _narrow(name: str, field: TypedColumn, part: Expression) -> TypedColumn:
         keys = meet(keys, one[1])
     elif keys is not None and len(keys) * sum(1 for _ in walk(part)) <= MOST_WORK:
         keys = tuple(key for key in keys if run({name: key}) is True)
+    if keys is not None:
+        keys = tuple(key for key in keys if _holds(field.kind, key))
     return replace(field, keys=keys, kind=_range(field.kind, name, part))
+
+
+def _holds(kind: Kind, key: Value) -> bool:
+    """Whether a date or time lies between the ends of its column; a number was held against them before."""
+    match kind:
+        case Timestamp(low=low, high=high) if isinstance(key, datetime):
+            return low <= key <= high
+        case Date(low=low, high=high) if isinstance(key, date):
+            return low <= key <= high
+        case _:
+            return True
 
 
 def _range(kind: Kind, name: str, part: Expression) -> Kind:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from discreet.errors import Unsupported
 from discreet.table.expressions import Call, Column, Expression, Literal
-from discreet.table.facts import CLAMP, Typed, TypedColumn, is_null_literal, is_wide, number, reach, refuse
+from discreet.table.facts import Typed, TypedColumn, bound, is_null_literal, is_wide, number, reach, refuse
 from discreet.table.functions import as_integer, present
 from discreet.table.intervals import call, within
 from discreet.table.kinds import LARGEST, Boolean, Kind, Number, Real
@@ -60,11 +60,10 @@ def names_one_unit(x: TypedColumn, catalog: Catalog) -> bool:
     """Whether rows with one value of it belong to one unit: it is the unit, or either end of a foreign key."""
     if x.is_unit:
         return True
-    tables = [schema.table for schema in catalog.values() if schema.table.through is not None]
-    ends = {t.through for t in tables}
     if x.origin is None:
         return False
     given = catalog[x.origin[0]].table
+    ends = {schema.table.through for schema in catalog.values()}
     return x.origin in ends or (given.through is not None and given.unit == x.origin[1])
 
 
@@ -77,7 +76,7 @@ def _read_unit(kind: Kind) -> Expression:
 
 def _key(name: str, x: Typed) -> Typed:
     if isinstance(x.kind, Real) or is_null_literal(x):
-        refuse(f"{name} cannot be grouped by: floats are not exact; ROUND it, or {CLAMP}")
+        refuse(f"{name} cannot be grouped by: floats are not exact; ROUND it, or {bound(x)}")
     return x
 
 
@@ -103,7 +102,7 @@ def _measure(
             return _one(measure, present(x), where, TypedColumn(COUNTED, nullable=False))
         case Aggregate.COUNT_DISTINCT:
             if isinstance(x.kind, Real):
-                refuse(f"COUNT(DISTINCT x) needs exact values; {CLAMP}")
+                refuse(f"COUNT(DISTINCT x) needs exact values; {bound(x)}")
             return _one(measure, x, where, TypedColumn(COUNTED, nullable=False))
         case Aggregate.SUM:
             x = as_integer(x) if isinstance(x.kind, Boolean) else x
@@ -115,7 +114,7 @@ def _measure(
             return _average(measure, x, where, place)
         case _:
             if isinstance(x.kind, (Real, Boolean)):
-                refuse(f"{what} per unit needs a number with bounds, text, a date or a time; {CLAMP}")
+                refuse(f"{what} per unit needs a number with bounds, text, a date or a time; {bound(x)}")
             null = x.nullable or where is not None
             return _one(measure, x, where, TypedColumn(x.kind, null, x.keys, x.unknown, copies=x.copies))
 
@@ -148,7 +147,7 @@ def _average(
     """Σx / n as its whole part and 2^k times what is left over; each step stays in 64 bits."""
     kind = number(x, "AVG")
     if is_wide(x):
-        refuse(f"AVG needs a number with bounds; {CLAMP}")
+        refuse(f"AVG needs a number with bounds; {bound(x)}")
     times = 1 << max(0, min(FRACTION_BITS, 61 - reach(kind).bit_length()))
     total, many = f"{UNIT}_sum_{place}", f"{UNIT}_count_{place}"
     value = _only(x.lowered, where)

@@ -20,7 +20,7 @@ from discreet.table.narrowing import listings, meet, narrowed
 from discreet.table.perunit import per_unit
 from discreet.table.plan import Filter, How, Join, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.table.prune import prune
-from discreet.table.scans import scan
+from discreet.table.scans import scan, through_of
 from discreet.table.typed import predicate, typed
 
 MOST_RELATIONS = 1_000
@@ -90,10 +90,10 @@ def _leads(a: str, b: str, from_: list[str], to: list[str], catalog: Catalog) ->
     """Whether these columns are the declared foreign key from table a to table b."""
     if a not in catalog or b not in catalog or catalog[b].table.public:
         return False
-    given = catalog[a].table
-    if given.through is None or given.unit is None:
-        return False
-    return (given.unit, *given.through) in [(x, b, y) for x, y in zip(from_, to, strict=True)]
+    through = through_of(a, catalog)
+    return through is not None and (catalog[a].table.unit, *through) in [
+        (x, b, y) for x, y in zip(from_, to, strict=True)
+    ]
 
 
 def _filter(source: Lowered, condition: Expression) -> Lowered:

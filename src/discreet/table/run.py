@@ -90,6 +90,9 @@ def release(asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pa
     sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
     todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
     works = [job.work for some in todo for job in some]
+    ready = getattr(engine, "ready", None)
+    if ready is not None:
+        ready()  # a server that is away is found before the payment
     receipt = pay(plan.price)
     receipt.redeem(plan.price)
     exact = iter(_checked(engine.run(works, schemas), len(works)))

@@ -27,7 +27,7 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False) -> Lowered:
             known_.nullable,
             known_.keys,
             known_.unknown,
-            is_unit=column == given.unit and given.through is None,
+            is_unit=column == given.unit and through_of(name, catalog) is None,
             origin=(name, column),
             keys_from=(name, column) if given.public and known_.keys is None else None,
         )
@@ -85,8 +85,24 @@ def _owner(name: str, catalog: Catalog) -> str:
             refuse(f"the foreign key of {seen[-1]} leads to {through[0]}, which is public and names nobody")
         if through[1] not in target.stored:
             refuse(f"there is no column {through[1]} in {through[0]}{no_such(through[1], target.stored)}")
+        unit = catalog[seen[-1]].table.unit
+        if unit is None or catalog[seen[-1]].stored[unit].kind is not target.stored[through[1]].kind:
+            refuse(f"the foreign key {unit} of {seen[-1]} is stored as another type than {'.'.join(through)}")
         seen.append(through[0])
     return seen[-1]
+
+
+def through_of(name: str, catalog: Catalog, seen: frozenset[str] = frozenset()) -> tuple[str, str] | None:
+    """The foreign key to follow in search of the unit; None if the table's own column already holds it.
+
+    That is so too where the key leads to the unit column of another table: the value there is the same.
+    """
+    given = catalog[name].table
+    if given.through is None or given.through[0] not in catalog or name in seen:
+        return given.through
+    table, key = given.through
+    same = catalog[table].table.unit == key and through_of(table, catalog, seen | {name}) is None
+    return None if same else given.through
 
 
 def _unit_kind(owner: str, catalog: Catalog) -> Kind:
@@ -102,11 +118,10 @@ def _with_unit(name: str, columns: Columns, catalog: Catalog, depth: int) -> Rel
     """
     given = catalog[name].table
     assert given.unit is not None  # noqa: S101
-    if given.through is None:
+    through = through_of(name, catalog)
+    if through is None:
         return Project(Scan(name), (*columns, (UNIT, Column(given.unit))))
-    table, key = given.through
-    if catalog[name].stored[given.unit].kind is not catalog[table].stored[key].kind:
-        refuse(f"the foreign key {given.unit} of {name} is stored as another type than {table}.{key}")
+    table, key = through
     here, there = f"{UNIT}_from_{depth}", f"{UNIT}_to_{depth}"
     left = Project(Scan(name), (*columns, (here, Column(given.unit))))
     right = _with_unit(table, ((there, Column(key)),), catalog, depth + 1)

@@ -18,7 +18,7 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.table.expressions import Literal
 from discreet.table.said import Name, Output, Said, Total, apply, checked_number
 from discreet.table.sql_functions import AGGREGATES, aggregate, function, part, quantile
-from discreet.table.sql_text import chain, read_expression
+from discreet.table.sql_text import CASTS, chain, read_expression, spelled
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
 _LONGEST_NUMBER = 60
@@ -67,7 +67,7 @@ def identifier(node: object) -> str:
     """The text of a name."""
     if type(node) is not exp.Identifier or not isinstance(node.this, str) or not node.this:
         raise BadQuestion("this is not SQL that we understand: a name is missing")
-    return node.this
+    return spelled(node.this)
 
 
 # --- refusing ---------------------------------------------------------------------------------------------------------
@@ -78,8 +78,11 @@ _REGEX = ("a regular expression", "use LIKE, STARTS_WITH, ENDS_WITH or CONTAINS"
 _BITS = ("an operator on bits", "use arithmetic; POWER(x, n) for powers")
 _NULLSAFE = ("IS DISTINCT FROM", "use = and IS NULL")
 _REFUSED: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("Select", "Subquery", "Exists", "Any", "All", "Union", "Except", "Intersect"), _SUBQUERY),
-    **dict.fromkeys(("CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentDatetime"), _CLOCK),
+    **dict.fromkeys(("Select", "Subquery", "Exists", "Union", "Except", "Intersect"), _SUBQUERY),
+    **dict.fromkeys(("Any", "All"), ("ANY or ALL", "list the values with IN, or join with a subquery")),
+    **dict.fromkeys(
+        ("CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentDatetime", "Localtime", "Localtimestamp"), _CLOCK
+    ),
     **dict.fromkeys(("RegexpLike", "RegexpILike", "RegexpFullMatch", "SimilarTo", "Glob"), _REGEX),
     **dict.fromkeys(
         ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift"), _BITS
@@ -97,6 +100,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "Interval": ("an interval", "add or subtract whole days: d + INTERVAL 7 DAY"),
     "Lateral": ("LATERAL", "join plain tables and subqueries"),
     "National": ("a text with a prefix", "write 'text'"),
+    "Pow": ("the operators ^ and **", "write POWER(x, n)"),
     "Order": ("ORDER BY inside an aggregate", "leave it out: the order of rows has no meaning"),
     "Star": ("SELECT *", "name the columns, or use COUNT(*)"),
     "Table": ("parentheses around a table or a join", "leave them out, or write a subquery"),
@@ -293,7 +297,7 @@ def _cast(node: exp.Expr) -> Said:
     only(node, "this", "to", "safe")
     kind = node.args["to"]
     if type(kind) is not exp.DataType or not isinstance(kind.this, exp.DType):
-        raise Unsupported("a cast to this type", _CASTS)
+        raise Unsupported("a cast to this type", CASTS)
     only(kind, "this", "expressions", "nested")
     sizes, name, constant = kind.expressions, kind.this.name, node.this
     if type(constant) is exp.Literal and constant.args.get("is_string"):
@@ -305,11 +309,10 @@ def _cast(node: exp.Expr) -> Said:
         digits = _digits(sizes)
         return apply("cast_decimal", said(constant), Literal(digits))
     if name not in _TARGETS or sizes:
-        raise Unsupported(f"CAST AS {name}{'(...)' if sizes else ''}", _CASTS)
+        raise Unsupported(f"CAST AS {name}{'(...)' if sizes else ''}", CASTS)
     return apply(_TARGETS[name], said(constant))
 
 
-_CASTS = "cast to BIGINT, DECIMAL(p, s), DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
 _MOMENTS = frozenset({"TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"})
 _TARGETS: dict[str, str] = {
     **dict.fromkeys(("INT", "BIGINT"), "cast_integer"),
@@ -318,7 +321,7 @@ _TARGETS: dict[str, str] = {
     **dict.fromkeys(_MOMENTS, "cast_timestamp"),
     "BOOLEAN": "cast_boolean",
     "DATE": "cast_date",
-    "DECIMAL": "cast_decimal",
+    **dict.fromkeys(("DECIMAL", "BIGDECIMAL"), "cast_decimal"),
 }
 
 
@@ -328,10 +331,10 @@ def _digits(sizes: list[exp.Expr]) -> Fraction:
     for size in sizes:
         only(size, "this")
         if type(size) is not exp.DataTypeParam or type(size.this) is not exp.Literal:
-            raise Unsupported("a cast to this type", _CASTS)
+            raise Unsupported("a cast to this type", CASTS)
         found.append(number(size.this.this))
     if len(found) > 2:
-        raise Unsupported("a cast to this type", _CASTS)
+        raise Unsupported("a cast to this type", CASTS)
     return found[1] if len(found) == 2 else Fraction(0)
 
 
@@ -339,7 +342,7 @@ def _extract(node: exp.Expr) -> Said:
     only(node, "this", "expression")
     if type(node.this) not in (exp.Var, exp.Literal, exp.Column, exp.Identifier):
         raise BadQuestion("EXTRACT needs a part, as in EXTRACT(year FROM d)")
-    return part(node.this.name, said(node.expression))
+    return part(spelled(node.this.name), said(node.expression))
 
 
 def _substring(node: exp.Expr) -> Said:
@@ -358,7 +361,7 @@ def _trim(node: exp.Expr) -> Said:
 
 def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
     only(node, "this", "expressions")
-    name = node.this if isinstance(node.this, str) else identifier(node.this)
+    name = spelled(node.this) if isinstance(node.this, str) else identifier(node.this)
     return name, node.expressions
 
 

@@ -4,15 +4,16 @@ Promise: whatever the text is, the result is a tree or a ``BadQuestion``; never 
 name places and words of SQL, not the constants in the text.
 Believes: sqlglot stops at ``max_nodes``. Its parser tries several readings of one text, some of them again at each
 level of nesting; the number of nodes that it may make is therefore limited to a multiple of the text's length.
-Functions are left unread, so that ``sql_functions.py`` knows them by name.
+
+The parser is sqlglot's own for DuckDB, as it comes: its compiled form cannot be extended. So it is the words that are
+prepared for it. Names in quotes and names of functions are spelled so that they mean nothing to it (``spelled`` reads
+them again): then a function comes back as a name with arguments, whichever it is, and a name is never read as a text
+of its own, which would have no limit. Types are only left where a type may stand.
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
-
-from sqlglot import Token, TokenType, exp, parser, tokens
-from sqlglot.dialects.dialect import Dialect
+from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from discreet.errors import BadQuestion, Unsupported
@@ -24,56 +25,12 @@ DEEPEST = 32
 """Open parentheses and CASEs at one place; sqlglot needs some 20 frames of Python's stack for each."""
 DEEPEST_TREE = 100
 
-_SCALARS = (
-    "BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "CHAR", "VARCHAR", "TEXT", "DATE",
-    "TIME", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME",
-)  # fmt: skip
-
-
-class Discreet(Dialect):
-    """SQL as we read it: standard SQL with what DuckDB and PostgreSQL share."""
-
-    NULL_ORDERING = "nulls_are_last"
-
-    class Tokenizer(tokens.Tokenizer):
-        """Knows the division of whole numbers, too."""
-
-        KEYWORDS: ClassVar = {**tokens.Tokenizer.KEYWORDS, "//": TokenType.DIV}
-
-    class Parser(parser.Parser):
-        """Knows syntax, and no function that looks like a function."""
-
-        FUNCTIONS: ClassVar = {}
-        FUNCTION_PARSERS: ClassVar = {
-            name: parser.Parser.FUNCTION_PARSERS[name] for name in ("CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM")
-        }
-        NO_PAREN_FUNCTION_PARSERS: ClassVar = {"CASE": parser.Parser.NO_PAREN_FUNCTION_PARSERS["CASE"]}
-        STATEMENT_PARSERS: ClassVar = {}
-        PIPE_SYNTAX_TRANSFORM_PARSERS: ClassVar = {}
-        # IS binds as loosely as the comparisons do, so that a = b IS NULL asks whether a = b is NULL.
-        IS_PREDICATE_PRECEDENCE: ClassVar = parser.IsPredicatePrecedence.LOW
-        # Only plain types: the others read names as texts of their own, with a parser that has no limit.
-        TYPE_TOKENS: ClassVar = {TokenType[name] for name in _SCALARS}
-        NESTED_TYPE_TOKENS: ClassVar = set()
-        STRUCT_TYPE_TOKENS: ClassVar = set()
-        ENUM_TYPE_TOKENS: ClassVar = set()
-        AGGREGATE_TYPE_TOKENS: ClassVar = set()
-
-        def _parse_types(
-            self,
-            check_func: bool = False,
-            schema: bool = False,
-            allow_identifiers: bool = True,
-            with_collation: bool = False,
-        ) -> exp.Expr | None:
-            return super()._parse_types(check_func, schema, allow_identifiers=False, with_collation=with_collation)
-
-
-_DIALECT = Discreet()
+_DIALECT = Dialect.get_or_raise("duckdb")
+_MARK = "\ufdd0"  # no character, and none ever will be
 
 
 def read_select(text: str) -> exp.Expr:
-    """The tree of one SELECT."""
+    """The tree of one statement that begins as a SELECT does."""
     found = _tokens(text)
     _check_statement(found)
     return _parsed(None, found, text)
@@ -90,7 +47,8 @@ def _tokens(text: str) -> list[Token]:
         raise BadQuestion("a question must be a text")
     if len(text) > LONGEST:
         raise BadQuestion(f"a question has at most {LONGEST:,} characters")
-    checked_text(text)
+    if _MARK in checked_text(text):
+        raise BadQuestion("text must not hold characters that are none")
     try:
         found = list(_DIALECT.tokenize(text))
     except SqlglotError:
@@ -99,16 +57,17 @@ def _tokens(text: str) -> list[Token]:
         found.pop()
     if not found:
         raise BadQuestion("there is no question in this text")
-    _check_words(found)
-    _check_nesting(found)
     return found
 
 
 def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str) -> exp.Expr:
     """The tree of the wanted kind, or of a statement."""
+    _check_words(found)
+    _check_nesting(found)
     reader = _DIALECT.parser(max_nodes=100 + 10 * len(found), error_message_context=0)
+    words = _prepared(found)
     try:
-        trees = reader.parse(found, text) if wanted is None else reader.parse_into(wanted, found, text)
+        trees = reader.parse(words, text) if wanted is None else reader.parse_into(wanted, words, text)
     except ParseError as error:
         raise _misread(error) from None
     except RecursionError:
@@ -134,7 +93,7 @@ def _misread(error: ParseError) -> BadQuestion:
 _STATEMENTS = frozenset(
     {
         "ALTER", "ANALYZE", "ATTACH", "BEGIN", "CALL", "CHECKPOINT", "COMMENT", "COMMIT", "COPY", "CREATE",
-        "DEALLOCATE", "DELETE", "DESC", "DESCRIBE", "DETACH", "DROP", "EXECUTE", "EXPLAIN", "EXPORT", "GRANT",
+        "DEALLOCATE", "DELETE", "DESC", "DESCRIBE", "DETACH", "DROP", "EXECUTE", "EXPLAIN", "EXPORT", "FORCE", "GRANT",
         "IMPORT", "INSERT", "INSTALL", "KILL", "LOAD", "MERGE", "PIVOT", "PRAGMA", "PREPARE", "RESET", "REVOKE",
         "ROLLBACK", "SET", "SHOW", "SUMMARIZE", "TABLE", "TRUNCATE", "UNPIVOT", "UPDATE", "USE", "VACUUM", "VALUES",
     }
@@ -143,53 +102,66 @@ _BEGINS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)
 
 _PARAMETER = ("a parameter", "write the value itself")
 _LIST = ("a list or an index", "use plain columns and constants")
+_STRUCT = ("a struct or a template", "use plain columns and constants")
 _JSON = ("an operator on JSON", "use plain columns and constants")
+_PREFIXED = ("a text with a prefix or in dollar signs", "write 'text'")
 _MARKS: dict[TokenType, tuple[str, str]] = {
-    TokenType.PLACEHOLDER: _PARAMETER,
-    TokenType.PARAMETER: _PARAMETER,
-    TokenType.SESSION_PARAMETER: _PARAMETER,
-    TokenType.COLON: _PARAMETER,
-    TokenType.L_BRACKET: _LIST,
-    TokenType.R_BRACKET: _LIST,
-    TokenType.L_BRACE: ("a struct or a template", "use plain columns and constants"),
-    TokenType.R_BRACE: ("a struct or a template", "use plain columns and constants"),
-    TokenType.BLOCK_START: ("a template", "write the SQL itself"),
-    TokenType.BLOCK_END: ("a template", "write the SQL itself"),
-    TokenType.ARROW: _JSON,
-    TokenType.DARROW: _JSON,
-    TokenType.HASH_ARROW: _JSON,
-    TokenType.DHASH_ARROW: _JSON,
-    TokenType.LR_ARROW: _JSON,
+    **dict.fromkeys(
+        (TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.SESSION_PARAMETER, TokenType.COLON), _PARAMETER
+    ),
+    **dict.fromkeys((TokenType.L_BRACKET, TokenType.R_BRACKET), _LIST),
+    **dict.fromkeys((TokenType.L_BRACE, TokenType.R_BRACE, TokenType.BLOCK_START, TokenType.BLOCK_END), _STRUCT),
+    **dict.fromkeys((TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW), _JSON),
+    **dict.fromkeys(
+        (TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING,
+         TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.UNICODE_STRING),
+        _PREFIXED,
+    ),
     TokenType.FARROW: ("a named argument", "give the arguments in their order"),
     TokenType.COLON_EQ: ("an assignment", "give names with AS"),
     TokenType.PIPE_GT: ("the pipe syntax", "write SELECT ... FROM ..."),
     TokenType.HINT: ("a hint to the optimizer", "leave it out"),
     TokenType.OPERATOR: ("OPERATOR(...)", "write the operator itself"),
-}
+}  # fmt: skip
+
+
+def _check_statement(found: list[Token]) -> None:
+    first = found[0]
+    if _is_statement(first):
+        raise Unsupported(f"the statement {first.text.upper()}", "ask one SELECT")
+    if first.token_type not in _BEGINS:
+        raise BadQuestion("a question must begin with SELECT or WITH")
+
+
+def _is_statement(token: Token) -> bool:
+    return token.text.upper() in _STATEMENTS and token.token_type is not TokenType.IDENTIFIER
 
 
 def _check_words(found: list[Token]) -> None:
     """Refuses marks that have no place in any question, and what sqlglot would read as something else."""
-    for before, token in zip([None, *found], found, strict=False):
+    for i, token in enumerate(found):
         kind = token.token_type
         if kind is TokenType.SEMICOLON:
             raise Unsupported("a second statement", "ask one SELECT at a time")
         if kind in _MARKS:
             raise Unsupported(*_MARKS[kind])
-        if kind is TokenType.VAR and "$" in token.text:
-            raise Unsupported(*_PARAMETER)
-        if before is None:
-            continue
-        if before.token_type is TokenType.NUMBER and token.start == before.end + 1 and _wordlike(token):
+        before = found[i - 1].token_type if i else None
+        if before is TokenType.NUMBER and token.start == found[i - 1].end + 1 and _wordlike(token):
             raise BadQuestion(f"a number is followed by letters, near line {token.line} column {token.col}")
-        if kind is TokenType.STRING and before.token_type in (TokenType.FROM, TokenType.JOIN):
+        if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN):
             raise Unsupported("a file in FROM", "name a table of the session")
-        if kind is TokenType.STRING and before.token_type is TokenType.ALIAS:
+        if kind is TokenType.STRING and before is TokenType.ALIAS:
             raise Unsupported("a text as a name", 'quote names as "name"')
+        if before is TokenType.L_PAREN and i > 1 and _opens_cte(found[i - 2]) and _is_statement(token):
+            raise Unsupported(f"the statement {token.text.upper()}", "ask one SELECT")
 
 
 def _wordlike(token: Token) -> bool:
     return token.text[:1].isalnum() or token.text[:1] == "_"
+
+
+def _opens_cte(token: Token) -> bool:
+    return token.token_type is TokenType.ALIAS or token.text.upper() == "MATERIALIZED"
 
 
 def _check_nesting(found: list[Token]) -> None:
@@ -203,13 +175,95 @@ def _check_nesting(found: list[Token]) -> None:
             raise BadQuestion(f"parentheses and CASEs are nested more than {DEEPEST} deep; ask more simply")
 
 
-def _check_statement(found: list[Token]) -> None:
-    first = found[0]
-    word = first.text.upper()
-    if word in _STATEMENTS and first.token_type is not TokenType.IDENTIFIER:
-        raise Unsupported(f"the statement {word}", "ask one SELECT")
-    if first.token_type not in _BEGINS:
-        raise BadQuestion("a question must begin with SELECT or WITH")
+# --- words for sqlglot ------------------------------------------------------------------------------------------------
+
+_SYNTAX = frozenset({"CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM"})
+"""Functions with words between their arguments: sqlglot reads these."""
+_PHRASES = frozenset({("WITHIN", "GROUP"), ("AS", "MATERIALIZED"), ("NOT", "MATERIALIZED"), ("*", "EXCLUDE"),
+                      ("*", "REPLACE"), ("*", "RENAME")})  # fmt: skip
+_SCALARS = frozenset(
+    TokenType[name]
+    for name in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "VARCHAR", "TEXT",
+                 "DATE", "TIME", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME")
+)  # fmt: skip
+_READER = _DIALECT.parser_class
+_TYPES = frozenset(_READER.TYPE_TOKENS) - {TokenType.NULL, TokenType.UNION, TokenType.INTERVAL, TokenType.UNKNOWN}
+_CALLABLE = _TYPES | {
+    TokenType.VAR, TokenType.IDENTIFIER, TokenType.LEFT, TokenType.RIGHT, TokenType.FIRST, TokenType.REPLACE,
+    TokenType.FORMAT, TokenType.TRUNCATE, TokenType.INDEX, TokenType.ROW,
+}  # fmt: skip
+CASTS = "cast to BIGINT, DECIMAL(p, s), DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
+_CAST = ("a cast to this type", CASTS)
+
+
+def spelled(name: str) -> str:
+    """A name as it was written, from the way in which sqlglot was given it."""
+    return bytes.fromhex(name[len(_MARK) :]).decode() if name.startswith(_MARK) else name
+
+
+def _opaque(token: Token, kind: TokenType) -> Token:
+    """The same name in a spelling that means nothing."""
+    return _changed(token, kind, _MARK + token.text.encode().hex())
+
+
+def _changed(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+def _prepared(found: list[Token]) -> list[Token]:
+    """The words of a text, prepared as the module's docstring says."""
+    made: list[Token] = []
+    casts: list[bool] = []
+    for i, token in enumerate(found):
+        kind, before = token.token_type, found[i - 1] if i else None
+        after = found[i + 1].token_type if i + 1 < len(found) else None
+        if kind is TokenType.L_PAREN:
+            casts.append(before is not None and before.text.upper() in ("CAST", "TRY_CAST"))
+        elif kind is TokenType.R_PAREN and casts:
+            casts.pop()
+        if before is not None and (
+            before.token_type is TokenType.DCOLON or (before.token_type is TokenType.ALIAS and casts and casts[-1])
+        ):
+            made.append(_target(i, found))
+        elif kind is TokenType.IDENTIFIER:
+            made.append(_opaque(token, kind))
+        elif after is TokenType.L_PAREN and kind in _CALLABLE and not _syntax(token, before):
+            made.append(_opaque(token, TokenType.VAR))
+        elif kind in _TYPES and not (after is TokenType.STRING and kind in _SCALARS):
+            made.append(_changed(token, TokenType.VAR, token.text))
+        elif token.text.upper() in ("IF", "MAP", "CONNECT_BY_ROOT"):  # columns that are called like syntax
+            made.append(_opaque(token, TokenType.IDENTIFIER))
+        else:
+            made.append(token)
+    return made
+
+
+def _syntax(token: Token, before: Token | None) -> bool:
+    """Whether a word before a parenthesis is more than the name of a function."""
+    if token.token_type is TokenType.IDENTIFIER:
+        return False
+    word, last = token.text.upper(), "" if before is None else before.text.upper()
+    return word in _SYNTAX or (last, word) in _PHRASES
+
+
+def _target(i: int, found: list[Token]) -> Token:
+    """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL has a size."""
+    token = found[i]
+    if token.token_type not in _SCALARS:
+        raise Unsupported(*_CAST)
+    sized = i + 1 < len(found) and found[i + 1].token_type is TokenType.L_PAREN
+    if token.token_type is not TokenType.DECIMAL:
+        if sized:
+            raise Unsupported(f"CAST AS {token.text.upper()}(...)", CASTS)
+        return token
+    for size in found[i + 2 : i + 6] if sized else ():
+        if size.token_type is TokenType.R_PAREN:
+            return token
+        if size.token_type not in (TokenType.NUMBER, TokenType.COMMA):
+            raise Unsupported(*_CAST)
+    if sized:
+        raise Unsupported(*_CAST)
+    return _changed(token, TokenType.BIGDECIMAL, token.text)  # DECIMAL alone has no default size here
 
 
 # --- after ------------------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from itertools import product
 
 from discreet.table.expressions import Column, Literal
 from discreet.table.plan import Relation
@@ -88,16 +87,18 @@ def sums(keys: tuple[WorkKey, ...], weights: Weights, *, unit: str = "u", most_k
 
 def known(name: str) -> Iterator[AnyWork]:
     """Works with public keys."""
-    for weights, unit in product(BOUNDING, ("u", "name")):
-        yield sums(KNOWN[name], weights, unit=unit)
+    for n, weights in enumerate(BOUNDING):
+        yield sums(KNOWN[name], weights, unit=("u", "name")[(n + len(name)) % 2])
 
 
 def unknown(name: str) -> Iterator[AnyWork]:
     """Works whose keys nobody listed: all of them, and a few for each unit by hash."""
     for n, weights in enumerate(BOUNDING):
-        yield sums(UNKNOWN[name], weights)
-        for most in (1, 2, 5):
-            yield sums(UNKNOWN[name], weights, unit=("u", "name")[(n + most) % 2], most_keys=most, salt=SALTS[n % 3])
+        if n % 2:
+            yield sums(UNKNOWN[name], weights)
+        yield sums(
+            UNKNOWN[name], weights, unit=("u", "name")[n % 2], most_keys=(1, 2, 5)[n % 3], salt=SALTS[n // 2 % 3]
+        )
 
 
 def split(name: str) -> Iterator[AnyWork]:
@@ -105,16 +106,16 @@ def split(name: str) -> Iterator[AnyWork]:
     for n, weights in enumerate(BOUNDING):
         keys, by = KNOWN[name], SPLITS[n % len(SPLITS)]
         if by.name not in {k.name for k in keys}:
-            yield sums(keys, weights, split=by)
-            yield sums(keys, weights, unit="name", split=SPLITS[1], most_keys=2, salt="s")
+            most = 2 if n % 2 else None
+            yield sums(keys, weights, unit=("u", "name")[n // 2 % 2], split=by, most_keys=most, salt="s")
 
 
 def distinct(name: str) -> Iterator[AnyWork]:
     """How many different values there are, of every kind."""
     keys = (KNOWN | UNKNOWN)[name]
     values = ("g", "k", "x", "d", "m", "b", "id")
-    for n, (value, cap) in enumerate(product(values, (1, 3, 65536))):
-        unit = ("u", "name")[n % 2]
+    for n, value in enumerate((*values, *reversed(values))):
+        unit, cap = ("u", "name")[n // 3 % 2], (1, 3, 65536)[n % 3]
         yield DistinctWork(
             source=source(unit), unit=UNIT, keys=keys, value=Column(value), cap=cap, salt=SALTS[n % len(SALTS)]
         )

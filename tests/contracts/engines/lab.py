@@ -13,6 +13,7 @@ import pytest
 from discreet.engines.duckdb import duckdb
 from discreet.engines.memory import memory
 from discreet.engines.postgres import postgres
+from discreet.engines.spark import spark
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.kinds import Value
 from discreet.table.plan import Project, Relation, Scan
@@ -68,10 +69,15 @@ def _postgres(request: pytest.FixtureRequest) -> Lab:
     return Lab(postgres(dsn), lambda _name, table: postgres_tables.load(dsn, table), lacks=frozenset({"nul"}))
 
 
+def _spark(request: pytest.FixtureRequest) -> Lab:
+    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}))
+
+
 ENGINES = [
     EngineCase("memory", lambda _request: Lab(memory()), plain_layouts),
     EngineCase("duckdb", lambda _request: Lab(duckdb()), duckdb_layouts),
     EngineCase("postgres", _postgres),
+    EngineCase("spark", _spark, marks=(pytest.mark.xdist_group("spark"),)),
 ]
 STORED = [
     EngineCase("duckdb over Parquet", lambda request: Lab(duckdb(), parquet_loader(request))),

@@ -80,7 +80,7 @@ def test_a_unit_may_be_any_stored_integer_or_text(lab: Lab, unit: str) -> None:
 
 def test_the_works_are_many_and_not_all_empty() -> None:
     found = [work for make, name in EVERY.values() for work in make(name)]
-    assert len(found) > 1000
-    answers = ORACLE.run(found[::25], {"t": TABLES["crowd"]})
+    assert len(found) > 600
+    answers = ORACLE.run(found[::15], {"t": TABLES["crowd"]})
     assert sum(bool(answer) for answer in answers) > 0.9 * len(answers)
     assert any(max(map(abs, numbers), default=0) >= 1 << 63 for answer in answers for numbers in answer.values())

@@ -10,7 +10,7 @@ from tests.helpers.tables import places
 
 PLACES = places()
 SEARCH = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture],
 )

@@ -115,7 +115,7 @@ def test_a_planted_fault_is_caught(fault: str) -> None:
 
 
 @every_engine
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(table=tables(most=10), asked=st.lists(works(), min_size=1, max_size=3))
 def test_a_search_for_a_unit_that_reaches_too_far(lab: Lab, table: pa.Table, asked: list[Asked]) -> None:
     by_unit = {unit: [one for one in asked if reads(one.work, unit)] for unit in ("u", "name")}

@@ -37,7 +37,7 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     answer = query.release(epsilon="1")
     assert session._standing()["spent"] != before
     assert "rho" in session.remaining
-    assert session.budget == "epsilon 1000000, delta 1e-18"
+    assert session.budget == "epsilon 1000000.0, delta 1e-18"
     assert answer.columns == ("city", "n", "pay")
     assert answer["city"] == list(CITIES)
     assert len(answer) == 3

@@ -1,0 +1,69 @@
+// An answer: rows and a chart with error bars, what was paid, and the signed papers.
+
+import { bars } from "./charts.js";
+import { download, eps, h, short, show, toast } from "./dom.js";
+
+const MOST = 40;
+
+export function answerView(said) {
+  const { answer } = said, measures = Object.keys(answer.errors);
+  const labels = answer.columns.filter((name) => !measures.includes(name));
+  const level = percent(answer.confidence);
+  const place = h("div", { class: "picture" });
+  const draw = (name) => {
+    const column = answer.columns.indexOf(name);
+    const rows = answer.rows.slice(0, MOST).map((row, i) => {
+      const ends = answer.intervals[name]?.[i];
+      return {
+        label: labels.map((one) => text(row[answer.columns.indexOf(one)])).join(" · ") || name,
+        value: row[column], error: answer.errors[name][i], low: ends ? ends[0] : null, high: ends ? ends[1] : null,
+      };
+    });
+    show(place, bars(rows, { name, confidence: level }));
+  };
+  const tabs = measures.length > 1 ? h("div", { class: "choice", role: "group", "aria-label": "Column of the chart" }, measures.map((name, i) =>
+    h("button", { type: "button", "aria-pressed": String(i === 0), onclick: (event) => {
+      for (const one of event.target.parentNode.children) one.setAttribute("aria-pressed", String(one === event.target));
+      draw(name);
+    } }, name))) : null;
+  if (measures.length) draw(measures[0]);
+  return h("article", { class: "card answer" },
+    h("div", { class: "head" }, h("h2", {}, "Answer"), h("span", { class: "chip" }, `no. ${said.number}`), h("span", { class: "grow" }),
+      h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(said)))),
+    h("code", { class: "asked" }, said.query),
+    h("div", { class: "both" },
+      h("div", { class: "scroll" }, table(answer, measures, level)),
+      measures.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
+    h("div", { class: "actions" },
+      h("button", { id: "card", onclick: () => download(`card-${said.number}.json`, said.card) }, "Release card"),
+      h("button", { id: "receipt", onclick: () => download(`receipt-${said.number}.json`, said.receipt) }, "Receipt"),
+      h("button", { onclick: () => copy(answer) }, "Copy as CSV")),
+    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, answer.story.map((line) => h("li", {}, line)), h("li", {}, `spent ${answer.cost}`))));
+}
+
+function table(answer, measures, level) {
+  return h("table", {}, h("caption", { class: "quiet small" }, `Each ± holds with ${level}`),
+    h("thead", {}, h("tr", {}, answer.columns.map((name) => h("th", { scope: "col", class: measures.includes(name) ? "number" : "" }, name)))),
+    h("tbody", {}, answer.rows.map((row, i) => h("tr", {}, answer.columns.map((name, j) => {
+      if (!measures.includes(name)) return h("td", {}, text(row[j]));
+      const error = answer.errors[name][i];
+      return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : short(row[j])), error === null ? null : h("span", { class: "pm" }, ` ± ${short(error)}`));
+    })))));
+}
+
+const ratio = (exact) => { const [a, b] = String(exact).split("/"); return b ? a / b : Number(a); };
+
+const paid = (said) => (said.parameters.epsilon ? `ε ${eps(ratio(said.parameters.epsilon))} (${said.price.text})` : said.price.text);
+
+const text = (value) => (value === null ? "NULL" : String(value));
+
+const percent = (exact) => `${Number((ratio(exact) * 100).toPrecision(6))}\u00a0%`;
+
+async function copy(answer) {
+  const measures = Object.keys(answer.errors);
+  const quote = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  const head = answer.columns.flatMap((name) => (measures.includes(name) ? [name, `${name}_error`] : [name]));
+  const rows = answer.rows.map((row, i) => answer.columns.flatMap((name, j) => (measures.includes(name) ? [row[j], answer.errors[name][i]] : [row[j]])));
+  await navigator.clipboard.writeText([head, ...rows].map((row) => row.map(quote).join(",")).join("\n"));
+  toast("Copied");
+}

@@ -1,0 +1,43 @@
+// Talking to the service. The token stays in this tab and travels in a header, never in an address or a cookie.
+
+const KEY = "discreet.token";
+
+export const token = {
+  get: () => sessionStorage.getItem(KEY),
+  set: (text) => sessionStorage.setItem(KEY, text),
+  drop: () => sessionStorage.removeItem(KEY),
+};
+
+export class Refused extends Error {
+  constructor(status, said) {
+    super(said.message || "the service cannot be reached");
+    this.status = status;
+    this.kind = said.kind || "Unreachable";
+    this.hint = said.hint || "";
+  }
+}
+
+async function send(method, path, body, signal) {
+  const headers = {};
+  if (token.get()) headers.authorization = `Bearer ${token.get()}`;
+  if (body !== undefined) headers["content-type"] = "application/json";
+  let reply;
+  try {
+    reply = await fetch(path, {
+      method, headers, signal, cache: "no-store", credentials: "omit", referrerPolicy: "no-referrer",
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Refused(0, {});
+  }
+  const said = await reply.json().catch(() => ({}));
+  if (!reply.ok) throw new Refused(reply.status, said.error || {});
+  return said;
+}
+
+export const get = (path, signal) => send("GET", path, undefined, signal);
+export const post = (path, body, signal) => send("POST", path, body, signal);
+export const at = (...parts) => `/api/${parts.map(encodeURIComponent).join("/")}`;
+/** A key for one question: asking again under it is never charged twice. */
+export const newKey = () => Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");

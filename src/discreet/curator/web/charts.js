@@ -1,0 +1,91 @@
+// Charts in SVG, drawn by hand: bars with error bars, curves, steps, gauges.
+
+import { h, short, tip } from "./dom.js";
+
+const nice = (span, steps) => {
+  const raw = span / Math.max(1, steps);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const unit = [1, 2, 2.5, 5, 10].find((u) => u * power >= raw) || 10;
+  return unit * power;
+};
+
+export function ticks(low, high, steps = 5) {
+  if (!(high > low)) return [low];
+  const step = nice(high - low, steps);
+  const found = [];
+  for (let t = Math.ceil(low / step) * step; t <= high + step * 1e-9; t += step) found.push(Math.abs(t) < step * 1e-9 ? 0 : t);
+  return found;
+}
+
+const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+
+/** Horizontal bars: rows of {label, value, low, high}. */
+export function bars(rows, { name, confidence }) {
+  const wide = 560, left = 132, right = 74, high = 26, top = 8, foot = 30;
+  const found = rows.flatMap((row) => [row.value, row.low, row.high]).filter((x) => x !== null && Number.isFinite(x));
+  const low = Math.min(0, ...found), most = Math.max(0, ...found);
+  const span = most - low || 1;
+  const x = (value) => left + ((value - low) / span) * (wide - left - right);
+  const tall = top + rows.length * high + foot;
+  const lines = ticks(low, most, 4).map((t) => h("g", { class: "tick" },
+    h("line", { x1: x(t), x2: x(t), y1: top, y2: tall - foot + 4 }),
+    h("text", { x: x(t), y: tall - 10, "text-anchor": "middle" }, short(t))));
+  const drawn = rows.map((row, i) => {
+    const y = top + i * high, middle = y + high / 2;
+    const label = h("text", { class: "label", x: left - 10, y: middle + 4, "text-anchor": "end" }, cut(row.label, 19));
+    if (row.value === null) return h("g", {}, label, h("text", { class: "tick", x: x(0) + 6, y: middle + 4 }, "NULL"));
+    const a = Math.min(x(0), x(row.value)), b = Math.max(x(0), x(row.value));
+    const whisker = row.low === null || row.high === null ? null : h("g", { class: "whisker" },
+      h("line", { x1: x(row.low), x2: x(row.high), y1: middle, y2: middle }),
+      h("line", { x1: x(row.low), x2: x(row.low), y1: middle - 4, y2: middle + 4 }),
+      h("line", { x1: x(row.high), x2: x(row.high), y1: middle - 4, y2: middle + 4 }));
+    const error = row.error === null ? "" : ` ± ${short(row.error)}`;
+    return h("g", { class: "row" }, tip(`${row.label}: ${short(row.value)}${error}`), label,
+      h("rect", { class: "bar", x: a, y: y + 4, width: Math.max(1, b - a), height: high - 8, rx: 3 }),
+      whisker,
+      h("text", { class: "value", x: Math.max(b, x(row.high ?? row.value)) + 7, y: middle + 4 }, short(row.value)));
+  });
+  return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} with error bars of ${confidence}` }, lines, drawn);
+}
+
+/** Curves in a frame: [{points: [[x, y]], class, label}]. */
+export function curves(lines, { x: xs, y: ys, xlabel, ylabel, label, diagonal }) {
+  const wide = 420, tall = 300, left = 48, bottom = 42, top = 14, right = 16;
+  const px = (v) => left + ((v - xs[0]) / (xs[1] - xs[0] || 1)) * (wide - left - right);
+  const py = (v) => tall - bottom - ((v - ys[0]) / (ys[1] - ys[0] || 1)) * (tall - bottom - top);
+  const grid = [
+    ...ticks(xs[0], xs[1], 5).map((t) => h("g", { class: "tick" }, h("line", { x1: px(t), x2: px(t), y1: top, y2: tall - bottom }), h("text", { x: px(t), y: tall - bottom + 16, "text-anchor": "middle" }, short(t)))),
+    ...ticks(ys[0], ys[1], 5).map((t) => h("g", { class: "tick" }, h("line", { x1: left, x2: wide - right, y1: py(t), y2: py(t) }), h("text", { x: left - 7, y: py(t) + 4, "text-anchor": "end" }, short(t)))),
+  ];
+  const path = (points) => points.map(([a, b], i) => `${i ? "L" : "M"}${px(a).toFixed(1)} ${py(b).toFixed(1)}`).join(" ");
+  return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": label },
+    grid,
+    diagonal ? h("line", { class: "chance", x1: px(xs[0]), y1: py(ys[0]), x2: px(xs[1]), y2: py(ys[1]) }) : null,
+    lines.map((line) => [
+      line.area ? h("path", { class: `area ${line.class}`, d: `${path(line.points)} L ${px(xs[1])} ${py(ys[0])} L ${px(xs[0])} ${py(ys[0])} Z` }) : null,
+      h("path", { class: `curve ${line.class}`, d: path(line.points) }),
+      line.label ? h("text", { class: `name ${line.class}`, x: px(line.points.at(-1)[0]) - 6, y: py(line.points.at(-1)[1]) + (line.below ? 24 : -8), "text-anchor": "end" }, line.label) : null,
+    ]),
+    h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 6, "text-anchor": "middle" }, xlabel),
+    h("text", { class: "axis", x: 14, y: (top + tall - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + tall - bottom) / 2})` }, ylabel));
+}
+
+/** A budget: the part that is spent, and the part that a question would take. */
+export function gauge(spent, asked = 0, { label = "budget", over = false } = {}) {
+  const part = (x) => `${Math.max(0, Math.min(1, x)) * 100}%`;
+  const percent = `${(spent * 100).toFixed(spent < 0.1 ? 1 : 0)} % spent`;
+  return h("div", { class: `gauge${over ? " over" : ""}`, role: "meter", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": (spent * 100).toFixed(1), "aria-label": `${label}: ${percent}` },
+    h("div", { class: "spent", style: { width: part(spent) } }),
+    asked ? h("div", { class: "asked", style: { left: part(spent), width: part(Math.min(asked, 1 - spent)) } }) : null);
+}
+
+/** How a budget went down: shares after each charge. */
+export function steps(shares) {
+  const wide = 320, tall = 64;
+  if (shares.length < 2) return h("p", { class: "quiet small" }, "Nothing was asked yet.");
+  const x = (i) => (i / (shares.length - 1)) * wide, y = (s) => 4 + Math.min(1, s) * (tall - 8);
+  let path = `M0 ${y(shares[0])}`;
+  shares.forEach((s, i) => { if (i) path += ` H${x(i).toFixed(1)} V${y(s).toFixed(1)}`; });
+  return h("svg", { class: "spark", viewBox: `0 0 ${wide} ${tall}`, preserveAspectRatio: "none", role: "img", "aria-label": "What was left after each question" },
+    h("path", { class: "area", d: `${path} V${tall} H0 Z` }), h("path", { class: "curve", d: path }));
+}

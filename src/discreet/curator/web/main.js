@@ -1,0 +1,83 @@
+// The page: who is here, and which view they look at.
+
+import { get, token } from "./api.js";
+import { complaint, field, h, show, toast } from "./dom.js";
+import { askView, historyView } from "./analyst.js";
+import { learnView } from "./learn.js";
+import { analystsView, datasetsView, ledgerView } from "./owner.js";
+
+const VIEWS = {
+  analyst: { ask: ["Ask", askView], history: ["History", historyView], learn: ["Learn", learnView] },
+  owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], ledger: ["Ledger", ledgerView], learn: ["Learn", learnView] },
+  nobody: { signin: ["Sign in", signInView], learn: ["Learn", learnView] },
+};
+const bar = document.getElementById("bar"), main = document.getElementById("main");
+let me = null, leave = () => {};
+
+function role() { return me ? me.role : "nobody"; }
+
+function drawBar(current) {
+  const tabs = Object.entries(VIEWS[role()]).map(([name, [label]]) =>
+    h("a", { href: `#${name}`, class: "tab", "aria-current": name === current ? "page" : null }, label));
+  show(bar,
+    h("a", { class: "brand", href: "#", "aria-label": "discreet, start" }, h("img", { src: "/web/icon.svg", alt: "", width: 28, height: 28 }), h("span", {}, "discreet")),
+    h("nav", { "aria-label": "Views" }, tabs),
+    me ? h("div", { class: "who" }, h("span", { class: "name" }, me.name), h("span", { class: "chip" }, me.role),
+      h("button", { class: "plain", onclick: signOut }, "Sign out")) : null);
+}
+
+async function route() {
+  leave();
+  leave = () => {};
+  const views = VIEWS[role()];
+  const [name, ...rest] = location.hash.slice(1).split("/");
+  const current = name in views ? name : Object.keys(views)[0];
+  drawBar(current);
+  document.title = `${views[current][0]} · discreet`;
+  show(main, h("p", { class: "empty", "aria-busy": "true" }, "…"));
+  try {
+    leave = (await views[current][1](main, rest.map(decodeURIComponent))) || leave;
+  } catch (error) {
+    if (error.status === 401) return signOut();
+    show(main, complaint(error));
+  }
+}
+
+function signOut() {
+  token.drop();
+  me = null;
+  if (location.hash === "#signin") route(); else location.hash = "#signin";
+}
+
+function signInView(place) {
+  const input = h("input", { type: "password", name: "token", autocomplete: "off", spellcheck: "false", required: true, placeholder: "discreet_…" });
+  const wrong = h("div", {});
+  const form = h("form", { class: "signin card", onsubmit: async (event) => {
+    event.preventDefault();
+    token.set(input.value.trim());
+    try {
+      me = await get("/api/me");
+      location.hash = `#${Object.keys(VIEWS[me.role])[0]}`;
+      await route();
+    } catch (error) {
+      token.drop();
+      show(wrong, complaint(error));
+    }
+  } },
+    h("h1", {}, "Ask questions of sensitive data"),
+    h("p", { class: "quiet" }, "Every answer has exact noise that protects each person, an error bar, and a price that is paid from a budget before the data are read."),
+    field("Your token", input, "It stays in this tab, and is gone when you close it."),
+    h("button", { class: "main", type: "submit" }, "Sign in"),
+    wrong,
+    h("p", { class: "quiet small" }, "No token? ", h("a", { href: "#learn" }, "The learning corner"), " is open to everybody."));
+  show(place, form);
+  input.focus();
+}
+
+window.addEventListener("hashchange", route);
+window.addEventListener("unhandledrejection", (event) => toast(event.reason?.message || "something went wrong", "bad"));
+
+if (token.get()) {
+  try { me = await get("/api/me"); } catch { token.drop(); }
+}
+await route();

@@ -1,0 +1,72 @@
+// Registering a data set: choose files, say whose rows they are, declare what is publicly known of the columns.
+
+import { get, post } from "./api.js";
+import { complaint, field, h, show, toast } from "./dom.js";
+
+export async function registerForm(budgets, again) {
+  const sources = await get("/api/sources");
+  const name = h("input", { required: true, maxlength: 100, placeholder: "hospital" });
+  const file = h("input", { list: "sources", placeholder: "visits.parquet", "aria-label": "File" });
+  const tables = [], place = h("div", {}), wrong = h("div", {});
+  const people = h("select", { "aria-label": "People", onchange: () => { fresh.hidden = people.value !== ""; } },
+    h("option", { value: "" }, "people with a budget of their own"), budgets.map((one) => h("option", { value: one.population }, `the people of ${one.population}`)));
+  const epsilon = h("input", { class: "small", value: "2" }), delta = h("input", { class: "small", value: "1e-9" }), protects = h("input", { value: "one person" });
+  const fresh = h("div", { class: "grid" }, field("Budget ε", epsilon), field("and δ (empty for none)", delta), field("One unit is", protects, "in words, for the release cards"));
+  const decision = h("input", { placeholder: "only if the same people shall have a second budget" });
+  const add = async () => {
+    if (!file.value) return;
+    try {
+      const columns = await post("/api/sources/columns", { source: file.value });
+      tables.push(tableForm(file.value, columns, (one) => { tables.splice(tables.indexOf(one), 1); show(place, tables.map((t) => t.node)); }));
+      show(place, tables.map((t) => t.node));
+      file.value = "";
+      show(wrong);
+    } catch (error) { show(wrong, complaint(error)); }
+  };
+  return h("form", { onsubmit: async (event) => {
+    event.preventDefault();
+    const body = { name: name.value, tables: Object.fromEntries(tables.map((t) => t.read())) };
+    if (people.value) body.population = people.value; else { body.budget = delta.value.trim() ? { epsilon: epsilon.value, delta: delta.value } : { epsilon: epsilon.value }; body.protects = protects.value; }
+    if (decision.value.trim()) body.decision = decision.value.trim();
+    try { await post("/api/datasets", body); toast(`${name.value} is registered`); again(); } catch (error) { show(wrong, complaint(error)); }
+  } },
+    h("h2", {}, "Register a data set"),
+    h("p", { class: "quiet" }, "Names and types of columns are read from the file. Bounds and keys are yours to declare: what everybody may know without looking at the data."),
+    h("div", { class: "grid" }, field("Name", name), field("It is about", people)), fresh,
+    h("datalist", { id: "sources" }, sources.map((one) => h("option", { value: one }))),
+    h("div", { class: "line" }, field("File or glob below the data folder", file), h("button", { type: "button", id: "add-table", onclick: add }, "Add table")),
+    place, field("Decision", decision), wrong, h("button", { class: "main", id: "register-button" }, "Register"));
+}
+
+function tableForm(source, columns, drop) {
+  const name = h("input", { value: source.split("/").pop().split(".")[0].replace(/\W/g, "_"), "aria-label": "Table name" });
+  const likely = columns.find((one) => one.may_be_unit && /(patient|person|user|customer|client|member).*|.*_id$/i.test(one.name)) || columns.find((one) => one.may_be_unit);
+  const unit = h("select", { "aria-label": "Unit" }, h("option", { value: "" }, "nobody: a public table"), columns.filter((one) => one.may_be_unit).map((one) => h("option", { value: one.name, selected: one === likely }, one.name)));
+  const rows = h("input", { type: "number", min: 1, class: "small", value: 10 });
+  const said = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
+  const form = { node: null, read() {
+    const found = { source, columns: {} };
+    if (unit.value) { found.unit = unit.value; found.max_rows = Number(rows.value); } else found.public = true;
+    for (const { column, input } of said) if (input.value.trim() && column.name !== unit.value) found.columns[column.name] = declaration(column, input.value.trim());
+    return [name.value, found];
+  } };
+  form.node = h("fieldset", { class: "tableform" }, h("legend", {}, source), h("div", { class: "grid" }, field("Called in SQL", name), field("Whose row it is", unit), field("Rows of one unit that count", rows)),
+    h("table", {}, h("thead", {}, h("tr", {}, ["column", "stored as", "what everybody may know"].map((one) => h("th", { scope: "col" }, one)))),
+      h("tbody", {}, said.map(({ column, input }) => h("tr", {}, h("td", { class: "mono" }, column.name), h("td", { class: "quiet" }, column.kind), h("td", {}, input))))),
+    h("button", { type: "button", class: "plain small bad", onclick: () => drop(form) }, "Remove"));
+  return form;
+}
+
+const hint = (kind) => ({ integer: "0 .. 100   or   keys 1, 2, 3", decimal: "0 .. 100", real: "0 .. 100", text: "keys North, South   or   unknown keys", date: "2025-01-01 .. 2025-12-31" }[kind] || "nothing to declare");
+
+function declaration(column, text) {
+  if (/^unknown/i.test(text)) return { unknown_keys: true };
+  const keys = text.match(/^keys\s+(.*)$/i);
+  if (keys) {
+    const listed = keys[1].split(",").map((one) => one.trim());
+    if (column.kind === "date") return { keys: listed, type: "date" };
+    return { keys: column.kind === "integer" ? listed.map(Number) : listed };
+  }
+  const [low, high] = text.split("..").map((one) => one.trim());
+  return { bounds: [low, high ?? ""] };
+}

@@ -1,0 +1,158 @@
+"""Several server processes on one ledger, and servers that are killed: no answer without a charge, no cap exceeded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from discreet.curator import verify_receipt
+from discreet.curator.service import open_curator
+from discreet.privacy.measures import Pure
+from tests.curator.service.servers import Server, Village
+
+CLIENTS = 64
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def village(request: pytest.FixtureRequest, tmp_path: Path) -> Village:
+    dsn = None if request.param == "sqlite" else request.getfixturevalue("durable_postgres_dsn")
+    return Village(tmp_path / "village", ledger=dsn)
+
+
+def race(village: Village, servers: list[Server], round_: int) -> list[int]:
+    """All clients ask at the same instant, each once."""
+    start = threading.Barrier(CLIENTS)
+
+    def client(i: int) -> int:
+        token = village.tokens[i % len(village.tokens)]
+        start.wait()
+        return servers[i % len(servers)].ask(token, f"round {round_} client {i}")[0]
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return list(pool.map(client, range(CLIENTS)))
+
+
+@pytest.mark.slow
+def test_a_cap_for_ten_gives_ten_answers_whoever_asks_where(village: Village) -> None:
+    with village.server() as one, village.server() as other:
+        for round_ in range(2):
+            statuses = race(village, [one, other], round_)
+            assert sorted(set(statuses)) == [200, 402]
+            assert statuses.count(200) == 10
+            curator = open_curator(village.config)
+            assert curator.ledger.standing("other").remaining == Pure(0)
+            curator.ledger.owner.set_budget("other", Pure(round_ + 2), reason="one more round")
+            curator.close()
+
+
+# --- crashes --------------------------------------------------------------------------------------------------------
+
+
+def deliver(village: Village, server: Server, delivered: dict[str, Any], stop: Callable[[], bool], seed: int) -> None:
+    """Ask until the server is gone; write down what was answered."""
+    token, i = village.tokens[seed % len(village.tokens)], 0
+    while not stop():
+        key = f"{server.port} {seed} {i}"
+        i += 1
+        try:
+            status, said = server.ask(token, key)
+        except OSError:
+            return
+        if status == 200:
+            delivered[key] = said
+
+
+def check(village: Village, delivered: dict[str, Any], before: int) -> int:
+    """The ledger opens as it is, spends, has every delivered answer as it was delivered, and never fewer charges."""
+    curator = open_curator(village.config)
+    try:
+        assert curator.ledger.trouble is None
+        assert curator.verified()["ok"]
+        charges = {line.entry.sequence: line for line in curator.ledger.entries(kind="charge", limit=1_000_000)}
+        assert len(charges) >= before
+        for key, said in delivered.items():
+            assert charges[said["number"]].entry.body["key"] == key
+            assert charges[said["number"]].answered
+            receipt = verify_receipt(said["receipt"], curator.ledger.public_key)
+            assert receipt.hash == charges[said["number"]].entry.hash
+        assert len({said["number"] for said in delivered.values()}) == len(delivered)
+        return len(charges)
+    finally:
+        curator.close()
+
+
+def crash(village: Village, draw: Random, delivered: dict[str, Any], clients: int = 4) -> None:
+    """Serve under load, and kill the server at a random instant."""
+    with village.server() as server:
+        done = threading.Event()
+        threads = [
+            threading.Thread(target=deliver, args=(village, server, delivered, done.is_set, i)) for i in range(clients)
+        ]
+        for thread in threads:
+            thread.start()
+        done.wait(draw.uniform(0.0, 1.5))  # the instant at which the power fails; nothing depends on how long it is
+        server.kill()
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.mark.slow
+def test_killed_under_load_again_and_again(village: Village) -> None:
+    curator = open_curator(village.config)
+    curator.ledger.owner.set_budget("other", Pure(10**6), reason="room for many questions")
+    curator.close()
+    draw, delivered, charges = Random(4), dict[str, Any](), 0
+    for _ in range(3):
+        crash(village, draw, delivered)
+        charges = check(village, delivered, charges)
+    assert charges >= len(delivered)
+
+
+POINTS = {
+    "planned": "none",
+    "appended": "none",
+    "committed": "lost",
+    "head": "lost",
+    "noise": "lost",
+    "stored": "kept",
+    "sending": "kept",
+}
+"""Where the server dies, and what is there afterwards: no charge, a charge without an answer, or the answer too."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", POINTS)
+def test_dying_at_each_point_of_a_question(tmp_path: Path, point: str) -> None:
+    village = Village(tmp_path / "village", analysts=1)
+    with village.server(point) as server, pytest.raises(OSError, match=r".*"):
+        server.ask(village.tokens[0], "k")
+    curator = open_curator(village.config)
+    charges = curator.ledger.entries(kind="charge")
+    caller = curator.access.who(f"Bearer {village.tokens[0]}")
+    stored = curator.answer(caller, charges[0].entry.sequence).answer if charges else None
+    curator.close()
+    assert (len(charges), stored is not None) == {"none": (0, False), "lost": (1, False), "kept": (1, True)}[
+        POINTS[point]
+    ]
+    with village.server() as server:
+        status, said = server.ask(village.tokens[0], "k")
+        again = server.ask(village.tokens[0], "k")
+        match POINTS[point]:
+            case "none":
+                assert status == 200
+                assert again == (status, said)
+            case "lost":
+                assert (status, said["error"]["kind"]) == (503, "LedgerBusy")  # may be under way elsewhere: wait
+            case "kept":
+                assert status == 200
+                assert said["number"] == charges[0].entry.sequence
+    curator = open_curator(village.config)
+    assert len(curator.ledger.entries(kind="charge")) == 1  # whatever happened, it was charged once
+    curator.close()

@@ -1,0 +1,193 @@
+"""The page in a real browser: asking, previewing, registering, and names that are HTML."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from selenium.webdriver.common.keys import Keys
+
+from tests.curator.service.town import Town, on_a_socket, open_town
+from tests.helpers.browser import Browser
+
+EVIL = "<img src=x onerror=hacked=1>"
+PAGE = files("discreet.curator") / "web"
+
+
+def sign_in(browser: Browser, url: str, token: str) -> None:
+    browser.open(f"{url}/#signin")
+    browser.write("input[name=token]", token)
+    browser.click(".signin button.main")
+    browser.find("#bar .who")
+
+
+def script(browser: Browser, text: str) -> object:
+    return browser.driver.execute_script(text)
+
+
+def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    browser.wait_for_text(".preview", "What you would get")
+    assert "people" in browser.text(".schema")
+    assert "Aton, Bury, Cold" in browser.text(".schema")
+    sql = browser.find("#sql")
+    sql.clear()
+    sql.send_keys("SELECT city, COUNT(*) AS many FROM people GROUP BY city")
+    browser.wait_for_text(".bars", "many")
+    before = browser.text(".bars .error")
+    browser.write("#epsilon", "3")
+    browser.wait(lambda _: browser.text(".bars .error") != before, "the error bar does not move with the price")
+    browser.wait_for_text("#cost", "ε 3")
+    charges = len(town.curator.ledger.entries(kind="charge"))
+    browser.find("#sql").send_keys(Keys.CONTROL, Keys.ENTER)
+    browser.wait_for_text(".answer", "Aton")
+    assert len(town.curator.ledger.entries(kind="charge")) == charges + 1
+    assert script(browser, "return document.querySelectorAll('.answer .chart .bar').length") == 3
+    assert script(browser, "return document.querySelectorAll('.answer .chart .whisker').length") == 3
+    assert "±" in browser.text(".answer table")
+    browser.click("a[href='#history']")
+    browser.wait_for_text(".list", "COUNT(*) AS many")
+    browser.wait_for_text(".answer", "Aton")
+    assert not browser.errors()
+
+
+def test_an_error_can_be_asked_for(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    browser.find("#sql").clear()
+    browser.find("#sql").send_keys("SELECT COUNT(*) AS n FROM people")
+    browser.click("#by-error")
+    browser.write("#error", "12")
+    browser.wait_for_text(".bars .error", "11.")  # just within what was wished for
+    browser.wait_for_text("#cost", "ε")
+    browser.find("#sql").clear()
+    browser.find("#sql").send_keys("SELECT * FROM people")
+    browser.wait_for_text(".preview", "Unsupported")
+    assert not browser.find("#ask").is_enabled()
+
+
+def test_the_token_stays_in_the_tab(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    assert town.ann not in browser.url
+    assert script(browser, "return document.cookie") == ""
+    assert script(browser, "return localStorage.length") == 0
+    assert script(browser, "return sessionStorage.getItem('discreet.token')") == town.ann
+    seen = script(browser, "return performance.getEntriesByType('resource').map(r => r.name)")
+    assert isinstance(seen, list)
+    assert all(str(one).startswith(url) for one in seen)  # nothing from elsewhere
+    assert not [one for one in seen if town.ann in str(one)]
+    browser.click(".who button")
+    browser.find("input[name=token]")
+    assert script(browser, "return sessionStorage.length") == 0
+    browser.write("input[name=token]", "discreet_0_wrong")
+    browser.click(".signin button.main")
+    browser.wait_for_text(".complaint", "a valid token is needed")
+
+
+def test_the_learning_corner_is_open_and_moves(browser: Browser, served: tuple[Town, str]) -> None:
+    _, url = served
+    browser.open(f"{url}/#learn")
+    browser.wait_for_text(".learn", "guesses right")
+    assert script(browser, "return document.querySelectorAll('.learn svg.chart').length") == 3
+    assert int(str(script(browser, "return document.querySelectorAll('.learn circle.dot').length"))) > 100
+    before = browser.text(".learn .card .big b")
+    slider = browser.find(".learn .card input[type=range]")
+    slider.send_keys(Keys.END)
+    browser.wait(lambda _: browser.text(".learn .card .big b") != before, "the picture does not move with epsilon")
+    assert not browser.errors()
+
+
+@pytest.mark.slow
+def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(browser: Browser, tmp_path: Path) -> None:
+    with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
+        pq.write_table(pa.table({"user_id": [1, 2, 3], "kind": ["a", "b", "a"]}), town.config.data / "clicks.parquet")
+        sign_in(browser, url, town.owner)
+        browser.wait_for_text(".cards", "town")
+        form = "#register "
+        browser.write(form + "input[placeholder=hospital]", "web")
+        browser.write(form + "input[list=sources]", "clicks.parquet")
+        browser.click("#add-table")
+        browser.write(form + "input[aria-label='Declaration of kind']", "keys a, b")
+        browser.click("#register-button")
+        browser.wait_for_text(".cards", "web")
+        assert town.curator.ledger.datasets["web"].about["tables"]["clicks"]["columns"]["kind"] == {"keys": ["a", "b"]}
+        browser.click("a[href='#analysts']")
+        browser.write("input[name=name]", "zoe")
+        browser.click("form button.main")
+        browser.find(".secret input")
+        token = str(script(browser, "return document.querySelector('.secret input').value"))
+        assert town.curator.access.who(f"Bearer {token}").name == "zoe"
+        browser.click("a[href='#ledger']")
+        browser.wait_for_text(".chain", "The chain is whole")
+        assert "zoe" in browser.text(".entries")
+        browser.click("#verify")
+        browser.wait_for_text("#toast", "was checked")
+        assert not browser.errors()
+
+
+@pytest.mark.slow
+def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
+    with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
+        table = {
+            "source": "notes.csv",
+            "unit": "who",
+            "columns": {"text": {"keys": [EVIL, "<script>hacked=2</script>"]}},
+        }
+        body = {"name": EVIL, "population": "other", "protects": EVIL, "tables": {"notes": table}}
+        assert town.post("/api/datasets", body, town.owner).status_code == 201
+        grants = [{"population": "other"}]
+        made = town.post("/api/analysts", {"name": EVIL, "grants": grants}, town.owner)
+        assert made.status_code == 201, made.text
+        asked = f"SELECT text, COUNT(*) AS \"{EVIL}\" FROM notes WHERE text <> '{EVIL}' GROUP BY text"
+        path = f"/api/datasets/{EVIL.replace(' ', '%20').replace('<', '%3C').replace('>', '%3E')}/questions"
+        reply = town.post(path, {"sql": asked, "epsilon": "0.1"}, made.json()["token"])
+        assert reply.status_code == 200, reply.text
+
+        def harmless() -> None:
+            assert script(browser, "return typeof hacked") == "undefined"
+            assert script(browser, "return document.querySelectorAll('main img, main script').length") == 0
+
+        sign_in(browser, url, made.json()["token"])
+        browser.wait_for_text("#bar .name", EVIL)
+        browser.find(".schema")
+        harmless()
+        browser.click("a[href='#history']")
+        browser.wait_for_text(".answer", EVIL)
+        harmless()
+        browser.click(".who button")
+        sign_in(browser, url, town.owner)
+        browser.wait_for_text(".cards", EVIL)
+        harmless()
+        browser.click("a[href='#analysts']")
+        browser.wait_for_text(".people", EVIL)
+        harmless()
+        browser.click("a[href='#ledger']")
+        browser.wait_for_text(".entries", EVIL)
+        harmless()
+        assert not browser.errors()
+
+
+def test_the_files_of_the_page_make_no_html_from_text_and_ask_nobody_else() -> None:
+    found = {one.name: one.read_text() for one in PAGE.iterdir()}
+    assert {"index.html", "style.css", "main.js"} <= set(found)
+    for name, text in found.items():
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function", text), (
+            name
+        )
+        assert not re.search(r"\sstyle=|\son\w+=[\"']|<script(?![^>]*\ssrc=)", text), name
+        links = set(re.findall(r"https?://[^\s\"')]+", text)) - {"http://www.w3.org/2000/svg"}
+        assert not links, (name, links)
+
+
+def test_only_files_of_the_page_are_served(town: Town) -> None:
+    for name in ("main.js", "style.css", "icon.svg"):
+        assert town.get(f"/web/{name}").status_code == 200
+    for name in ("nothing.js", "..%2fapp.py", "%2e%2e/app.py", "index.html%00", "app.py", ""):
+        assert town.get(f"/web/{name}").status_code == 404
+    assert town.get("/web/main.js").headers["content-type"].startswith("text/javascript")
