@@ -256,7 +256,7 @@ def test_a_named_piece_means_the_same() -> None:
     piece = write(nested, scope)
     sql = f"SELECT {piece.sql} FROM {scope.around('(SELECT unnest([-9, -4, 0, 5, 8, NULL]) AS c0)')} AS t"
     # x: least(x + 1, -x), greatest(that, x / 3 rounded), half of it, halves away from zero
-    assert driver.sql(sql).fetchall() == [(-2,), (-1,), (0,), (1,), (2,), (None,)]
+    assert driver.execute(sql).fetchall() == [(-2,), (-1,), (0,), (1,), (2,), (None,)]
 
 
 def test_functions_of_nothing_are_nothing() -> None:

@@ -1,6 +1,6 @@
 """The PostgreSQL engine on a real server: what it accepts, under which terms it asks. Numbers: contracts/engines."""
 
-# ruff: noqa: S608 - the text is ours
+
 from __future__ import annotations
 
 import logging

@@ -360,9 +360,10 @@ def test_no_line_of_a_csv_file_makes_a_question_fail(tmp_path: Path) -> None:
     good = "".join(f"{i},{i},2024-01-02,t{i},1.5,true\n" for i in range(30_000))
     odd = '7,many,yesterday,x,much,perhaps\n8,9\n9,1,2024-01-03,"unended\n'
     path = csv(tmp_path / "late.csv", "u,n,d,t,x,b\n" + good + odd)
-    found = rows(path, "n", "d", "x", "b")
-    assert found.count((None, None, None, None)) >= 1
-    assert len(found) >= 30_001
+    assert rows(path, "n", "d", "x", "b").count((None, None, None, None)) == 1
+    found = rows(path, "n")  # alone: DuckDB would leave the type to its reader, which leaves out what does not fit
+    assert len(found) == 30_003
+    assert found.count((None,)) == 1
     wide = csv(tmp_path / "wide.csv", "u,n\n" + "".join(f"{i},{i}\n" for i in range(30_000)) + "1,2,3,4\n5,6\n")
     assert (6,) in rows(wide, "n")
     (tmp_path / "bytes.csv").write_bytes(b"u,t\n" + b"1,a\n" * 30_000 + b"2,\xff\xfe\n3,last\n")
