@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
 
-.PHONY: help setup servers demo test check audit bench clean proofs
+.PHONY: help setup servers demo serve test check audit bench clean proofs
 
 help:  ## what there is
 	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -18,7 +18,7 @@ $(VENV)/package: pyproject.toml tools/venv
 	touch $@
 
 $(VENV)/ready: $(VENV)/package
-	$(BIN)/python -m pip install --quiet --editable '.[frames,plot,postgres,spark]' --group test
+	$(BIN)/python -m pip install --quiet --editable '.[frames,plot,postgres,server,spark]' --group test
 	touch $@
 
 servers: $(VENV)/package  ## PostgreSQL, Java and Chromium from Debian, if they are not there
@@ -26,6 +26,11 @@ servers: $(VENV)/package  ## PostgreSQL, Java and Chromium from Debian, if they 
 
 demo: $(VENV)/package  ## the main job, on made-up data
 	$(BIN)/discreet demo
+
+serve: $(VENV)/package  ## the sample hospital as a service, with its web page
+	$(BIN)/python -m pip install --quiet --editable '.[server]'
+	$(BIN)/discreet sample out/hospital
+	$(BIN)/discreet serve out/hospital/curator.toml
 
 test: setup  ## lint, types, all tests
 	$(BIN)/ruff format --check .

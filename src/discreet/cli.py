@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 from rich.console import Console
 
 from discreet import demo as demonstration
 from discreet.checking.commands import audit_command, check_command
 from discreet.curator.commands import add_commands
+from discreet.curator.samples import write_hospital
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
@@ -21,6 +25,13 @@ def main() -> None:
 def demo() -> None:
     """Questions about a made-up hospital until the budget is spent; exact noise; what composition costs."""
     demonstration.show(Console())
+
+
+@app.command()
+def sample(folder: Annotated[Path, typer.Argument(help="where to put it")] = Path("hospital")) -> None:
+    """Write a made-up hospital, with a curator.toml for ``discreet serve``."""
+    config = write_hospital(folder)
+    typer.echo(f"wrote {config}; start it with: discreet serve {config}")
 
 
 app.command("check")(check_command)

@@ -41,7 +41,7 @@ def show(console: Console) -> None:
     _growth(console)
     console.print(
         "\nThe same hospital as a service with a web page: [bold]make serve[/] here, or "
-        "[bold]discreet serve --sample[/] anywhere."
+        "[bold]discreet sample hospital[/] and [bold]discreet serve hospital/curator.toml[/] anywhere."
     )
 
 
