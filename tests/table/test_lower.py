@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from datetime import date, datetime
 from fractions import Fraction
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 from discreet.engines import memory
 from discreet.errors import BadQuestion, Unsupported
-from discreet.table.expressions import Call, Column, Expression, Literal, walk
+from discreet.table.evaluate import evaluate
+from discreet.table.expressions import Call, Column, Expression, Literal, columns, walk
 from discreet.table.facts import TypedColumn
 from discreet.table.kinds import LARGEST, Date, Number, Real, Timestamp
 from discreet.table.lower import UNIT, LoweredQuestion, lower_question, lower_relation
@@ -242,6 +244,24 @@ def test_per_unit_average_is_exact_to_a_millionth_of_a_step() -> None:
     assert kind == Number(Fraction(1, 1 << 20), 0, 99 << 20)
     values = {dict(row)["id"]: dict(row)["m"] for row in rows(found.relation, tables)}
     assert values == {1: 5 * 2**20 // 3, 2: 10 * 2**20, 3: None}
+
+
+@pytest.mark.parametrize("most", [99, 2**30, 2**61])
+def test_an_average_stays_in_its_claim_even_where_sums_saturate(most: int) -> None:
+    x = call("coalesce", call("clamp", col("id"), -7, most), 0)
+    asked = PerUnit(
+        Scan("people"), (("id", col("id")),), (Measure("m", Aggregate.AVG, (x,), call("gt", col("age"), 3)),)
+    )
+    found = lower_relation(asked, CATALOG)
+    assert found.fields["m"].nullable, "no row may pass the filter"
+    assert isinstance(found.relation, Project)
+    (expression,) = (e for name, e in found.relation.columns if name == "m")
+    total, many = sorted(columns(expression), reverse=True)
+    for a, b in product((-LARGEST, -1, 0, 1, most, LARGEST - 1, LARGEST, None), (0, 1, 2, 3, 2**42, 2**62)):
+        for part in walk(expression):
+            value = evaluate(part, {total: a, many: b})
+            assert value is None or abs(value) < 1 << 63
+        assert _is_claimed(found.fields["m"], evaluate(expression, {total: a, many: b}))
 
 
 def test_a_filter_of_a_measure_per_unit_counts_what_it_says() -> None:

@@ -55,6 +55,8 @@ class Dialect:
     """The same: it is computed wherever it is used, so that nothing is kept."""
     enum: bool = False
     """Whether text can be turned into ENUM(...), a code for each of the listed texts and NULL for all others."""
+    sorts: bool = False
+    """Whether it sorts rows faster than it hashes them: then ``sorted_sql.py`` writes the sums."""
     fence: str = ""
     """What keeps an inner SELECT from being merged into the outer one, which would copy its expressions."""
 
@@ -238,6 +240,7 @@ POSTGRES = Dialect(
     whole_text=r"\A(?:{0})\Z",
     once="AS MATERIALIZED",
     again="AS NOT MATERIALIZED",
+    sorts=True,
     fence=" OFFSET 0",
     templates=COMMON
     | {

@@ -229,7 +229,7 @@ def _prepared(found: list[Token]) -> list[Token]:
             made.append(_opaque(token, kind))
         elif after is TokenType.L_PAREN and kind in _CALLABLE and not _syntax(token, before):
             made.append(_opaque(token, TokenType.VAR))
-        elif False:
+        elif kind in _TYPES and not (after is TokenType.STRING and kind in _SCALARS):
             made.append(_changed(token, TokenType.VAR, token.text))
         elif token.text.upper() in ("IF", "MAP", "CONNECT_BY_ROOT"):  # columns that are called like syntax
             made.append(_opaque(token, TokenType.IDENTIFIER))

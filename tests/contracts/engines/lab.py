@@ -34,6 +34,8 @@ class Lab:
     load: Callable[[str, pa.Table], Any] = lambda _name, table: table
     lacks: frozenset[str] = frozenset()
     """What its storage cannot hold at all: "nul" (the character U+0000), "beyond" (days outside years 1 to 9999)."""
+    every: int = 1
+    """Of an engine that is slow to begin, only every n-th work is asked."""
     loaded: dict[tuple[str, int], tuple[pa.Table, Schema]] = field(default_factory=dict)
 
     def schemas(self, tables: Mapping[str, pa.Table]) -> dict[str, Schema]:
@@ -60,6 +62,8 @@ class EngineCase:
     layouts: Callable[[pa.Table, Path], dict[str, Any]] = lambda _table, _folder: {}
     """Sources that hold the same rows in other ways."""
     marks: tuple[pytest.MarkDecorator, ...] = ()
+    slow: bool = False
+    """Whether it is too slow for searches at random."""
 
 
 def _postgres(request: pytest.FixtureRequest) -> Lab:
@@ -70,14 +74,14 @@ def _postgres(request: pytest.FixtureRequest) -> Lab:
 
 
 def _spark(request: pytest.FixtureRequest) -> Lab:
-    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}))
+    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=10)
 
 
 ENGINES = [
     EngineCase("memory", lambda _request: Lab(memory()), plain_layouts),
     EngineCase("duckdb", lambda _request: Lab(duckdb()), duckdb_layouts),
     EngineCase("postgres", _postgres),
-    EngineCase("spark", _spark, marks=(pytest.mark.xdist_group("spark"),)),
+    EngineCase("spark", _spark, marks=(pytest.mark.xdist_group("spark"),), slow=True),
 ]
 STORED = [
     EngineCase("duckdb over Parquet", lambda request: Lab(duckdb(), parquet_loader(request))),
@@ -92,6 +96,9 @@ def _labs(cases: Sequence[EngineCase]) -> pytest.MarkDecorator:
 
 
 every_engine, every_storage = _labs(ENGINES), _labs(ENGINES + STORED)
+every_quick_engine, every_quick_storage = (
+    _labs([case for case in cases if not case.slow]) for cases in (ENGINES, ENGINES + STORED)
+)
 
 
 def numbers(exact: Exact) -> Numbers:
@@ -107,6 +114,7 @@ def numbers(exact: Exact) -> Numbers:
 
 def agree(lab: Lab, works: Sequence[AnyWork], tables: Mapping[str, pa.Table]) -> None:
     """The engine gives the numbers of the oracle, all of them, exactly. (The oracle itself: in any order of rows.)"""
+    works = works[:: lab.every]
     given = {name: _reversed(table) for name, table in tables.items()} if lab.engine.name == "memory" else tables
     for work, got, right in zip(works, lab.run(works, given), ORACLE.run(works, tables), strict=True):
         assert got == right, work

@@ -33,6 +33,8 @@ Works = tuple[Callable[[str], Iterator[AnyWork]], str]
 def test_a_form_agrees_with_the_oracle(lab: Lab, works: Works, table: str) -> None:
     make, name = works
     found = list(make(name))
+    if table != "crowd" and list(EVERY).index(f"{make.__name__}: {name}") % lab.every:
+        pytest.skip("this engine is slow to begin")
     if table != "crowd":
         found = found[:: max(1, len(found) // 6)]
     agree(lab, found, {"t": TABLES[table]})

@@ -26,8 +26,8 @@ def values(*expressions: Expression, table: str = "t") -> Work:
     return Work(source=source, unit=UNIT, keys=keys, cells=(RowSum(Literal(1)),), weights=EVERYTHING)
 
 
-def works(expressions: Sequence[Expression]) -> list[Work]:
-    return [values(*expressions[n : n + BATCH]) for n in range(0, len(expressions), BATCH)]
+def works(expressions: Sequence[Expression], batch: int = BATCH) -> list[Work]:
+    return [values(*expressions[n : n + batch]) for n in range(0, len(expressions), batch)]
 
 
 def test_every_primitive_has_a_probe() -> None:
@@ -37,12 +37,15 @@ def test_every_primitive_has_a_probe() -> None:
 @every_storage
 @pytest.mark.parametrize("primitive", sorted(PRIMITIVES))
 def test_a_primitive_means_the_same_everywhere(lab: Lab, primitive: str) -> None:
-    agree(lab, works(PROBES[primitive]), {"t": WIDE})
+    for work in works(PROBES[primitive], BATCH * min(lab.every, 4)):
+        agree(lab, [work], {"t": WIDE})
 
 
 @every_storage
 @pytest.mark.parametrize("primitive", sorted(PRIMITIVES))
 def test_a_primitive_of_no_rows(lab: Lab, primitive: str) -> None:
+    if sorted(PRIMITIVES).index(primitive) % lab.every:
+        pytest.skip("this engine is slow to begin")
     agree(lab, works(PROBES[primitive][:BATCH]), {"t": tables.empty(WIDE)})
 
 

@@ -37,13 +37,14 @@ def run(lab: Lab, tables: Tables) -> list[Numbers]:
     """The exact numbers of all works."""
     sources = {name: schema.table.source for name, schema in lab.schemas(tables).items()}
     schemas = shop.schemas_on(lab.engine, sources)
-    return [numbers(exact) for exact in lab.engine.run([job.work for _, job, _ in asked()], schemas)]
+    return [numbers(exact) for exact in lab.engine.run([job.work for _, job, _ in asked()[:: lab.every]], schemas)]
 
 
 @every_engine
 def test_an_engine_gives_the_numbers_of_the_oracle(lab: Lab) -> None:
-    for (name, _, _), got, right in zip(asked(), run(lab, shop.tables()), run(ORACLE, shop.tables()), strict=True):
-        assert got == right, name
+    right = run(ORACLE, shop.tables())[:: lab.every]
+    for (name, _, _), got, wanted in zip(asked()[:: lab.every], run(lab, shop.tables()), right, strict=True):
+        assert got == wanted, name
 
 
 # --- sensitivity ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.contracts.engines.lab import Lab, agree, every_storage
+from tests.contracts.engines.lab import Lab, agree, every_quick_storage
 from tests.contracts.engines.random_works import Asked, tables, works
 from tests.helpers.tables import places
 
@@ -16,7 +16,7 @@ SEARCH = settings(
 )
 
 
-@every_storage
+@every_quick_storage
 @SEARCH
 @given(table=tables(), asked=st.lists(works(), min_size=1, max_size=4))
 def test_random_works_agree(lab: Lab, table: pa.Table, asked: list[Asked]) -> None:

@@ -17,7 +17,8 @@ from discreet.curator.gate import HEADERS
 from discreet.curator.replies import HINT, STATUS, reply
 from discreet.curator.service import Asked
 from discreet.errors import DiscreetError, EngineFailed
-from tests.curator.service.town import CITIES, NUMBER, Town, open_town
+from tests.curator.service.land import CITIES, NUMBER
+from tests.curator.service.town import Town, open_town
 
 COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
 

@@ -19,7 +19,8 @@ from discreet.errors import (
     OverBudget,
     Unsupported,
 )
-from tests.curator.service.town import CITIES, Town
+from tests.curator.service.land import CITIES
+from tests.curator.service.town import Town
 
 COUNT = "SELECT city, COUNT(*) AS n, AVG(pay) AS pay FROM people GROUP BY city"
 

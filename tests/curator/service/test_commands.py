@@ -19,7 +19,7 @@ from discreet.curator.config import read_config
 from discreet.curator.guide import propose_unit
 from discreet.curator.service import open_curator
 from discreet.table.schema import Stored, StoredKind
-from tests.curator.service.town import CANARY, write_town
+from tests.curator.service.land import CANARY, write_town
 
 app = typer.Typer()
 add_commands(app)

@@ -14,7 +14,7 @@ from discreet.errors import BadParameter
 from discreet.privacy.filters import Rule
 from discreet.privacy.measures import ZCDP, Approx, Pure
 from discreet.privacy.neighbours import Neighbours
-from tests.curator.service.town import TOML, write_town
+from tests.curator.service.land import TOML, write_town
 
 GOOD = """
 [server]

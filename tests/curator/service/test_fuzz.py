@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.curator.service.town import CANARY, NUMBER, Town, bearer, open_town
+from tests.curator.service.land import CANARY, NUMBER
+from tests.curator.service.town import Town, bearer, open_town
 
 MANY = int(os.environ.get("DISCREET_FUZZ", "300"))
 COLUMNS = ["person_id", "name", "city", "pay", "secret", "big", "day", "length", "note", "*", "nowhere", "rowid"]

@@ -1,0 +1,223 @@
+"""The curator under load: real server processes on a ledger with full durability, asked over HTTP.
+
+    python -m bench.curator [load] [verify] [race] [kill]
+
+There is no peer to stand beside: the figures are held against what was asked for. ``race`` and ``kill`` take long; the
+number of rounds is an option: ``race=20 kill=300``. With PostgreSQL on the machine they run on both stores.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from bench.measure import Row, show
+from discreet.curator import open_ledger, verify_ledger
+from discreet.curator.service import open_curator
+from discreet.privacy import events
+from discreet.privacy.measures import Pure
+from tests.curator.service.servers import Server, Village
+from tests.helpers.postgres import Postgres
+from tools.servers import Missing
+
+SECONDS = 8.0
+GRID = 0.25
+PREVIEW = {"sql": "SELECT COUNT(*) AS n FROM notes", "epsilon": "0.1"}
+
+
+def rate(servers: list[Server], tokens: list[str], path: str, clients: int, body: Callable[[str], Any]) -> list[float]:
+    """Seconds that each request took, of all that were answered in the time given; every client keeps its line open."""
+    took: list[float] = []
+    stop = time.monotonic() + SECONDS
+
+    def client(i: int) -> None:
+        line = http.client.HTTPConnection("127.0.0.1", servers[i % len(servers)].port, timeout=60)
+        headers = {"content-type": "application/json", "authorization": f"Bearer {tokens[i % len(tokens)]}"}
+        n = 0
+        while time.monotonic() < stop:
+            n += 1
+            start = time.monotonic()
+            line.request("POST", path, json.dumps(body(f"{i} {n} {start}")), headers)
+            reply = line.getresponse()
+            reply.read()
+            if reply.status == 200:
+                took.append(time.monotonic() - start)
+        line.close()
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return took
+
+
+def load(folder: Path) -> list[Row]:
+    """Previews and questions for each second, two server processes on the embedded ledger."""
+    village = Village(folder / "load", analysts=4)
+    text = village.path.read_text().replace("quantum = 0.01", f"quantum = {GRID}")
+    village.path.write_text(text)
+    roomy(village)
+    with village.server() as one, village.server() as other:
+        servers = [one, other]
+        for server in servers:
+            server.ask(village.tokens[0], f"warm {server.port}")
+        previews = rate(servers, village.tokens, "/api/datasets/other/preview", 8, lambda _: PREVIEW)
+        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 32, lambda k: {**PREVIEW, "key": k})
+    worst = statistics.quantiles(questions, n=100)[98]
+    return [
+        asked("previews", f"{len(previews) / SECONDS:.0f}/s", "200/s", len(previews) / SECONDS / 200),
+        asked("questions, full durability", f"{len(questions) / SECONDS:.0f}/s", "50/s", len(questions) / SECONDS / 50),
+        asked(f"p99 of a question, grid {GRID} s", f"{worst:.2f} s", f"{GRID + 0.5} s", (GRID + 0.5) / worst),
+    ]
+
+
+def verify(folder: Path) -> list[Row]:
+    """A ledger of 10,000 entries, checked whole."""
+    folder.mkdir(exist_ok=True)
+    path = folder / "long.ledger"
+    with open_ledger(path, create=True) as ledger:
+        ledger.owner.protect("people", Pure(10_000))
+        ledger.owner.register("t", "people")
+        ledger.owner.add_analyst("ann")
+        ledger.owner.grant("ann", "people")
+        while ledger.head.sequence < 10_000:
+            ledger.spend("t", "ann", events.Pure("0.01"), key=str(ledger.head.sequence), query="SELECT COUNT(*) FROM t")
+    start = time.monotonic()
+    report = verify_ledger(path, head=folder / "long.ledger.head")
+    took = time.monotonic() - start
+    assert report.good, report.problems
+    return [asked("10,000 entries verified", f"{took:.2f} s", "1 s", 1 / took)]
+
+
+def race(folder: Path, ledger: str | None, rounds: int) -> Row:
+    """A cap for ten asks, 64 clients on two servers at once: how many rounds gave exactly ten answers."""
+    village = Village(folder, ledger=ledger)
+    good = 0
+    with village.server() as one, village.server() as other:
+        for i in range(rounds):
+            statuses = at_once(village, [one, other], i)
+            good += statuses.count(200) == 10 and set(statuses) == {200, 402}
+            roomy(village, Pure(i + 2))
+    store = "SQLite" if ledger is None else "PostgreSQL"
+    return asked(f"race, {store}: rounds with exactly ten", f"{good}", f"{rounds}", good / rounds)
+
+
+def at_once(village: Village, servers: list[Server], round_: int, clients: int = 64) -> list[int]:
+    start, statuses = threading.Barrier(clients), [0] * clients
+
+    def client(i: int) -> None:
+        start.wait()
+        token = village.tokens[i % len(village.tokens)]
+        statuses[i] = servers[i % len(servers)].ask(token, f"round {round_} client {i}")[0]
+
+    threads = [threading.Thread(target=client, args=(i,)) for i in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return statuses
+
+
+def kill(folder: Path, ledger: str | None, rounds: int) -> Row:
+    """Kill -9 at random instants under load; every delivered answer must have its charge, charges never decrease."""
+    village = Village(folder, ledger=ledger)
+    roomy(village)
+    draw, delivered, charges, good = Random(300), dict[str, Any](), 0, 0
+    for _ in range(rounds):
+        crash(village, draw, delivered)
+        curator = open_curator(village.config)
+        found = {line.entry.sequence: line for line in curator.ledger.entries(kind="charge", limit=10**6)}
+        kept = all(
+            found[s["number"]].entry.body["key"] == k and found[s["number"]].answered for k, s in delivered.items()
+        )
+        good += kept and len(found) >= charges and curator.ledger.trouble is None
+        charges = len(found)
+        curator.close()
+    store = "SQLite" if ledger is None else "PostgreSQL"
+    return asked(f"kill -9, {store}: rounds kept ({charges} charges)", f"{good}", f"{rounds}", good / rounds)
+
+
+def crash(village: Village, draw: Random, delivered: dict[str, Any]) -> None:
+    with village.server() as server:
+        done = threading.Event()
+
+        def client(i: int) -> None:
+            n = 0
+            while not done.is_set():
+                n, key = n + 1, f"{server.port} {i} {n}"
+                try:
+                    status, said = server.ask(village.tokens[i], key)
+                except OSError:
+                    return
+                if status == 200:
+                    delivered[key] = said
+
+        threads = [threading.Thread(target=client, args=(i,)) for i in range(len(village.tokens))]
+        for thread in threads:
+            thread.start()
+        done.wait(draw.uniform(0, 1))
+        server.kill()
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+def roomy(village: Village, budget: Pure | None = None) -> None:
+    curator = open_curator(village.config)
+    curator.ledger.owner.set_budget("other", budget or Pure(10**6), reason="room for more questions")
+    curator.close()
+
+
+def asked(task: str, ours: str, wanted: str, ratio: float) -> Row:
+    return Row(task=task, ours=ours, peer="asked for", theirs=wanted, ratio=ratio, target=1)
+
+
+@contextmanager
+def stores() -> Iterator[dict[str, Callable[[], str | None]]]:
+    """Where ledgers may lie on this machine."""
+    try:
+        with Postgres(durable=True) as server:
+            yield {"sqlite": lambda: None, "postgres": server.fresh}
+    except Missing:
+        yield {"sqlite": lambda: None}
+
+
+def main() -> None:
+    said = dict(one.partition("=")[::2] for one in sys.argv[1:] if one != "curator") or {
+        "load": "",
+        "verify": "",
+        "race": "20",
+        "kill": "20",
+    }
+    rows: list[Row] = []
+    folder = Path(tempfile.mkdtemp(prefix="discreet-bench-"))
+    try:
+        if "load" in said:
+            rows += load(folder)
+        if "verify" in said:
+            rows += verify(folder / "verify")
+        with stores() as places:
+            for name, place in places.items():
+                if "race" in said:
+                    rows.append(race(folder / f"race-{name}", place(), int(said["race"] or 20)))
+                if "kill" in said:
+                    rows.append(kill(folder / f"kill-{name}", place(), int(said["kill"] or 300)))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    show("curator", rows)
+
+
+if __name__ == "__main__":
+    main()
