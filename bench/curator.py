@@ -74,7 +74,7 @@ def load(folder: Path) -> list[Row]:
         for server in servers:
             server.ask(village.tokens[0], f"warm {server.port}")
         previews = rate(servers, village.tokens, "/api/datasets/other/preview", 8, lambda _: PREVIEW)
-        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 32, lambda k: {**PREVIEW, "key": k})
+        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 16, lambda k: {**PREVIEW, "key": k})
     worst = statistics.quantiles(questions, n=100)[98]
     return [
         asked("previews", f"{len(previews) / SECONDS:.0f}/s", "200/s", len(previews) / SECONDS / 200),

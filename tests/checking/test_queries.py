@@ -178,8 +178,8 @@ def many_keys(work: AnyWork) -> AnyWork:
 def by_row(work: AnyWork) -> AnyWork:
     """Rows instead of people: every row is a unit of its own."""
     assert isinstance(work.source, Project)
-    apart = Call("concat", (Call("integer_to_text", (Call("read_integer", (_raw("user_id"), Literal(-99), Literal(99))),)),
-                            Call("coalesce", (Call("read_text", (_raw("product"),)), Literal("-")))))  # fmt: skip
+    who = Call("integer_to_text", (Call("read_integer", (_raw("user_id"), Literal(-99), Literal(99))),))
+    apart = Call("concat", (who, Call("coalesce", (Call("read_text", (_raw("product"),)), Literal("-")))))
     columns = tuple((n, apart if n == "__unit" else e) for n, e in work.source.columns)
     return replace(work, source=replace(work.source, columns=columns))
 

@@ -65,8 +65,8 @@ class Place:
         """What a restored backup looks like: the entries up to one number, and no others."""
         self.unguard()
         self.run(
-            f"DELETE FROM discreet_answers WHERE charge > {to}",  # noqa: S608 - a number of the test
-            f"DELETE FROM discreet_entries WHERE sequence > {to}",  # noqa: S608
+            f"DELETE FROM discreet_answers WHERE charge > {to}",
+            f"DELETE FROM discreet_entries WHERE sequence > {to}",
             "UPDATE discreet_head SET sequence = (SELECT max(sequence) FROM discreet_entries)",
             "UPDATE discreet_head SET hash = (SELECT e.hash FROM discreet_entries e "
             "WHERE e.sequence = discreet_head.sequence)",

@@ -30,7 +30,7 @@ class Key:
     sort: Sort
     allowed: tuple[Value, ...] | None = None
     coded: bool = False
-    """Whether it holds a code for each allowed text, and NULL for all others."""
+    """Whether it is NULL for all values but those that are allowed."""
 
 
 class Base:
@@ -46,15 +46,26 @@ class Base:
         self.keys = [self.key(f"k{i}", key) for i, key in enumerate(work.keys)]
 
     def key(self, name: str, key: WorkKey) -> Key:
-        """A further column for a key. Listed text becomes a code where the database has a type for that."""
+        """A further column for a key, in few bits where that is quicker."""
         piece, allowed = write(key.expression, self._scope), key.allowed
-        few = allowed is not None and 0 < len(allowed) <= _MOST_CODES and None not in allowed
-        coded = self.dialect.enum and piece.sort is Sort.TEXT and few
-        sql = typed(piece, self.dialect)
-        if coded and allowed is not None:
-            sql = f"TRY_CAST({sql} AS ENUM({', '.join(self.dialect.literal(value) for value in allowed)}))"
+        sql, coded = typed(piece, self.dialect), False
+        if self.dialect.codes and piece.sort is Sort.TEXT and allowed is not None:
+            if 0 < len(allowed) <= _MOST_CODES and None not in allowed:
+                sql, coded = f"TRY_CAST({sql} AS ENUM({', '.join(map(self.dialect.literal, allowed))}))", True
+        elif self.dialect.codes and piece.sort is Sort.INTEGER:
+            sql, coded = self._narrow(piece, allowed)
         self._columns.append((name, sql))
         return Key(name, piece.sort, allowed, coded)
+
+    def _narrow(self, piece: Piece, allowed: tuple[Value, ...] | None) -> tuple[str, bool]:
+        """An integer in as few bits as what is known of it allows; and whether it is NULL unless it is allowed."""
+        listed = [value for value in allowed or () if isinstance(value, int)]
+        if listed and len(listed) == len(allowed or ()):
+            low, high = min(listed), max(listed)
+            x, a, b = self._scope.named(piece).sql, self.dialect.literal(low), self.dialect.literal(high)
+            inside = _in_few_bits(x, max(abs(low), abs(high)))
+            return f"CASE WHEN {x} >= {a} AND {x} <= {b} THEN {inside} END", high - low + 1 == len(set(listed))
+        return _in_few_bits(piece.sql, piece.reach), False
 
     def value(self, expression: Expression) -> Piece:
         """A further column for a value, under its new name."""
@@ -98,8 +109,17 @@ class Base:
 
     def shown(self, select: str, keys: Sequence[Key], cells: int) -> str:
         """The statement with codes turned back into text."""
-        if not any(key.coded for key in keys):
+        texts = [key for key in keys if key.coded and key.sort is Sort.TEXT]
+        if not texts:
             return select
-        columns = [f"{self.dialect.cast(k.name, Sort.TEXT)} AS {k.name}" if k.coded else k.name for k in keys]
+        columns = [f"{self.dialect.cast(k.name, Sort.TEXT)} AS {k.name}" if k in texts else k.name for k in keys]
         columns += [f"n{i}" for i in range(cells)]
         return f"SELECT {', '.join(columns)} FROM (\n{select}) AS t"
+
+
+def _in_few_bits(sql: str, reach: int) -> str:
+    """An integer that is known to be at most ``reach`` away from 0, in the smallest type that holds it."""
+    small = next(
+        (kind for bits, kind in ((7, "TINYINT"), (15, "SMALLINT"), (31, "INTEGER")) if reach < 1 << bits), None
+    )
+    return f"CAST({sql} AS {small})" if small else sql

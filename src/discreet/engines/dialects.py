@@ -53,8 +53,8 @@ class Dialect:
     """Between the name of a common table expression and its SELECT: it is computed once."""
     again: str = "AS"
     """The same: it is computed wherever it is used, so that nothing is kept."""
-    enum: bool = False
-    """Whether text can be turned into ENUM(...), a code for each of the listed texts and NULL for all others."""
+    codes: bool = False
+    """Whether keys are grouped faster as small codes: ENUM(...) of the listed texts, integers of few bits."""
     sorts: bool = False
     """Whether it sorts rows faster than it hashes them: then ``sorted_sql.py`` writes the sums."""
     fence: str = ""
@@ -202,7 +202,7 @@ DUCKDB = Dialect(
         Sort.REAL: "DOUBLE",
     },
     wide="HUGEINT",
-    enum=True,
+    codes=True,
     once="AS MATERIALIZED",
     again="AS NOT MATERIALIZED",
     templates=COMMON

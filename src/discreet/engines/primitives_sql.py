@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from discreet.engines import reading_sql as reading
 from discreet.engines.dialects import Sort
-from discreet.engines.scope import NOTHING, UNBOUNDED, Piece, Scope, constant
+from discreet.engines.scope import NOTHING, UNBOUNDED, Piece, Scope, condition, constant
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.kinds import Value
 
@@ -147,7 +147,7 @@ def _same(pieces: Sequence[Piece], sql: str) -> Piece:
 
 def _case(scope: Scope, pieces: Sequence[Piece]) -> Piece:
     whens, thens, otherwise = pieces[:-1:2], pieces[1:-1:2], pieces[-1]
-    branches = " ".join(f"WHEN {when.sql} THEN {then.sql}" for when, then in zip(whens, thens, strict=True))
+    branches = " ".join(f"WHEN {condition(when)} THEN {then.sql}" for when, then in zip(whens, thens, strict=True))
     return _same([*thens, otherwise], f"CASE {branches} ELSE {otherwise.sql} END" if branches else otherwise.sql)
 
 

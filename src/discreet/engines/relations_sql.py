@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.primitives_sql import write
 from discreet.engines.reading_sql import clamped
-from discreet.engines.scope import UNBOUNDED, Piece, Scope, typed
+from discreet.engines.scope import UNBOUNDED, Piece, Scope, condition, typed
 from discreet.table.kinds import LARGEST
 from discreet.table.plan import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.table.schema import Stored, StoredKind
@@ -64,7 +64,9 @@ class Relations:
                 scope = Scope(self.dialect, below.columns)
                 where = write(predicate, scope)
                 names = ", ".join(piece.sql for piece in below.columns.values())
-                return replace(below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {where.sql})")
+                return replace(
+                    below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {condition(where)})"
+                )
             case Project(source, columns):
                 below = self.rows(source)
                 scope = Scope(self.dialect, below.columns)
@@ -147,7 +149,7 @@ class Relations:
         piece = write(measure.arguments[0], scope) if measure.arguments else None
         x = "1" if piece is None else typed(piece, self.dialect)
         if measure.where is not None:
-            x = f"CASE WHEN {write(measure.where, scope).sql} THEN {x} END"
+            x = f"CASE WHEN {condition(write(measure.where, scope))} THEN {x} END"
         match measure.aggregate, piece:
             case Aggregate.COUNT, _:
                 counted = "*" if piece is None and measure.where is None else x

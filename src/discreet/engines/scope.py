@@ -39,6 +39,11 @@ def typed(piece: Piece, dialect: Dialect) -> str:
     return dialect.cast(piece.sql, Sort.INTEGER) if piece.sort is Sort.NULL else piece.sql
 
 
+def condition(piece: Piece) -> str:
+    """The SQL of a condition: NULL of no particular kind is never true, and some engines want a truth."""
+    return "FALSE" if piece.sort is Sort.NULL else piece.sql
+
+
 class Scope:
     """Where expressions over one relation are written."""
 

@@ -19,7 +19,7 @@ from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.relations_sql import Origin
 from discreet.engines.sums_sql import PRIME, SPLITS, Statement, Sums, grouped, listed, names
 from discreet.engines.weights_sql import row_weight, size_of_group, unit_weight
-from discreet.table.work import DistinctWork, Form
+from discreet.table.work import DistinctWork, Form, UnitSum
 
 _FIRST = " FILTER (WHERE i = 1)"
 _UNIT = " OVER (PARTITION BY u)"
@@ -57,9 +57,14 @@ class SortedSums(Sums):
 
     def _pairs(self) -> str:
         u_k = listed(["u"], self.k)
-        pairs = f"SELECT {u_k}, {listed(self._sums())} FROM {self._sorted(*self.k)} GROUP BY {u_k}"
-        parts, weighed = self._weighed_by_windows(pairs, self._x())
-        return f"{parts}{self._totals(weighed)}"
+        once = _counts_keys(self) and all(isinstance(cell, UnitSum) for cell in self.work.cells)
+        sums = [] if once else self._sums()
+        pairs = f"SELECT {listed(['u'], self.k, sums)} FROM {self._sorted(*self.k)} GROUP BY {u_k}"
+        parts, weighed = self._weighed_by_windows(pairs, [] if once else self._x())
+        if not once:
+            return f"{parts}{self._totals(weighed)}"
+        cells = self._cells(["w"] * len(self.work.cells))
+        return f"{parts}SELECT {listed(self.k, cells)} FROM ({weighed}) AS t{grouped(self.k)}"
 
     def _picked(self, a: int, b: int) -> str:
         u_k = listed(["u"], self.k)

@@ -2,24 +2,31 @@
 
 Promise: of the data nothing leaves the cluster but bounded sums by group, to this process alone. They are exact
 integers (BIGINT and DECIMAL(38, 0)), the same as those of every other engine. Errors never hold what Spark says.
-A session that was given is used as it is: its time zone is UTC only while a question runs, and its views keep their
-names.
+Noise is drawn here, after the sums: whatever Spark computes again (a lost executor, a second attempt) is the same
+integers again, and never fresh noise.
+A session that was given is used as it is: the settings on which exactness rests are made while a question runs, and
+its own come back; our views have names of their own and go away.
 """
 
 from __future__ import annotations
 
 import logging
+import secrets
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLate
 from contextlib import contextmanager
-from threading import Lock
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from threading import RLock
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from discreet.engines.dialects import SPARK
-from discreet.engines.emit import emit
+from discreet.engines.emit import Statement, emit
 from discreet.engines.relations_sql import Origin, scanned
-from discreet.engines.spark_result import fetch
-from discreet.engines.spark_source import Source, describe, frame_of, read_as
+from discreet.engines.spark_result import fetch, stream
+from discreet.engines.spark_source import Source, describe, frame_of
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed, EngineUnreachable, MissingExtra
 from discreet.table.schema import Schema, Stored
 from discreet.table.work import AnyWork, Exact
@@ -27,26 +34,46 @@ from discreet.table.work import AnyWork, Exact
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+T = TypeVar("T")
 LOG = logging.getLogger("discreet.engines")
-_ZONE = "spark.sql.session.timeZone"
-_ANSI = "spark.sql.ansi.enabled"
-_SETTINGS = {_ZONE: "UTC", _ANSI: "true"}
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",  # moments with a zone are read as UTC
+    "spark.sql.timestampType": "TIMESTAMP_NTZ",  # moments of frames and files without a zone are not moved
+    "spark.sql.ansi.enabled": "true",  # no sum wraps around
+    "spark.sql.ansi.enforceReservedKeywords": "false",
+    "spark.sql.ansi.doubleQuotedIdentifiers": "false",
+    "spark.sql.parser.escapedStringLiterals": "false",  # a backslash in a literal is an escape
+    "spark.sql.variable.substitute": "false",  # a text such as "${env:HOME}" is that text, not a secret of the machine
+    "spark.sql.decimalOperations.allowPrecisionLoss": "true",
+    "spark.sql.groupByOrdinal": "true",
+}
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
+_TOGETHER = 2
+"""How many works of one question run at a time: the plan of one is made while another is computed."""
+_LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()
+"""Two engines over one session take turns, since its settings are shared."""
 
 
 class Spark:
     """Made by ``spark()``."""
 
-    def __init__(self, session: SparkSession | None, master: str, settings: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        session: SparkSession | None,
+        master: str,
+        settings: Mapping[str, str],
+        staging: str | None,
+        patience: float,
+    ) -> None:
         self._session = session
         self._master = master
         self._given = dict(settings)
-        self._lock = Lock()
+        self._staging = staging
+        self._patience = patience
         self._known: dict[object, tuple[Source, Origin]] = {}
 
     @property
@@ -55,9 +82,10 @@ class Spark:
         return "spark"
 
     def ready(self) -> None:
-        """Raise ``EngineUnreachable`` if Spark cannot be reached now."""
+        """Raise ``EngineUnreachable`` if Spark does not compute anything now: a task must run on some executor."""
         try:
-            self._spark().sql("SELECT 1").collect()
+            session = self._spark()
+            self._tagged(session, lambda: session.range(1).repartition(1).count(), patience=self._patience)
         except DiscreetError:
             raise
         except Exception as error:
@@ -72,19 +100,27 @@ class Spark:
         return dict(self._open(source)[1].stored)
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
-        """The exact numbers of each work. An interruption from the keyboard also ends the jobs on the cluster."""
+        """The exact numbers of each work. An interruption from the keyboard also ends our jobs on the cluster."""
         try:
-            names = {name for work in works for name in scanned(work.source)}
-            known = {name: self._open(schemas[name].table.source) for name in names}
-            origins = {name: origin for name, (_, origin) in known.items()}
-            with self._lock, self._settled() as session:
-                for source, _ in known.values():
-                    source.show()
-                return tuple(fetch(work, emit(work, SPARK, origins), session) for work in works)
-        except KeyboardInterrupt:
-            self._cancel()
-            raise
+            with self._shown(works, schemas) as (session, statements):
+                pairs = zip(works, statements, strict=True)
+                return self._tagged(session, *(partial(fetch, *pair, session) for pair in pairs))
         except Exception as error:  # whatever it is, nobody learns more than that it failed
+            LOG.error("Spark could not finish: %s", type(error).__name__)
+        raise EngineFailed
+
+    def batches(self, work: AnyWork, schemas: Mapping[str, Schema]) -> Iterator[Exact]:
+        """The exact numbers of one work with any number of groups, some thousands of groups at a time.
+
+        They are computed once, before the first batch: written to the staging folder if there is one, which is emptied
+        at the end. Each group is in one batch.
+        """
+        try:
+            with self._shown([work], schemas) as (session, (statement,)):
+                staging = self._staging or ("" if _here(session) else None)
+                yield from stream(work, statement, session, staging, lambda job: self._tagged(session, job)[0])
+                return
+        except Exception as error:
             LOG.error("Spark could not finish: %s", type(error).__name__)
         raise EngineFailed
 
@@ -93,27 +129,49 @@ class Spark:
     def _spark(self) -> SparkSession:
         if self._session is None:
             self._session = start(self._master, self._given)
+        quiet()
         return self._session
 
     @contextmanager
     def _settled(self) -> Iterator[SparkSession]:
         """The session with the settings on which exactness rests; its own come back afterwards."""
         session = self._spark()
-        before = {name: session.conf.get(name, None) for name in _SETTINGS}
-        for name, value in _SETTINGS.items():
-            session.conf.set(name, value)
-        try:
-            yield session
-        finally:
-            for name, old in before.items():
-                session.conf.unset(name) if old is None else session.conf.set(name, old)
+        with _LOCKS.setdefault(session, RLock()):
+            before = {name: session.conf.get(name, None) for name in _SETTINGS}
+            try:
+                for name, value in _SETTINGS.items():
+                    session.conf.set(name, value)
+                yield session
+            finally:
+                for name, old in before.items():
+                    session.conf.unset(name) if old is None else session.conf.set(name, old)
+
+    @contextmanager
+    def _shown(
+        self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]
+    ) -> Iterator[tuple[SparkSession, list[Statement]]]:
+        """The statements of the works, while the sources have the names that they use."""
+        names = {name for work in works for name in scanned(work.source)}
+        known = {name: self._open(schemas[name].table.source) for name in names}
+        origins = {name: origin for name, (_, origin) in known.items()}
+        with self._settled() as session:
+            try:
+                for source, _ in known.values():
+                    source.show()
+                yield session, [emit(work, SPARK, origins) for work in works]
+            finally:
+                for source, _ in known.values():
+                    source.hide(session)
 
     def _open(self, source: object) -> tuple[Source, Origin]:
         key = source if isinstance(source, str) else id(source)
         if key not in self._known:
+            if self._session is None:
+                self._session = getattr(source, "sparkSession", None)
             try:
-                frame = frame_of(source, self._spark())
-                found = describe(frame)
+                with self._settled() as session:
+                    view = Source(frame_of(source, session), f"discreet_{secrets.token_hex(8)}", source)
+                    found = describe(view, session)
             except DiscreetError:
                 raise
             except Exception as error:
@@ -121,25 +179,53 @@ class Spark:
                 found = None
             if found is None:
                 raise BadData("the source must be a DataFrame of Spark, a table that it knows, or Parquet or CSV files")
-            view = Source(frame, f"discreet_{id(self):x}_{len(self._known)}", source)
-            self._known[key] = view, Origin(read_as(view.name, found), found)
+            self._known[key] = view, found
         return self._known[key]
 
-    def _cancel(self) -> None:
-        if self._session is not None:
-            stop = getattr(self._session, "interruptAll", None)
+    def _tagged(self, session: SparkSession, *jobs: Callable[[], T], patience: float | None = None) -> tuple[T, ...]:
+        """Run the jobs, some at a time. If one fails, or somebody interrupts, our jobs end and nobody else's."""
+        tag = f"discreet-{secrets.token_hex(8)}"
+
+        def tagged(job: Callable[[], T]) -> T:
+            session.addTag(tag)
             try:
-                self._session.sparkContext.cancelAllJobs() if stop is None else stop()
-            except Exception as error:
-                LOG.error("Spark could not cancel: %s", type(error).__name__)
+                return job()
+            finally:
+                session.removeTag(tag)
+
+        pool = ThreadPoolExecutor(_TOGETHER)
+        try:
+            futures = [pool.submit(tagged, job) for job in jobs]
+            return tuple(future.result(patience) for future in futures)
+        except BaseException as error:
+            pool.shutdown(wait=False, cancel_futures=True)
+            try:
+                session.interruptTag(tag)
+            except Exception as other:
+                LOG.error("Spark could not cancel: %s", type(other).__name__)
+            if isinstance(error, TooLate):
+                raise EngineUnreachable("Spark") from None
+            raise
+        finally:
+            pool.shutdown(wait=False)
+
+
+def _here(session: SparkSession) -> bool:
+    """Whether all of Spark runs on this machine, as this user."""
+    master = session.conf.get("spark.master", "") or ""
+    return master.startswith("local[") and "connect" not in type(session).__module__
+
+
+def quiet() -> None:
+    """PySpark warns at every turn of a pandas that it does not know yet; nothing here uses pandas."""
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
 
 def start(master: str, settings: Mapping[str, str]) -> Any:
     """A session of our own."""
+    quiet()
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # PySpark warns of pandas that it does not know yet
-            from pyspark.sql import SparkSession
+        from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra("Spark engines", extra="spark") from None
     builder = SparkSession.builder.master(master).appName("discreet")
@@ -154,15 +240,27 @@ def start(master: str, settings: Mapping[str, str]) -> Any:
 
 
 def spark(
-    session: SparkSession | None = None, *, master: str = "local[2]", settings: Mapping[str, str] | None = None
+    session: SparkSession | None = None,
+    *,
+    master: str = "local[2]",
+    settings: Mapping[str, str] | None = None,
+    staging: str | None = None,
+    patience: float = 120,
 ) -> Spark:
     """Tables, DataFrames and files of Spark 4: of a session that is there (a cluster, Spark Connect), or of a new one.
 
     Sources are a Spark DataFrame, the name of a table ("shop.orders"), or a path of Parquet or CSV files. ``master``
-    and ``settings`` are for a session of our own, which starts at its first use.
+    and ``settings`` are for a session of our own, which starts at its first use. ``staging`` is a folder that the
+    cluster and this process can both reach, for keys that nobody listed: with it, millions of groups pass through this
+    process batch by batch. What is written there is private; it is removed at the end. A cluster that runs no task
+    within ``patience`` seconds counts as unreachable.
     """
     if session is not None and not hasattr(session, "sql"):
         raise BadParameter("session", session, "must be a SparkSession, or left out")
     if not isinstance(master, str) or not master:
         raise BadParameter("master", master, 'must be such as "local[2]" or "spark://host:7077"')
-    return Spark(session, master, settings or {})
+    if staging is not None and (not isinstance(staging, str) or not staging):
+        raise BadParameter("staging", staging, "must be a folder, or left out")
+    if not isinstance(patience, (int, float)) or not patience > 0:
+        raise BadParameter("patience", patience, "must be a number of seconds")
+    return Spark(session, master, settings or {}, staging, patience)

@@ -6,7 +6,8 @@
   string char varchar             text, compared by code point whatever its collation
   boolean date
   timestamp_ntz, timestamp        moments; those of a zone in UTC
-Columns of other types can be there but cannot be used.
+Columns of other types can be there but cannot be used. Arrow tables and pandas frames go through this process: they are
+for small tables beside large ones.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from discreet.engines.dialects import SPARK
+from discreet.engines.relations_sql import Origin
 from discreet.errors import BadData
 from discreet.table.schema import Stored, StoredKind
 
@@ -36,6 +41,7 @@ _KINDS = {
     "timestamp": StoredKind.TIMESTAMP,
     "timestamp_ntz": StoredKind.TIMESTAMP,
 }
+_BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 _READ = {
     StoredKind.INTEGER: "CAST({0} AS BIGINT)",
     StoredKind.REAL: "CAST({0} AS DOUBLE)",
@@ -56,8 +62,12 @@ class Source:
     given: object
 
     def show(self) -> None:
-        """Give it its name, in case somebody took it away."""
+        """Give it its name."""
         self.frame.createOrReplaceTempView(self.name)
+
+    def hide(self, session: SparkSession) -> None:
+        """Take the name away again."""
+        session.catalog.dropTempView(self.name)
 
 
 def frame_of(source: object, session: SparkSession) -> Any:
@@ -72,17 +82,39 @@ def frame_of(source: object, session: SparkSession) -> Any:
         if source.lower().endswith(".csv"):
             return session.read.csv(source, header=True, inferSchema=True)
         return session.read.parquet(source)
-    if type(source).__module__.startswith(("pyarrow", "pandas")):
-        return session.createDataFrame(source)  # type: ignore[arg-type, type-var]
+    if isinstance(source, pa.Table):
+        return session.createDataFrame(_plain(source))
+    if type(source).__module__.startswith("pandas"):
+        return session.createDataFrame(_plain(pa.Table.from_pandas(source, preserve_index=False)))
     raise BadData("the source must be a DataFrame of Spark, the name of a table, or a path of Parquet or CSV files")
 
 
-def describe(frame: Any) -> dict[str, Stored]:
-    """The stored type of each column."""
-    names = [name for name, _ in frame.dtypes]
-    if len({name.lower() for name in names}) != len(names):
+def _plain(table: pa.Table) -> pa.Table:
+    """Columns that Spark does not know as those that hold the same values; moments rounded down to microseconds."""
+    for i, field in enumerate(table.schema):
+        column = table.column(i)
+        if pa.types.is_uint64(field.type):
+            column = column.cast(pa.decimal128(20, 0))
+        elif pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+            column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", field.type.tz))
+        elif pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        table = table.set_column(i, field.name, column)
+    return table
+
+
+def describe(source: Source, session: SparkSession) -> Origin:
+    """How each column is stored, and how all of them are read. Nothing is computed."""
+    source.show()
+    try:
+        kinds = session.table(source.name).dtypes  # a frame of another session would not be found
+    finally:
+        source.hide(session)
+    if len({name.lower() for name, _ in kinds}) != len(kinds):
         raise BadData("the source must have columns whose names differ in more than upper and lower case")
-    return {name: _stored(kind) for name, kind in frame.dtypes}
+    stored = {name: _stored(kind) for name, kind in kinds}
+    reach = {name: 1 << _BITS[kind] for name, kind in kinds if kind in _BITS}
+    return Origin(read_as(source.name, stored), stored, reach)
 
 
 def _stored(kind: str) -> Stored:

@@ -103,8 +103,17 @@ class Sums:
         return self._totals(weighed)
 
     def _pairs(self) -> str:
+        if self.weights.per_group == 1 and all(isinstance(cell, UnitSum) for cell in self.work.cells):
+            return self._presence()
         parts = [self._pair_table(f"({self.base.select()}) AS b", having=True)]
         return f"WITH {self._weighed(parts)}\n{self._totals(f'SELECT {listed(self.k, self._x())}, w FROM weighed')}"
+
+    def _presence(self) -> str:
+        """Units once in each of their groups: how many rows they have there is not needed."""
+        u_k = listed(["u"], self.k)
+        pairs = f"SELECT {u_k} FROM ({self.base.select()}) AS b GROUP BY {u_k} HAVING {self.base.counts(self.keys)}"
+        totals = f"SELECT {listed(self.k, self._cells(['w'] * len(self.work.cells)))} FROM weighed{grouped(self.k)}"
+        return f"WITH {self._weighed([f'pairs {self.d.once} ({pairs})'], [])}\n{totals}"
 
     def _pair_table(self, source: str, *, having: bool) -> str:
         where = f" HAVING {self.base.counts(self.keys)}" if having else ""
@@ -187,13 +196,13 @@ class Sums:
         having = self.base.counts(self.keys)
         rows = f"SELECT * FROM ({self.base.select()}) AS b WHERE {self.base.counts(self.split)} AND s IS NOT NULL"
         pairs = (
-            f"pairs {self.d.once} (SELECT {listed(['u'], self.k)}, count(*) AS n, min({code}) AS m FROM ({rows}) AS b "
+            f"pairs {self.d.once} (SELECT {listed(['u'], self.k)}, min({code}) AS m FROM ({rows}) AS b "
             f"GROUP BY {listed(['u'], self.k)} HAVING {having})"
         )
         cells = self._cells(["w"])
-        named = f"SELECT {listed(self.k)}, m % {SPLITS} AS s, w FROM weighed"
+        named = f"SELECT {listed(self.k, [f'm % {SPLITS} AS s', 'w'])} FROM weighed"
         totals = f"SELECT {listed(self.k, ['s'], cells)} FROM ({named}) AS t GROUP BY {listed(self.k, ['s'])}"
-        return f"WITH {self._weighed([pairs], ['n', 'm'])}\n{totals}"
+        return f"WITH {self._weighed([pairs], ['m'])}\n{totals}"
 
     def _same(self, key: Key) -> str:
         nullable = key.allowed is None or None in key.allowed

@@ -74,7 +74,7 @@ class Receipt:
         self._ended = True
 
     def redeem(self, event: Event | Measure) -> None:
-        """Use the receipt for a release; ``ReceiptRefused`` for anything else than what was paid, and the second time."""
+        """Use the receipt for a release; ``ReceiptRefused`` for anything but what was paid, and the second time."""
         if event != self._what:
             raise ReceiptRefused(f"this receipt was paid for {self._what}, not for {event}; pay for what is released")
         if os.getpid() != self._process:

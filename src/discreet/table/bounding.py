@@ -84,7 +84,7 @@ def row_reach(caps: Caps, noise: Noise, *, grouped: bool) -> Reach:
 def unit_reach(caps: Caps, noise: Noise, *, grouped: bool) -> Reach:
     """The weights when each unit counts once in each of its groups; without groups, once."""
     most = groups(caps) if grouped else 1
-    form = Form.L1 if noise is Noise.LAPLACE or most == 1 else Form.L2
+    form = Form.L1 if noise is Noise.LAPLACE else Form.L2
     return _by_groups(form, most, 1, most if form is Form.L1 else 0, most)
 
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TypeAlias
 
 LARGEST = 1 << 62
-"""No number has more cells than this: sums and differences of two still fit into 64 bits."""
+"""No number has more cells than this; typing keeps what is computed from two of them within 64 bits."""
 
 Value: TypeAlias = int | str | bool | date | datetime | Fraction | None
 """What a literal or a key may be: a Fraction for a number, never a float."""

@@ -7,7 +7,7 @@ integers and public metadata. A failure of the engine after the payment changes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -89,22 +89,47 @@ def release(asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pa
     plan = asked.plan
     sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
     todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
-    works = [job.work for some in todo for job in some]
     ready = getattr(engine, "ready", None)
     if ready is not None:
         ready()  # a server that is away is found before the payment
     receipt = pay(plan.price)
     receipt.redeem(plan.price)
-    exact = iter(_checked(engine.run(works, schemas), len(works)))
+    selected = [selection is not None for _, _, selection in sets]
+    found = _found(engine, todo, selected, schemas)
     released = [
-        _noisy(part, noised, selection, [(job, next(exact)) for job in some], bits)
-        for (part, noised, selection), some in zip(sets, todo, strict=True)
+        _noisy(part, noised, selection, exact, bits)
+        for (part, noised, selection), exact in zip(sets, found, strict=True)
     ]
     answers = tuple(
         tuple(replace(released[asked.place(part)], part=part) for part in question.parts)
         for question in asked.questions
     )
     return answers, receipt
+
+
+Found: TypeAlias = tuple[Job, Iterable[Exact]]
+"""A job and its numbers: in one piece, or in batches of groups, each group in one of them."""
+
+
+def _found(
+    engine: Engine, todo: Sequence[tuple[Job, ...]], selected: Sequence[bool], schemas: Mapping[str, Schema]
+) -> list[list[Found]]:
+    """The exact numbers of each job. Where keys are selected, an engine that has ``batches`` need not send all groups
+    at once: only those that get a name stay in memory.
+    """
+    batches = getattr(engine, "batches", None)
+    streamed = [batches is not None and some for some in selected]
+    works = [job.work for some, later in zip(todo, streamed, strict=True) if not later for job in some]
+    whole = iter(_checked(engine.run(works, schemas), len(works)) if works else ())
+    return [
+        [(job, _batches(engine, job, schemas) if later else [next(whole)]) for job in some]
+        for some, later in zip(todo, streamed, strict=True)
+    ]
+
+
+def _batches(engine: Any, job: Job, schemas: Mapping[str, Schema]) -> Iterator[Exact]:
+    for exact in engine.batches(job.work, schemas):
+        yield from _checked([exact], 1)
 
 
 def _salt(bits: Bits) -> str:
@@ -126,16 +151,17 @@ def _noisy(
     part: Part,
     noised: Mapping[Statistic, Noised],
     selection: Selection | None,
-    found: list[tuple[Job, Exact]],
+    found: Sequence[Found],
     bits: Bits,
 ) -> Released:
-    places = _places(part, found)
     estimates: Estimates = {}
-    if selection is not None:
-        keep, units = _select(found, noised[Units()], selection, places, bits)
-        estimates[Units()] = units
-        places = {key: i for i, key in enumerate(keep)}
-    for job, exact in found:
+    if selection is None:
+        some = [(job, exact) for job, pieces in found for exact in pieces]
+        places = _places(part, some)
+    else:
+        some, estimates[Units()] = _select(found, noised[Units()], selection, bits)
+        places = {key: i for i, key in enumerate(some[0][1].keys)}
+    for job, exact in some:
         for i, statistic in enumerate(job.statistics):
             if statistic in estimates:
                 continue
@@ -185,18 +211,43 @@ def _as_floats(noisy: Integers, one: Noised) -> Floats:
 
 
 def _select(
-    found: list[tuple[Job, Exact]],
-    one: Noised,
-    selection: Selection,
-    places: Mapping[tuple[Value, ...], int],
-    bits: Bits,
-) -> tuple[list[tuple[Value, ...]], Estimate]:
-    """The keys whose noisy number of units reaches the threshold, with that number."""
-    job, exact = found[0]
-    noisy = _add(exact.numbers[job.statistics.index(Units())], one, bits)
-    named = np.flatnonzero(np.asarray(noisy >= selection.threshold, dtype=np.bool_))
-    keys = list(places)
-    return [keys[i] for i in named.tolist()], Estimate(_as_floats(noisy[named], one), one.error)
+    found: Sequence[Found], one: Noised, selection: Selection, bits: Bits
+) -> tuple[list[tuple[Job, Exact]], Estimate]:
+    """The groups whose noisy number of units reaches the threshold, with that number. The noise of a group is its own,
+    so it does not matter which groups are looked at together.
+    """
+    (job, pieces), *others = found
+    kept, noisy = [], [np.zeros(0, dtype=np.int64)]
+    for exact in pieces:
+        sums = _add(exact.numbers[job.statistics.index(Units())], one, bits)
+        named = np.flatnonzero(np.asarray(sums >= selection.threshold, dtype=np.bool_))
+        kept.append(_rows(exact, named))
+        noisy.append(sums[named])
+    first = _joined(kept, len(job.statistics))
+    names = set(first.keys)
+    if len(names) != len(first.keys):
+        raise EngineFailed  # a group in two pieces would have been counted twice
+    rest = [
+        (other, _joined([_named(exact, names) for exact in batch], len(other.statistics))) for other, batch in others
+    ]
+    return [(job, first), *rest], Estimate(_as_floats(np.concatenate(noisy), one), one.error)
+
+
+def _named(exact: Exact, names: Set[tuple[Value, ...]]) -> Exact:
+    """The rows of named groups; a row may have a split beside the keys of its group."""
+    width = len(next(iter(names), ()))
+    return _rows(exact, np.array([i for i, key in enumerate(exact.keys) if key[:width] in names], dtype=np.intp))
+
+
+def _rows(exact: Exact, at: NDArray[np.intp]) -> Exact:
+    return Exact(tuple(exact.keys[i] for i in at.tolist()), tuple(numbers[at] for numbers in exact.numbers))
+
+
+def _joined(pieces: Sequence[Exact], cells: int) -> Exact:
+    keys = tuple(key for piece in pieces for key in piece.keys)
+    nothing = np.zeros(0, dtype=np.int64)
+    numbers = (np.concatenate([nothing, *(piece.numbers[i] for piece in pieces)]) for i in range(cells))
+    return Exact(keys, tuple(numbers))
 
 
 def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:

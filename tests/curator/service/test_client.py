@@ -61,7 +61,7 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert session.answer(answer.number).rows == answer.rows
     assert session.answers()[-1]["number"] == answer.number
     assert session.sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1000).value == pytest.approx(120, abs=5)
-    assert query.release(error={"n": 30, "pay": 100}).errors()["n"][0] <= 30
+    assert (query.release(error={"n": 30, "pay": 100}).errors()["n"][0] or 99) <= 30
 
 
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
@@ -102,7 +102,7 @@ def test_a_broken_line_is_tried_again_and_charged_once(served: tuple[Town, str],
     town, url = served
     host, port = url.removeprefix("http://").split(":")
     door = socket.create_server(("127.0.0.1", 0))
-    torn = []
+    torn: list[bytes] = []
 
     def pass_on() -> None:
         while True:

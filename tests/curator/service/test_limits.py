@@ -74,7 +74,7 @@ def test_places_under_way_are_given_back_whatever_happens() -> None:
 @pytest.mark.parametrize("name", ["burst", "under_way", "body", "groups", "tables", "memory", "deadline", "patience"])
 def test_limits_are_above_0(name: str) -> None:
     with pytest.raises(BadParameter) as found:
-        Limits(**{name: 0})
+        Limits(**{name: Fraction(0)})  # type: ignore[arg-type]
     assert found.value.name == name
 
 

@@ -48,7 +48,15 @@ def test_schemathesis_finds_nothing(served: tuple[Town, str], role: str, tmp_pat
     town, url = served
     (tmp_path / "schemathesis.toml").write_text(CONFIG)
     (tmp_path / "openapi.json").write_text(json.dumps(described(town.http.app)))  # type: ignore[arg-type]
-    command = [Path(sys.executable).with_name("schemathesis"), "run", "openapi.json", "--url", url, "--warnings", "off"]
+    command = [
+        str(Path(sys.executable).with_name("schemathesis")),
+        "run",
+        "openapi.json",
+        "--url",
+        url,
+        "--warnings",
+        "off",
+    ]
     options = ["--header", f"Authorization: Bearer {getattr(town, role)}", "--checks", "all", "--continue-on-failure"]
     extent = ALL if os.environ.get("DISCREET_AUDIT") else SOME[role]
     done = subprocess.run(
