@@ -312,6 +312,9 @@ def test_bad_questions_are_refused_before_anything() -> None:
         "SELECT cost, COUNT(*) FROM visits GROUP BY cost": "cost",
         "SELECT COUNT(*) FROM visits; DROP TABLE visits": "statement",
         "DELETE FROM visits": "SELECT|DELETE",
+        "SELECT AVG(0) AS a FROM visits": "constant",
+        "SELECT VARIANCE(3) AS v FROM visits": "constant",
+        "SELECT CORR(1, cost) AS c FROM visits": "constant",
     }.items():
         with pytest.raises(BadQuestion, match=words):
             s.sql(text)

@@ -56,6 +56,12 @@ class Postgres:
         return self._process is not None and self._process.poll() is None
 
     @property
+    def pid(self) -> int:
+        """The process that starts all others."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def dsn(self) -> str:
         return self.address("postgres")
 

@@ -62,10 +62,10 @@ class Relations:
             case Filter(source, predicate):
                 below = self.rows(source)
                 scope = Scope(self.dialect, below.columns)
-                where = write(predicate, scope)
+                where = condition(write(predicate, scope))
                 names = ", ".join(piece.sql for piece in below.columns.values())
                 return replace(
-                    below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {condition(where)})"
+                    below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {where})"
                 )
             case Project(source, columns):
                 below = self.rows(source)

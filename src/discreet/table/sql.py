@@ -33,7 +33,8 @@ from discreet.table.rows import (
 )
 from discreet.table.said import Apply, Name, Said, has_total
 from discreet.table.sql_clauses import SELECT, after_where, checked, having_of, is_distinct, keys_of, limit_of, order_of
-from discreet.table.sql_expressions import identifier, only, output, refusal, said
+from discreet.table.sql_expressions import identifier, output, said
+from discreet.table.sql_refusals import only, refusal
 from discreet.table.sql_text import chain, read_select
 
 Tables = Mapping[str, Iterable[str]]

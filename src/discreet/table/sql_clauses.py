@@ -12,7 +12,8 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.table.asking import MOST_SETS, Scope, rowwise
 from discreet.table.rows import Rows, filtered, match
 from discreet.table.said import Name, Output, Said, has_total
-from discreet.table.sql_expressions import only, refusal, said
+from discreet.table.sql_expressions import said
+from discreet.table.sql_refusals import only, refusal
 
 SELECT = ("with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit")
 """The parts of a SELECT that somebody reads."""

@@ -66,6 +66,8 @@ def number(typed: Typed, what: str) -> Number:
         raise BadQuestion(
             f"{what} needs a number with bounds: declare dp.bounds(low, high), or write CLAMP(x, low, high)"
         )
+    if typed.kind.low == typed.kind.high or not typed.kind.step:
+        raise BadQuestion(f"{what} of a constant says nothing of the data: use COUNT(*)")
     return typed.kind
 
 

@@ -145,7 +145,7 @@ def test_dying_at_each_point_of_a_question(tmp_path: Path) -> None:
         for point, what in POINTS.items():
             status, said = server.ask(token, point)
             if what == "lost":
-                assert (status, said["error"]["kind"]) == (503, "LedgerBusy")  # may be under way elsewhere: wait
+                assert said["error"]["kind"] in ("LedgerBusy", "EngineFailed")  # by how long ago it was
             else:
                 assert status == 200
                 assert server.ask(token, point) == (status, said)

@@ -1,0 +1,73 @@
+"""What is refused in SQL, by name and with a hint: nodes of the syntax tree that nobody reads.
+
+Promise: the default is no. A kind of node without a reader, or a part that its reader does not know, is
+``Unsupported``; so nothing that a newer parser understands slips in unseen.
+"""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from discreet.errors import Unsupported
+
+_SUBQUERY = ("a subquery inside an expression", "join with it, or ask it as a question of its own")
+_CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31'")
+_REGEX = ("a regular expression", "use LIKE, STARTS_WITH, ENDS_WITH or CONTAINS")
+_BITS = ("an operator on bits", "use arithmetic; POWER(x, n) for powers")
+_NULLSAFE = ("IS DISTINCT FROM", "use = and IS NULL")
+_REFUSED: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("Select", "Subquery", "Exists", "Union", "Except", "Intersect"), _SUBQUERY),
+    **dict.fromkeys(("Any", "All"), ("ANY or ALL", "list the values with IN, or join with a subquery")),
+    **dict.fromkeys(
+        ("CurrentDate", "CurrentTime", "CurrentTimestamp", "CurrentDatetime", "Localtime", "Localtimestamp"), _CLOCK
+    ),
+    **dict.fromkeys(("RegexpLike", "RegexpILike", "RegexpFullMatch", "SimilarTo", "Glob"), _REGEX),
+    **dict.fromkeys(
+        ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift"), _BITS
+    ),
+    **dict.fromkeys(("NullSafeEQ", "NullSafeNEQ"), _NULLSAFE),
+    **dict.fromkeys(("CurrentUser", "CurrentRole", "SessionUser"), ("the user of a database", "leave it out")),
+    "Alias": ("a name inside an expression", "give names with AS only after a whole output"),
+    "AtTimeZone": ("AT TIME ZONE", "times are read as UTC"),
+    "Collate": ("COLLATE", "texts are compared by code point; use LOWER(x)"),
+    "Concat": ("two texts side by side", "write a || b"),
+    "Distinct": ("DISTINCT here", "use SELECT DISTINCT or COUNT(DISTINCT x)"),
+    "Dot": ("a field of a struct, or a function of a schema", "use plain columns and functions"),
+    "Escape": ("LIKE ... ESCAPE", "only % and _ have a meaning in patterns; a backslash is a plain character"),
+    "IgnoreNulls": ("IGNORE NULLS", "aggregates leave NULLs out anyway"),
+    "Interval": ("an interval", "add or subtract whole days: d + INTERVAL 7 DAY"),
+    "Lateral": ("LATERAL", "join plain tables and subqueries"),
+    "National": ("a text with a prefix", "write 'text'"),
+    "Pow": ("the operators ^ and **", "write POWER(x, n)"),
+    "Order": ("ORDER BY inside an aggregate", "leave it out: the order of rows has no meaning"),
+    "Star": ("SELECT *", "name the columns, or use COUNT(*)"),
+    "Table": ("parentheses around a table or a join", "leave them out, or write a subquery"),
+    "TableSample": ("TABLESAMPLE", "ask about all rows; noise already protects them"),
+    "Tuple": ("a row of several values", "compare the columns one by one"),
+    "Unnest": ("UNNEST", "use plain columns"),
+    "Values": ("VALUES as a table", "name a table of the session"),
+    "Window": ("a window function", "aggregate with GROUP BY instead"),
+}
+
+
+def refusal(node: exp.Expr) -> Unsupported:
+    """What to raise for a node that is not allowed where it stands."""
+    name = type(node).__name__
+    if name in _REFUSED:
+        return Unsupported(*_REFUSED[name])
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name).upper()
+    return Unsupported(words, "the SQL page lists what can")
+
+
+def _clause(node: exp.Expr, part: str) -> tuple[str, str]:
+    word = part.rstrip("_").replace("_", " ").upper()
+    return f"{word} in {type(node).__name__.upper()}", "leave it out"
+
+
+def only(node: exp.Expr, *known: str) -> None:
+    """Refuses a node that has a part nobody here knows."""
+    for name, value in node.args.items():
+        if name not in known and value is not None and value is not False and value != []:
+            raise refusal(value) if isinstance(value, exp.Expr) else Unsupported(*_clause(node, name))
