@@ -256,7 +256,7 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     fields = {
         column: _field(name, column, how, given.columns.get(column, Declared()))
         for column, how in stored.items()
-        if how.kind is not StoredKind.OTHER
+        if how.kind is not StoredKind.OTHER and not column.startswith(("__", "#"))  # names of our own
     }
     return Schema(table=given, stored=dict(stored), fields=fields)
 
