@@ -242,7 +242,7 @@ def test_counts_can_be_made_non_negative() -> None:
 def test_bounds_are_suggested_for_a_price() -> None:
     s = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.Pure(20))
     found = s.suggest_bounds("cost", epsilon=10)
-    assert (found.low, found.high) == (0, 128)
+    assert (int(found.low), int(found.high)) == (0, 128)
     assert s.remaining == dp.Pure(10)
     wider = s.with_columns(visits={"cost": found.declared})
     wider.sql("SELECT AVG(cost) AS a FROM visits").release(epsilon=5)
@@ -282,23 +282,25 @@ def test_bad_declarations_are_refused_before_anything() -> None:
     good = dp.table(VISITS, unit="patient_id")
     with pytest.raises(BadData):
         dp.Session(t=dp.table("no/such/file.parquet", unit="x"), budget=dp.Pure(1))
-    for table in (
-        lambda: dp.table(VISITS, unit="nobody"),
-        lambda: dp.table(VISITS, unit="cost"),
-        lambda: dp.table(VISITS, unit="patient_id", columns={"costs": dp.bounds(0, 1)}),
-        lambda: dp.table(VISITS, unit="patient_id", columns={"clinic": dp.bounds(0, 1)}),
-        lambda: dp.table(VISITS, unit="patient_id", columns={"cost": dp.keys(["a"])}),
-        lambda: dp.table(VISITS, unit="patient_id", columns={"cost": dp.bounds(1, 0)}),
-        lambda: dp.table(VISITS, unit="patient_id", max_rows=0),
-        lambda: dp.table(VISITS),
-        lambda: dp.table(VISITS, unit="patient_id", public=True),
-        lambda: dp.table(VISITS, unit="patient_id -> nowhere.id"),
-    ):
+    bad: list[dict[str, Any]] = [
+        {"unit": "nobody"},
+        {"unit": "cost"},
+        {"unit": "patient_id", "columns": {"costs": dp.bounds(0, 1)}},
+        {"unit": "patient_id", "columns": {"clinic": dp.bounds(0, 1)}},
+        {"unit": "patient_id", "columns": {"cost": dp.keys(["a"])}},
+        {"unit": "patient_id", "max_rows": 0},
+        {},
+        {"unit": "patient_id", "public": True},
+        {"unit": "patient_id -> nowhere.id"},
+    ]
+    for options in bad:
         with pytest.raises(BadParameter):
-            dp.Session(t=table(), budget=dp.Pure(1))
-    for options in ({"budget": 1}, {"budget": dp.GDP(1)}):
+            dp.Session(t=dp.table(VISITS, **options), budget=dp.Pure(1))
+    with pytest.raises(BadParameter, match="below high"):
+        dp.bounds(1, 0)
+    for budget in (1, dp.GDP(1)):
         with pytest.raises(BadParameter):
-            dp.Session(t=good, **options)  # type: ignore[arg-type]
+            dp.Session(t=good, budget=budget)  # type: ignore[arg-type]
     with pytest.raises(BadParameter):
         dp.Session(budget=dp.Pure(1))
 

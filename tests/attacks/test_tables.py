@@ -39,7 +39,7 @@ COLUMNS = {
 }
 
 
-def session(table: pa.Table = EV, columns: Mapping[str, Any] = COLUMNS, **caps: int) -> dp.Session:
+def session(table: pa.Table = EV, columns: Mapping[str, Any] = COLUMNS, **caps: Any) -> dp.Session:
     return dp.Session(
         ev=dp.table(table, unit="uid", columns=columns, **caps),
         pub=dp.table(pa.table({"city": ["a", "b"], "zone": ["n", "s"]}), public=True),
@@ -119,7 +119,7 @@ def test_a12_floats_are_no_keys() -> None:
     with pytest.raises(BadParameter):
         session(columns={"x": dp.keys([1, 2])})
     with pytest.raises(BadParameter, match="float"):
-        dp.keys([0.5])
+        dp.keys([0.5])  # type: ignore[list-item]
 
 
 def test_a13_sensitivities_are_exact_integers() -> None:
@@ -152,7 +152,7 @@ ORACLES = [
 @pytest.mark.parametrize("measure", ORACLES)
 def test_b2_no_row_decides_between_error_and_answer(measure: str) -> None:
     """Either the question is refused whatever the data are, or it is answered whatever the data are."""
-    outcomes = set()
+    outcomes: set[tuple[Any, int, str]] = set()
     for table in (EV, EV.slice(0, 3), EV.slice(7, 1), EV.slice(0, 0)):
         s = session(table)
         try:

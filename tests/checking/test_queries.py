@@ -42,7 +42,7 @@ CAPS: list[dict[str, int]] = [
 ]
 
 
-def session(engine: Engine, caps: Mapping[str, int], **options: Any) -> dp.Session:
+def session(engine: Engine, caps: Mapping[str, Any], **options: Any) -> dp.Session:
     known = {"amount": dp.bounds(0, 100), "region": dp.keys(["a", "b", None]), "product": dp.unknown_keys()}
     more = {
         "year": dp.bounds(2000, 2030),
@@ -215,7 +215,8 @@ def test_a_planted_fault_is_found(fault: str) -> None:
     gaussian = "L2" in fault
     options = {"budget": dp.ZCDP(1)} if gaussian else {}
     query = session(Faulty(change), caps, **options).sql(text)
-    report = check_query(query, tables=120, most_rows=8, **({"rho": 1} if gaussian else {"epsilon": 1}))
+    price: dict[str, Any] = {"rho": 1} if gaussian else {"epsilon": 1}
+    report = check_query(query, tables=120, most_rows=8, **price)
     assert not report.ok
     assert report.smallest is not None
     assert "moves by" in report.smallest.shown or "key" in report.smallest.shown

@@ -1,11 +1,14 @@
 """The PostgreSQL engine on a real server: what it accepts, under which terms it asks. Numbers: contracts/engines."""
 
-
 from __future__ import annotations
 
 import logging
+import re
+import sys
 from collections.abc import Iterator
 from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -16,7 +19,7 @@ import discreet as dp
 from discreet.engines.postgres import Postgres, postgres
 from discreet.engines.postgres_link import address
 from discreet.engines.postgres_source import postgres_table
-from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable
+from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable, MissingExtra
 from discreet.table.expressions import Column, Literal
 from discreet.table.plan import Project, Scan
 from discreet.table.schema import Stored, StoredKind, Table, resolve
@@ -250,7 +253,8 @@ def test_settings_of_a_role_change_nothing(shop: str) -> None:
         "ALTER ROLE reader SET enable_hashagg = off",
         "ALTER ROLE reader SET default_transaction_read_only = off",
     )
-    works = some_works()
+    odd = [f("eq", Column("k"), Literal(None)), f("contains", Column("g"), "\\"), f("concat", Column("g"), "\\'")]
+    works = [*some_works(), *(forms.sums((WorkKey("e", e, None),), forms.BOUNDING[1]) for e in odd)]
     assert asked(postgres(as_role(shop, "reader"), work_mem="64kB"), source, works) == ORACLE.run(works, {"t": ROWS})
 
 
@@ -291,19 +295,18 @@ def test_a_type_that_changes_later_loses_no_bound(fresh_database: str) -> None:
 class Meanwhile(list[Work]):
     """Works between which something happens."""
 
-    def __init__(self, works: list[Work], dsn: str, statement: str) -> None:
-        super().__init__(works)
-        self.happens = lambda: execute(dsn, statement)
+    dsn = statement = ""
 
     def __iter__(self) -> Iterator[Work]:
         for work in super().__iter__():
             yield work
-            self.happens()
+            execute(self.dsn, self.statement)
 
 
 def test_all_works_see_one_state(fresh_database: str) -> None:
     execute(fresh_database, "CREATE TABLE t AS SELECT 1::bigint AS id")
-    works = Meanwhile([_count()] * 3, fresh_database, "INSERT INTO t SELECT max(id) + 1 FROM t")
+    works = Meanwhile([_count()] * 3)
+    works.dsn, works.statement = fresh_database, "INSERT INTO t SELECT max(id) + 1 FROM t"
     found = asked(postgres(fresh_database), "t", works)
     assert found[0] == found[1] == found[2]
     assert asked(postgres(fresh_database), "t", [_count()]) != found[:1]
@@ -428,6 +431,38 @@ def test_a_session_on_postgresql(fresh_database: str) -> None:
     assert rows["day"] == [0, 1, 2]
     assert [abs(n - right) < 50 for n, right in zip(rows["n"], [500, 500, 0], strict=True)] == [True] * 3
     assert str(session.remaining) == str(dp.Pure(50))
+
+
+def test_the_page_works_as_it_is_written(fresh_database: str) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "postgres.md").read_text()
+    (recipe,) = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    example = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
+    execute(
+        fresh_database,
+        "CREATE SCHEMA clinic",
+        "CREATE TABLE clinic.visits AS SELECT i AS patient_id, (ARRAY['eyes', 'surgery'])[i % 2 + 1] AS department, "
+        "i::double precision AS cost, DATE '2024-01-01' + i AS day, 'private' AS diagnosis "
+        "FROM generate_series(1, 99) AS i",
+    )
+    try:
+        execute(fresh_database, *filter(str.strip, recipe.split(";")))
+        reader = as_role(fresh_database, "discreet_reader")
+        example = re.sub(r'"postgresql://[^"]*", sslmode="verify-full"', repr(reader), example)
+        names: dict[str, Any] = {}
+        exec(compile(example, "postgres.md", "exec"), names)  # noqa: S102 - our own page
+        assert names["session"].remaining.epsilon == Fraction(1, 2)
+        assert set(postgres(reader).columns("clinic.visits")) == {"patient_id", "department", "cost", "day"}
+        for forbidden in ("SELECT diagnosis FROM clinic.visits", "CREATE TABLE public.mine (x int)"):
+            with pytest.raises(psycopg.Error):
+                execute(reader, forbidden)
+    finally:
+        execute(fresh_database, "DROP OWNED BY discreet_reader", "DROP ROLE discreet_reader")
+
+
+def test_the_extra_is_named_when_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(MissingExtra, match=r"discreet\[postgres\]"):
+        postgres("")
 
 
 def test_the_lab_can_see_a_difference(fresh_database: str) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import _thread
 import json
+import os
+import signal
+import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -52,7 +54,7 @@ def frame(spark: SparkSession) -> Any:
 
 
 def test_frames_tables_and_files(spark: SparkSession, frame: Any, tmp_path: Path) -> None:
-    frame.createOrReplaceTempView("some trips")
+    frame.createOrReplaceTempView("some_trips")
     pq.write_table(ROWS, tmp_path / "one.parquet")
     (tmp_path / "folder").mkdir()
     pq.write_table(ROWS.slice(0, 31), tmp_path / "folder" / "x.parquet")
@@ -60,7 +62,7 @@ def test_frames_tables_and_files(spark: SparkSession, frame: Any, tmp_path: Path
     frame.toPandas().to_csv(tmp_path / "trips.csv", index=False)
     sources = {
         "a DataFrame": frame,
-        "a table": "`some trips`",
+        "a table": "some_trips",
         "a file": str(tmp_path / "one.parquet"),
         "a path": tmp_path / "one.parquet",
         "a folder": tmp_path / "folder",
@@ -71,7 +73,7 @@ def test_frames_tables_and_files(spark: SparkSession, frame: Any, tmp_path: Path
     engine = dp.engines.spark(spark)
     for name, source in sources.items():
         assert counted(source, engine) == COUNTS, name
-    spark.catalog.dropTempView("some trips")
+    spark.catalog.dropTempView("some_trips")
 
 
 @pytest.mark.parametrize("source", ["nowhere", "no/such.parquet", 7, None, [1, 2]])
@@ -166,7 +168,7 @@ def test_settings_come_back_after_a_failure(odd: SparkSession) -> None:
     assert s.remaining == dp.Pure(1), "charged, once"
 
 
-def test_a_text_is_a_text(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_is_a_text(spark: SparkSession) -> None:
     # Spark would put settings and variables of the machine into the text of a query
     texts = ["${env:HOME}", "${spark.app.name}", "${system:user.name}", "a${x}b"]
     rows = pa.table({"user": list(range(8)), "place": [*texts, "/root", "tests", "root", "ab"]})
@@ -204,7 +206,7 @@ def test_unknown_keys_in_batches(
     monkeypatch.setattr(spark_result, "BATCH", 97)
     engine = dp.engines.spark(spark, staging=str(tmp_path) if staging == "given" else None)
     if staging == "none":
-        monkeypatch.setattr("discreet.engines.spark._here", lambda _session: False)
+        monkeypatch.setattr(sys.modules[type(engine).__module__], "_here", lambda _session: False)
     table = dp.table(MANY, unit="user", columns={"key": dp.unknown_keys()})
     s = dp.Session(t=table, budget=dp.Approx(2 * SURE, "1e-3"), engine=engine)
     answer = s.sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=SURE)
@@ -231,7 +233,7 @@ def test_an_interruption_ends_the_jobs_and_stays_charged(spark: SparkSession) ->
 
     def interrupt() -> None:
         until(lambda: s.remaining == dp.Pure(1) and bool(tracker.getActiveJobsIds()))
-        _thread.interrupt_main()
+        os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C does
 
     other = threading.Thread(target=interrupt)
     other.start()

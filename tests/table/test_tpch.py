@@ -51,7 +51,7 @@ def shop() -> dict[str, pa.Table]:
 
 def session(budget: Any = None, **caps: int) -> dp.Session:
     given = shop()
-    wide = caps or {"max_rows": 200, "max_groups": 50, "max_rows_per_group": 60}
+    wide: dict[str, Any] = dict(caps) or {"max_rows": 200, "max_groups": 50, "max_rows_per_group": 60}
     return dp.Session(
         nation=dp.table(given["nation"], public=True),
         customer=dp.table(given["customer"], unit="customer_id", max_rows=1),
@@ -77,11 +77,13 @@ def session(budget: Any = None, **caps: int) -> dp.Session:
 
 
 def answers(text: str) -> list[dict[str, Any]]:
-    return session().sql(text).release(epsilon=10**10).rows
+    answer: dp.TableAnswer = session().sql(text).release(epsilon=10**10)
+    return answer.rows
 
 
 def rows(name: str) -> list[dict[str, Any]]:
-    return shop()[name].to_pylist()
+    found: list[dict[str, Any]] = shop()[name].to_pylist()
+    return found
 
 
 def test_pricing_summary() -> None:

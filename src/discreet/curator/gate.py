@@ -11,6 +11,7 @@ import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import ExitStack
+from fractions import Fraction
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -18,6 +19,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.curator.access import TABLE, Caller, check_allowed
+from discreet.curator.limits import Limits, Meter
 from discreet.curator.replies import Refusal, fault, reply
 from discreet.curator.service import Curator
 from discreet.errors import DiscreetError
@@ -38,6 +40,8 @@ HEADERS: Mapping[str, str] = {
 }
 _HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 CALLER = "discreet.caller"
+STRANGERS = Limits(requests_per_second=Fraction(10), burst=60)
+"""What one address may ask for without a token."""
 
 
 class Gate:
@@ -46,6 +50,7 @@ class Gate:
     def __init__(self, app: ASGIApp, curator: Curator) -> None:
         self._app = app
         self._curator = curator
+        self._strangers = Meter(STRANGERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
@@ -78,7 +83,7 @@ class Gate:
                 self._curator.meter.count(caller.name)
                 held.enter_context(self._curator.meter.under_way(caller.name))
             elif path.startswith("/api/"):
-                self._curator.meter.count(f"address {(scope.get('client') or ('',))[0]}")
+                self._strangers.count(str((scope.get("client") or ("",))[0]))
             if method not in ("GET", "HEAD"):
                 receive = await self._body(scope, receive)
             await self._app(scope, receive, out.send)

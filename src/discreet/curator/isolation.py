@@ -20,7 +20,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from discreet.curator.frames import pack, read_columns, read_exact, unpack
@@ -82,9 +82,13 @@ class Isolated:
             return self._here.process.run(works, schemas)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """End all processes."""
+        """End all processes. A question that is being computed fails; its own thread then clears up behind it."""
+        idle = []
+        with suppress(queue.Empty):
+            while True:
+                idle.append(self._free.get_nowait())
         for process in self._all:
-            process.stop()
+            process.stop() if process in idle else process.kill()
 
 
 class _Process:
@@ -156,6 +160,11 @@ class _Process:
             close_fds=True,
             start_new_session=True,
         )
+
+    def kill(self) -> None:
+        """Kill the process under the hands of whoever waits for it."""
+        if self._process is not None:
+            self._process.kill()
 
     def stop(self) -> None:
         """Kill the process, and remove what it left on the disk."""

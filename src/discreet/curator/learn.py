@@ -21,7 +21,7 @@ from discreet.privacy.tradeoff import power_up
 from discreet.privacy.zcdp import price_zcdp
 from discreet.randomness import SystemBits
 
-POINTS = 60
+POINTS, FEW = 60, 20
 _MOST_EPSILON = 20
 _SAMPLES = 240
 
@@ -59,7 +59,7 @@ def composition(epsilon: str, delta: str, questions: int) -> dict[str, Any]:
         raise BadParameter("questions", questions, "must be between 1 and 10,000 here")
     each, slack = _epsilon(epsilon), _delta(delta)
     rho = price_zcdp(events.Pure(each)).rho
-    counts = sorted({max(1, round(questions * i / POINTS)) for i in range(1, POINTS + 1)})
+    counts = sorted({max(1, round(questions * i / FEW)) for i in range(1, FEW + 1)})
     return {
         "questions": counts,
         "basic": [float(k * each) for k in counts],

@@ -56,6 +56,9 @@ class Limits:
                 object.__setattr__(self, field.name, value)
 
 
+_MOST_NAMES = 10_000
+
+
 class Meter:
     """Counts the requests of each analyst. Many threads may use it.
 
@@ -82,6 +85,8 @@ class Meter:
             now = self._clock()
             level, since = self._tokens.get(name, (burst, now))
             level = min(burst, level + (now - since) * rate)
+            if len(self._tokens) > _MOST_NAMES:
+                self._tokens.clear()
             self._tokens[name] = (level - 1 if level >= 1 else level, now)
             if level < 1:
                 raise Refusal(429, "TooMany", "too many requests; wait a little")

@@ -10,16 +10,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.dataset as ds
 from numpy.typing import NDArray
-from pyarrow import fs
 
 from discreet.engines.emit import Statement
 from discreet.engines.results import checked, integers
 from discreet.table.work import AnyWork, Exact
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyarrow import fs
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH = 50_000
@@ -45,6 +44,9 @@ def stream(
         for start in range(0, whole.num_rows, BATCH):
             yield exact(work, statement, whole.slice(start, BATCH))
         return
+    import pyarrow as pa  # heavy, and other engines do without it
+    import pyarrow.dataset as ds
+
     with _folder(staging) as (uri, system, path):
         run(lambda: frame.write.mode("errorifexists").parquet(uri))
         rows = ds.dataset(path, filesystem=system, format="parquet")
@@ -55,6 +57,8 @@ def stream(
 @contextmanager
 def _folder(staging: str) -> Iterator[tuple[str, fs.FileSystem, str]]:
     """A new folder for one result, below the given one: its address, and how we reach it. It is removed at the end."""
+    from pyarrow import fs
+
     own = None if staging else tempfile.mkdtemp(prefix="discreet-")  # nobody else may read it
     root = f"file://{own}" if own else staging.rstrip("/")
     uri = f"{root if '://' in root else f'file://{root}'}/{secrets.token_hex(16)}"

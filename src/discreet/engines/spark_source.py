@@ -17,15 +17,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from discreet.engines.dialects import SPARK
 from discreet.engines.relations_sql import Origin
 from discreet.errors import BadData
 from discreet.table.schema import Stored, StoredKind
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import SparkSession
 
 _KINDS = {
@@ -82,6 +80,8 @@ def frame_of(source: object, session: SparkSession) -> Any:
         if source.lower().endswith(".csv"):
             return session.read.csv(source, header=True, inferSchema=True)
         return session.read.parquet(source)
+    import pyarrow as pa  # heavy, and other engines do without it
+
     if isinstance(source, pa.Table):
         return session.createDataFrame(_plain(source))
     if type(source).__module__.startswith("pandas"):
@@ -91,6 +91,9 @@ def frame_of(source: object, session: SparkSession) -> Any:
 
 def _plain(table: pa.Table) -> pa.Table:
     """Columns that Spark does not know as those that hold the same values; moments rounded down to microseconds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     for i, field in enumerate(table.schema):
         column = table.column(i)
         if pa.types.is_uint64(field.type):

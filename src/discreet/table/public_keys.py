@@ -46,4 +46,4 @@ def public_values(table: str, column: str, engine: Engine, schemas: Mapping[str,
     if len(found.keys) > MOST_KEYS:
         raise BadQuestion(f"the public column {table}.{column} has more than {MOST_KEYS:,} values: list fewer keys")
     values = [value for (value,) in found.keys if value is not None]
-    return tuple(sorted(values))  # type: ignore[type-var]
+    return tuple(sorted(values))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -81,6 +82,25 @@ def test_a_process_that_dies_fails_with_the_same_words(source: str, engine: Isol
     assert folder.stat().st_mode & 0o077 == 0
     engine.close()
     assert not folder.exists()
+
+
+def test_closing_while_a_question_is_computed_fails_that_question(source: str, engine: Isolated) -> None:
+    session = question(source, engine)
+    session.sql(SQL).release(epsilon=10**6)
+    (process,) = processes(engine)
+    process.suspend()
+    with engine.reserved(), ThreadPoolExecutor(1) as pool:
+        held = engine._here.process
+
+        def run() -> object:
+            engine._here.process = held
+            return session.sql(SQL).release(epsilon=1)
+
+        asked = pool.submit(run)
+        engine.close()
+        with pytest.raises(EngineFailed):
+            asked.result()
+    assert not process.is_running()
 
 
 def test_it_has_no_more_memory_than_it_may(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -139,6 +140,37 @@ def test_bodies_are_limited_and_must_be_json(town: Town) -> None:
     ]
     for body in deep:
         assert town.http.post(path, content=body, headers=json).status_code in (400, 422)
+
+
+def test_a_body_that_never_comes_is_given_up(new_town: Town) -> None:
+    """What a slow client does, spoken to the application itself."""
+    object.__setattr__(new_town.config.limits, "patience", Fraction(1, 50))
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope = {
+        "type": "http",
+        "method": "POST",
+        "path": "/api/datasets/town/preview",
+        "raw_path": b"",
+        "query_string": b"",
+        "headers": [(b"authorization", f"Bearer {new_town.ann}".encode()), (b"content-type", b"application/json")],
+    }
+    asyncio.run(new_town.http.app(scope, receive, send))  # type: ignore[arg-type]
+    assert sent[0]["status"] == 408
+
+
+def test_strangers_are_counted_by_address(new_town: Town) -> None:
+    statuses = {new_town.get("/api/health").status_code for _ in range(200)}
+    assert statuses == {200, 429}
+    assert new_town.get("/api/me", new_town.ann).status_code == 200
+    assert new_town.get("/").status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -29,30 +29,44 @@ def script(browser: Browser, text: str) -> object:
     return browser.driver.execute_script(text)
 
 
+def read(browser: Browser, css: str) -> str:
+    """What an element says at one instant, or nothing: the page may draw it anew at any moment."""
+    found = browser.driver.execute_script("return document.querySelector(arguments[0])?.innerText ?? ''", css)
+    return str(found)
+
+
+def says(browser: Browser, css: str, text: str) -> None:
+    browser.wait(lambda _: text in read(browser, css), f"{css} does not say {text!r}")
+
+
+def changes(browser: Browser, css: str, before: str) -> None:
+    browser.wait(lambda _: read(browser, css) not in ("", before), f"{css} still says {before!r}")
+
+
 def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)
-    browser.wait_for_text(".preview", "What you would get")
-    assert "people" in browser.text(".schema")
-    assert "Aton, Bury, Cold" in browser.text(".schema")
+    says(browser, ".preview", "What you would get")
+    assert "people" in read(browser, ".schema")
+    assert "Aton, Bury, Cold" in read(browser, ".schema")
     sql = browser.find("#sql")
     sql.clear()
     sql.send_keys("SELECT city, COUNT(*) AS many FROM people GROUP BY city")
-    browser.wait_for_text(".bars", "many")
-    before = browser.text(".bars .error")
+    says(browser, ".bars", "many")
+    before = read(browser, ".bars .error")
     browser.write("#epsilon", "3")
-    browser.wait(lambda _: browser.text(".bars .error") != before, "the error bar does not move with the price")
-    browser.wait_for_text("#cost", "ε 3")
+    changes(browser, ".bars .error", before)
+    says(browser, "#cost", "ε 3")
     charges = len(town.curator.ledger.entries(kind="charge"))
     browser.find("#sql").send_keys(Keys.CONTROL, Keys.ENTER)
-    browser.wait_for_text(".answer", "Aton")
+    says(browser, ".answer", "Aton")
     assert len(town.curator.ledger.entries(kind="charge")) == charges + 1
     assert script(browser, "return document.querySelectorAll('.answer .chart .bar').length") == 3
     assert script(browser, "return document.querySelectorAll('.answer .chart .whisker').length") == 3
-    assert "±" in browser.text(".answer table")
+    assert "±" in read(browser, ".answer table")
     browser.click("a[href='#history']")
-    browser.wait_for_text(".list", "COUNT(*) AS many")
-    browser.wait_for_text(".answer", "Aton")
+    says(browser, ".list", "COUNT(*) AS many")
+    says(browser, ".answer", "Aton")
     assert not browser.errors()
 
 
@@ -63,11 +77,11 @@ def test_an_error_can_be_asked_for(browser: Browser, served: tuple[Town, str]) -
     browser.find("#sql").send_keys("SELECT COUNT(*) AS n FROM people")
     browser.click("#by-error")
     browser.write("#error", "12")
-    browser.wait_for_text(".bars .error", "11.")  # just within what was wished for
-    browser.wait_for_text("#cost", "ε")
+    says(browser, ".bars .error", "11.")  # just within what was wished for
+    says(browser, "#cost", "ε")
     browser.find("#sql").clear()
     browser.find("#sql").send_keys("SELECT * FROM people")
-    browser.wait_for_text(".preview", "Unsupported")
+    says(browser, ".preview", "Unsupported")
     assert not browser.find("#ask").is_enabled()
 
 
@@ -87,19 +101,19 @@ def test_the_token_stays_in_the_tab(browser: Browser, served: tuple[Town, str]) 
     assert script(browser, "return sessionStorage.length") == 0
     browser.write("input[name=token]", "discreet_0_wrong")
     browser.click(".signin button.main")
-    browser.wait_for_text(".complaint", "a valid token is needed")
+    says(browser, ".complaint", "a valid token is needed")
 
 
 def test_the_learning_corner_is_open_and_moves(browser: Browser, served: tuple[Town, str]) -> None:
     _, url = served
     browser.open(f"{url}/#learn")
-    browser.wait_for_text(".learn", "guesses right")
+    says(browser, ".learn", "guesses right")
     assert script(browser, "return document.querySelectorAll('.learn svg.chart').length") == 3
     assert int(str(script(browser, "return document.querySelectorAll('.learn circle.dot').length"))) > 100
-    before = browser.text(".learn .card .big b")
+    before = read(browser, ".learn .card .big b")
     slider = browser.find(".learn .card input[type=range]")
     slider.send_keys(Keys.END)
-    browser.wait(lambda _: browser.text(".learn .card .big b") != before, "the picture does not move with epsilon")
+    changes(browser, ".learn .card .big b", before)
     assert not browser.errors()
 
 
@@ -108,14 +122,14 @@ def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(brows
     with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
         pq.write_table(pa.table({"user_id": [1, 2, 3], "kind": ["a", "b", "a"]}), town.config.data / "clicks.parquet")
         sign_in(browser, url, town.owner)
-        browser.wait_for_text(".cards", "town")
+        says(browser, ".cards", "town")
         form = "#register "
         browser.write(form + "input[placeholder=hospital]", "web")
         browser.write(form + "input[list=sources]", "clicks.parquet")
         browser.click("#add-table")
         browser.write(form + "input[aria-label='Declaration of kind']", "keys a, b")
         browser.click("#register-button")
-        browser.wait_for_text(".cards", "web")
+        says(browser, ".cards", "web")
         assert town.curator.ledger.datasets["web"].about["tables"]["clicks"]["columns"]["kind"] == {"keys": ["a", "b"]}
         browser.click("a[href='#analysts']")
         browser.write("input[name=name]", "zoe")
@@ -124,10 +138,10 @@ def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(brows
         token = str(script(browser, "return document.querySelector('.secret input').value"))
         assert town.curator.access.who(f"Bearer {token}").name == "zoe"
         browser.click("a[href='#ledger']")
-        browser.wait_for_text(".chain", "The chain is whole")
-        assert "zoe" in browser.text(".entries")
+        says(browser, ".chain", "The chain is whole")
+        assert "zoe" in read(browser, ".entries")
         browser.click("#verify")
-        browser.wait_for_text("#toast", "was checked")
+        says(browser, "#toast", "was checked")
         assert not browser.errors()
 
 
@@ -154,21 +168,21 @@ def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: P
             assert script(browser, "return document.querySelectorAll('main img, main script').length") == 0
 
         sign_in(browser, url, made.json()["token"])
-        browser.wait_for_text("#bar .name", EVIL)
+        says(browser, "#bar .name", EVIL)
         browser.find(".schema")
         harmless()
         browser.click("a[href='#history']")
-        browser.wait_for_text(".answer", EVIL)
+        says(browser, ".answer", EVIL)
         harmless()
         browser.click(".who button")
         sign_in(browser, url, town.owner)
-        browser.wait_for_text(".cards", EVIL)
+        says(browser, ".cards", EVIL)
         harmless()
         browser.click("a[href='#analysts']")
-        browser.wait_for_text(".people", EVIL)
+        says(browser, ".people", EVIL)
         harmless()
         browser.click("a[href='#ledger']")
-        browser.wait_for_text(".entries", EVIL)
+        says(browser, ".entries", EVIL)
         harmless()
         assert not browser.errors()
 
