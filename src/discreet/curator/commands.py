@@ -1,4 +1,4 @@
-"""The curator's commands: ask, preview, init, sample, serve, token, analyst, budget, ledger, receipt.
+"""The curator's commands: ask, preview, init, serve, token, analyst, budget, ledger, receipt.
 
 Each prints a table, or with ``--json`` one JSON document. The exit status is 0, or 1 for what was refused or found bad.
 """
@@ -44,7 +44,6 @@ def add_commands(app: typer.Typer) -> None:
     app.command("ask")(ask_command)
     app.command("preview")(preview_command)
     app.command("init")(init_command)
-    app.command("sample")(sample_command)
     app.command("serve")(serve_command)
     app.command("token")(token_command)
     app.command("budget")(budget_command)
@@ -65,13 +64,6 @@ def opened(config: Path) -> Iterator[Curator]:
         yield curator
     finally:
         curator.close()
-
-
-@fail_plainly
-def sample_command(folder: Annotated[Path, typer.Argument(help="where to write it")] = Path("hospital")) -> None:
-    """Write a made-up hospital with a curator.toml, to try things on."""
-    config = late("samples").write_hospital(folder)
-    typer.echo(f"{config} is written; start it with: discreet serve {config}")
 
 
 # --- serving --------------------------------------------------------------------------------------------------------

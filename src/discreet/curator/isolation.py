@@ -83,6 +83,8 @@ class Isolated:
 
     def close(self) -> None:
         """End all processes. A question that is being computed fails; its own thread then clears up behind it."""
+        for process in self._all:
+            process.closed = True
         idle = []
         with suppress(queue.Empty):
             while True:
@@ -100,6 +102,8 @@ class _Process:
         self._process: subprocess.Popen[bytes] | None = None
         self._folder: str | None = None
         self._sent: Mapping[str, Schema] | None = None
+        self.closed = False
+        """Whether it shall not be started again."""
 
     def columns(self, source: object) -> dict[str, Stored]:
         payload = self._ask(("columns", source), _STARTING)
@@ -146,6 +150,9 @@ class _Process:
         return self._process is not None and self._process.poll() is None
 
     def _start(self) -> None:
+        if self.closed:
+            self.stop()
+            raise EngineFailed
         if self._alive():
             return
         self.stop()

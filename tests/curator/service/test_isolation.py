@@ -24,6 +24,7 @@ from discreet.privacy.measures import Pure
 from discreet.session import Session
 from discreet.table.schema import keys, table
 from discreet.table.work import Exact
+from tests.helpers.processes import gone
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_closing_while_a_question_is_computed_fails_that_question(source: str, e
         engine.close()
         with pytest.raises(EngineFailed):
             asked.result()
-    assert not process.is_running()
+    assert gone(process)
 
 
 def test_it_has_no_more_memory_than_it_may(tmp_path: Path) -> None:
