@@ -1,6 +1,6 @@
 """Questions on Spark beside the floor there: the same bounded sums in plain Spark SQL, without noise.
 
-    .venv-bench/bin/python -m bench.on_spark 1e6 2        rows, cores
+    .venv-bench/bin/python -m bench.on_spark 1e6 2        rows, cores; then, if not all, the questions
     .venv-bench/bin/python -m bench.on_spark groups 5e6   unknown keys with so many groups, and the driver's memory
 
 One process and one session, which is warm before anything is measured; ours and the floor run in turns.
@@ -22,7 +22,7 @@ from bench.measure import Row, show
 from bench.table_runs import DELTA, EPSILON, QUESTIONS
 from bench.trips import DAYS, FOLDER, REGIONS, trips
 
-REPEATS = 3
+REPEATS = 2
 TUMULT = {"Q2": 50.0, "Q3": 36.0}
 """Seconds of Tumult Analytics 0.21 on Spark 3.5 at 1e6 rows, measured once on the same kind of table; not run here."""
 _WEIGHT = (
@@ -87,13 +87,14 @@ def best(*works: Callable[[], Any]) -> list[float]:
     return [min(mine) for mine in seconds]
 
 
-def questions(rows: int, cores: int) -> None:
+def questions(rows: int, cores: int, *names: str) -> None:
     spark = started(cores)
     path = trips(rows)
     spark.read.parquet(str(path)).createOrReplaceTempView("trips")
     engine = dp.engines.spark(spark)
-    figures = []
-    for question, floor in FLOORS.items():
+    figures: list[Row] = []
+    for question in names or FLOORS:
+        floor = FLOORS[question]
         asked(question, path, engine)
         ours, least = best(lambda q=question: asked(q, path, engine), lambda f=floor: spark.sql(f).toArrow())  # type: ignore[misc]
         figures.append(
@@ -141,7 +142,7 @@ def main() -> None:
     if words[:1] == ["groups"]:
         groups(int(float(words[1])))
     else:
-        questions(int(float(words[0])) if words else 1_000_000, int(words[1]) if words[1:] else 2)
+        questions(int(float(words[0])) if words else 1_000_000, int(words[1]) if words[1:] else 2, *words[2:])
 
 
 if __name__ == "__main__":

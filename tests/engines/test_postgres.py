@@ -6,6 +6,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.checking.queries import check_query
 from discreet.engines.postgres import Postgres, postgres
 from discreet.engines.postgres_link import address
 from discreet.engines.postgres_source import postgres_table
@@ -69,6 +71,9 @@ def asked(engine: Postgres, source: object, works: Any) -> list[Numbers]:
 def some_works() -> list[AnyWork]:
     found = [work for name in ("text with NULL", "no key") for work in list(forms.known(name))[::6]]
     found += [work for name in ("text and truth", "moments") for work in list(forms.unknown(name))[::11]]
+    as_stored = Project(Scan("t"), ((UNIT, Column("name")), ("g", f("read_text", Column("g")))))
+    plain = (forms.sums((forms.key("g"),), weights) for weights in forms.BOUNDING[1::4])
+    found += [replace(work, source=as_stored, cells=(forms.ONE,)) for work in plain]
     return [*found, *list(forms.distinct("days"))[::5], *list(forms.split("truth"))[::6]]
 
 
@@ -103,8 +108,10 @@ def test_stored_types_come_from_the_catalogue(fresh_database: str) -> None:
 
 
 def test_values_that_only_postgresql_has(fresh_database: str) -> None:
+    name = psycopg.conninfo.conninfo_to_dict(fresh_database)["dbname"]
     execute(
         fresh_database,
+        f"ALTER DATABASE {name} SET TimeZone = 'Asia/Kathmandu'",
         "CREATE TYPE mood AS ENUM ('Good', 'bad')",
         "CREATE TABLE t (id bigint, n numeric(6, 2), d date, m timestamp, z timestamptz, c char(4), e mood, u uuid)",
         """INSERT INTO t VALUES
@@ -126,6 +133,22 @@ def test_values_that_only_postgresql_has(fresh_database: str) -> None:
     first, last = (date.min, datetime.min), (date.max, datetime.max)
     near = datetime(9999, 12, 31, 22, 30)
     assert times == [(*last, datetime.max), (*first, datetime.min), (*first, datetime.min), (*last, near)]
+
+
+def test_decimals_of_every_scale(fresh_database: str) -> None:
+    execute(
+        fresh_database,
+        "CREATE TABLE t (id bigint, a numeric(44, 38), b numeric(3, -2), c numeric(30, 0), d numeric(18, 18))",
+        "INSERT INTO t VALUES (1, 1e-38, 12345, 1e29, 0.000000000000000001), (2, -999999, -99900, -7, -0.9), "
+        "(3, 0.5, NULL, 'NaN', 0)",
+    )
+    most = 1 << 62
+    reads = {name: ("read_decimal", scale, -most, most) for name, scale in {"a": 38, "b": 0, "c": 0, "d": 18}.items()}
+    assert values(postgres(fresh_database), "t", **reads) == [
+        (1, 12300, most, 1),
+        (-most, -99900, -7, -9 * 10**17),
+        (most, None, None, 0),
+    ]
 
 
 # --- names and rights -------------------------------------------------------------------------------------------------
@@ -431,6 +454,32 @@ def test_a_session_on_postgresql(fresh_database: str) -> None:
     assert rows["day"] == [0, 1, 2]
     assert [abs(n - right) < 50 for n, right in zip(rows["n"], [500, 500, 0], strict=True)] == [True] * 3
     assert str(session.remaining) == str(dp.Pure(50))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT region, COUNT(*) AS n, SUM(fare) AS s FROM trips GROUP BY region",
+        "SELECT town, COUNT(DISTINCT rider) AS n FROM trips GROUP BY town",
+        "SELECT region, MEDIAN(fare) AS m, COUNT(DISTINCT town) AS t FROM trips GROUP BY region",
+    ],
+)
+def test_a_query_is_held_against_made_up_neighbours(fresh_database: str, question: str) -> None:
+    execute(fresh_database, "CREATE TABLE trips (rider bigint, region text, town text, fare double precision)")
+    declared = {"region": dp.keys(["north", "south"]), "town": dp.unknown_keys(), "fare": dp.bounds(0, 100)}
+    trips = dp.table("trips", unit="rider", columns=declared, max_rows=4, max_groups=2, max_rows_per_group=2)
+    session = dp.Session(
+        trips=trips, engine=dp.engines.postgres(fresh_database), budget=dp.Approx(epsilon=10, delta="1e-6")
+    )
+    made: list[int] = []
+
+    def load(_name: str, table: pa.Table) -> str:
+        made.append(table.num_rows)
+        return postgres_tables.load(fresh_database, table)
+
+    report = check_query(session.sql(question), tables=4, load=load)
+    assert report.counterexample is None
+    assert max(made) > 4
 
 
 def test_the_page_works_as_it_is_written(fresh_database: str) -> None:

@@ -178,7 +178,7 @@ class DatasetOut(BaseModel):
 
 
 class Standing(BaseModel):
-    """Where a budget stands; ``share`` is the part that is spent."""
+    """Where a budget stands; ``share`` is the part that was spent, ``gone`` what can be spent no more by anybody."""
 
     population: str
     analyst: str | None
@@ -189,6 +189,7 @@ class Standing(BaseModel):
     spent: Amount
     remaining: Amount
     share: float
+    gone: float
     spent_epsilon: float | None
     remaining_epsilon: float | None
     analysts: list[Standing] = []

@@ -347,19 +347,19 @@ class Curator:
 
     def budget(self, caller: Caller) -> list[dict[str, Any]]:
         """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""
-        people, analysts = self.ledger.populations, self.ledger.analysts
+        books = look(self.ledger)
+        people, analysts, caps = dict(books.populations), dict(books.analysts), dict(books.caps)
+
+        def own(name: str, analyst: str) -> dict[str, Any]:
+            return shown.standing(self.ledger.standing(name, analyst), people[name], caps.get((name, analyst)))
+
         if not caller.owner:
-            caps = analysts[caller.name].caps
-            return [shown.standing(self.ledger.standing(name, caller.name), people[name]) for name in caps]
-        found = []
-        for name, population in people.items():
-            shares = [
-                shown.standing(self.ledger.standing(name, analyst.name), population)
-                for analyst in analysts.values()
-                if name in analyst.caps and not analyst.revoked
-            ]
-            found.append(shown.standing(self.ledger.standing(name), population) | {"analysts": shares})
-        return found
+            return [own(name, caller.name) for name in analysts[caller.name].caps]
+        return [
+            shown.standing(self.ledger.standing(name), population)
+            | {"analysts": [own(name, a.name) for a in analysts.values() if name in a.caps and not a.revoked]}
+            for name, population in people.items()
+        ]
 
     def verified(self) -> dict[str, Any]:
         """A check of every entry, sum and stored answer of the ledger."""

@@ -20,7 +20,7 @@ from discreet.curator.views import Standing
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number
 from discreet.privacy.conversions import zcdp_to_approx
-from discreet.privacy.filters import Rule
+from discreet.privacy.filters import Amounts, Rule
 from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.table.answer import TableAnswer
 from discreet.table.kinds import Boolean, Date, Kind, Real, Timestamp
@@ -39,8 +39,13 @@ def promise(measure: Measure) -> dict[str, Any]:
     return {"kind": type(measure).__name__, **exact, "text": str(measure)}
 
 
-def standing(found: Standing, population: Population) -> dict[str, Any]:
-    """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in."""
+def standing(found: Standing, population: Population, limits: Amounts | None = None) -> dict[str, Any]:
+    """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in.
+
+    ``limits`` are those of an analyst's own cap. ``share`` is what they spent of it; ``gone`` is what can be spent no
+    more, by whomever it was spent.
+    """
+    most = population.limits if limits is None else limits
     return {
         "population": found.population,
         "analyst": found.analyst,
@@ -50,7 +55,8 @@ def standing(found: Standing, population: Population) -> dict[str, Any]:
         "budget": promise(found.budget),
         "spent": promise(found.spent),
         "remaining": promise(found.remaining),
-        "share": _share(found.spent, found.remaining),
+        "share": _share(found.spent, most),
+        "gone": 1 - _share(found.remaining, most, scarcest=True),
         "spent_epsilon": epsilon_of(found.spent, population),
         "remaining_epsilon": epsilon_of(found.remaining, population),
     }
@@ -73,15 +79,11 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
     return float(zcdp_to_approx(ZCDP(rho), delta=slack).epsilon)
 
 
-def _share(spent: Measure, left: Measure) -> float:
-    """Which part of a budget is spent: of its scarcest coordinate."""
-    shares = [0.0]
-    if type(spent) is type(left):
-        for field in fields(spent):
-            used, rest = getattr(spent, field.name), getattr(left, field.name)
-            if isinstance(used, Fraction) and used + rest > 0:
-                shares.append(float(used / (used + rest)))
-    return max(shares)
+def _share(amount: Measure, limits: Amounts, *, scarcest: bool = False) -> float:
+    """Which part of the limits an amount is: its largest coordinate, or its smallest."""
+    numbers = [getattr(amount, field.name) for field in fields(amount)]
+    parts = [float(one / most) for one, most in zip(numbers, limits, strict=False) if most]
+    return (min if scarcest else max)(parts, default=0.0)
 
 
 # --- schema ---------------------------------------------------------------------------------------------------------

@@ -134,7 +134,12 @@ class Exact:
 
 
 class Engine(Protocol):
-    """Turns plans into exact numbers. It knows the data, and neither noise nor budget."""
+    """Turns plans into exact numbers. It knows the data, and neither noise nor budget.
+
+    It may also have ``ready()``, which raises ``EngineUnreachable`` and is called before the payment; and
+    ``batches(work, schemas)``, which yields the ``Exact`` of one work piece by piece, each group in one piece: it is
+    used where keys are selected, so that groups without a name need not be kept.
+    """
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -151,6 +152,23 @@ def test_a_key_is_charged_once_and_gives_the_same_answer(town: Town) -> None:
     assert other.json()["number"] != first.json()["number"]
 
 
+def test_a_key_that_comes_many_times_at_once_is_charged_once(town: Town) -> None:
+    caller = town.curator.access.who(f"Bearer {town.ann}")
+    before = charges(town)
+
+    def ask(_: int) -> bytes | None:
+        try:
+            return town.curator.ask(caller, "town", Asked(sql=COUNT, epsilon="1"), "at once").answer
+        except errors.LedgerBusy:  # the first one is still being answered
+            return None
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = set(pool.map(ask, range(8)))
+    assert charges(town) == before + 1
+    assert len(answers - {None}) == 1
+    assert ask(0) in answers
+
+
 def test_a_known_key_is_answered_when_the_budget_is_gone(tmp_path: Path) -> None:
     with open_town(tmp_path / "town", epsilon="1") as town:
         first = town.ask(COUNT, key="k", epsilon="1")
@@ -172,6 +190,22 @@ def test_an_analysts_cap_and_the_budget_of_all_hold_both(new_town: Town) -> None
     lower = {"budget": {"epsilon": "1.2", "delta": "1e-18"}, "reason": "enough"}
     assert town.post("/api/populations/town/budget", lower, town.owner).status_code == 200
     assert town.ask(COUNT, town.bob, epsilon="1").status_code == 402
+
+
+def test_shares_of_a_budget_add_up(tmp_path: Path) -> None:
+    with open_town(tmp_path / "town", epsilon="2") as town:
+        for token, epsilon in ((town.ann, "1"), (town.bob, "0.5")):
+            assert town.ask(COUNT, token, epsilon=epsilon).status_code == 200
+        (whole, _) = town.get("/api/budget", town.owner).json()
+        ann, bob = whole["analysts"]
+        assert whole["share"] == pytest.approx(ann["share"] + bob["share"])
+        assert whole["gone"] == pytest.approx(whole["share"])
+        (mine,) = town.get("/api/budget", town.ann).json()
+        assert mine["share"] == ann["share"] < mine["gone"] == whole["gone"]  # what bob spent is gone for ann too
+        cap = {"population": "town", "cap": {"epsilon": "1", "delta": "1e-18"}}
+        assert town.post("/api/analysts/ann/grant", cap, town.owner).status_code == 200
+        (capped,) = town.get("/api/budget", town.ann).json()
+        assert capped["share"] == capped["gone"] > mine["gone"]
 
 
 # --- failures -------------------------------------------------------------------------------------------------------

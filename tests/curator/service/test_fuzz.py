@@ -11,12 +11,14 @@ from __future__ import annotations
 import logging
 import os
 import random
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from discreet.curator import service
 from tests.curator.service.land import CANARY, NUMBER
 from tests.curator.service.town import Town, bearer, open_town
 
@@ -133,6 +135,25 @@ def scan(town: Town, temporary: Path) -> None:
 def test_the_canary_would_be_seen(town: Town) -> None:
     assert holds_canary((town.folder / "data" / "notes.csv").read_bytes())
     assert holds_canary(f"could not convert string '{CANARY} person 7' to INT32".encode())
+
+
+def test_a_log_that_repeats_the_words_of_an_engine_would_be_seen(
+    leaky: tuple[Town, Path], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A planted bug: the words of an error go into the log, and into the reply."""
+    town, _ = leaky
+    room = town.curator.room(town.curator.ledger.datasets["town"])
+
+    def run(*_: object) -> None:
+        raise ValueError(f"could not convert '{CANARY} person 7' to INT32")
+
+    monkeypatch.setattr(room.engine, "run", run)
+    assert not holds_canary(town.ask("SELECT COUNT(*) AS n FROM people").content + caplog.text.encode())
+    monkeypatch.setattr(service, "where", str)
+    town.ask("SELECT COUNT(*) AS n FROM people")
+    assert holds_canary(caplog.text.encode())
+    monkeypatch.setattr(service, "reply", lambda _: (500, {"error": str(sys.exc_info()[1])}))
+    assert holds_canary(town.ask("SELECT COUNT(*) AS n FROM people").content)
 
 
 def test_no_canary_under_fuzzed_questions(leaky: tuple[Town, Path], caplog: pytest.LogCaptureFixture) -> None:

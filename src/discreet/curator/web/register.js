@@ -40,7 +40,8 @@ export async function registerForm(budgets, again) {
 
 function tableForm(source, columns, drop) {
   const name = h("input", { value: source.split("/").pop().split(".")[0].replace(/\W/g, "_"), "aria-label": "Table name" });
-  const likely = columns.find((one) => one.may_be_unit && /(patient|person|user|customer|client|member).*|.*_id$/i.test(one.name)) || columns.find((one) => one.may_be_unit);
+  const units = columns.filter((one) => one.may_be_unit);
+  const likely = units.find((one) => /patient|person|user|customer|client|member|employee|subject|household/i.test(one.name)) || units.find((one) => /id$/i.test(one.name)) || units[0];
   const unit = h("select", { "aria-label": "Unit" }, h("option", { value: "" }, "nobody: a public table"), columns.filter((one) => one.may_be_unit).map((one) => h("option", { value: one.name, selected: one === likely }, one.name)));
   const rows = h("input", { type: "number", min: 1, class: "small", value: 10 });
   const said = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
