@@ -228,9 +228,7 @@ def test_a_chain_that_was_rewritten_is_whole_but_not_the_one_remembered(place: P
         edits.append((read_entry(text).sequence, text))
         previous = text
     for sequence, text in edits:
-        place.run(
-            f"UPDATE discreet_entries SET text = '{text}', hash = '{digest(text)}' WHERE sequence = {sequence}"
-        )
+        place.run(f"UPDATE discreet_entries SET text = '{text}', hash = '{digest(text)}' WHERE sequence = {sequence}")
     place.run(f"UPDATE discreet_head SET hash = '{digest(previous)}'")
     place.run("DELETE FROM discreet_answers")
     with place.open() as ledger:

@@ -64,9 +64,7 @@ class Relations:
                 scope = Scope(self.dialect, below.columns)
                 where = condition(write(predicate, scope))
                 names = ", ".join(piece.sql for piece in below.columns.values())
-                return replace(
-                    below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {where})"
-                )
+                return replace(below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {where})")
             case Project(source, columns):
                 below = self.rows(source)
                 scope = Scope(self.dialect, below.columns)
