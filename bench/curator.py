@@ -146,7 +146,8 @@ def kill(folder: Path, ledger: str | None, rounds: int) -> Row:
         charges = len(found)
         curator.close()
     store = "SQLite" if ledger is None else "PostgreSQL"
-    return asked(f"kill -9, {store}: rounds kept ({charges} charges)", f"{good}", f"{rounds}", good / rounds)
+    told = f"kill -9, {store}: rounds kept ({charges} charges, {len(delivered)} delivered)"
+    return asked(told, f"{good}", f"{rounds}", good / rounds)
 
 
 def crash(village: Village, draw: Random, delivered: dict[str, Any]) -> None:
@@ -164,6 +165,7 @@ def crash(village: Village, draw: Random, delivered: dict[str, Any]) -> None:
                 if status == 200:
                     delivered[key] = said
 
+        server.ask(village.tokens[0], f"{server.port} first")  # from here on there is load
         threads = [threading.Thread(target=client, args=(i,)) for i in range(len(village.tokens))]
         for thread in threads:
             thread.start()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-ENGINES = {"postgres": "bench.on_postgres"}
+ENGINES = {"postgres": "bench.on_postgres", "spark": "bench.on_spark"}
 
 
 def main() -> None:

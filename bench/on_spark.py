@@ -138,7 +138,7 @@ def groups(number: int) -> None:
 
 
 def main() -> None:
-    words = [word for word in sys.argv[1:] if word != "spark"]
+    words = [word for word in sys.argv[1:] if word not in ("postgres", "spark")]
     if words[:1] == ["groups"]:
         groups(int(float(words[1])))
     else:

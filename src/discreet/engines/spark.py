@@ -247,7 +247,7 @@ def spark(
     staging: str | None = None,
     patience: float = 120,
 ) -> Spark:
-    """Tables, DataFrames and files of Spark 4: of a session that is there (a cluster, Spark Connect), or of a new one.
+    """Tables, DataFrames and files of Spark 4: of a session that is there (a cluster, say), or of a new one.
 
     Sources are a Spark DataFrame, the name of a table ("shop.orders"), or a path of Parquet or CSV files. ``master``
     and ``settings`` are for a session of our own, which starts at its first use. ``staging`` is a folder that the
