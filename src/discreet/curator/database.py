@@ -277,6 +277,7 @@ def _sqlite(path: Path, patience: float, synchronous: str) -> sa.Engine:
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
         connection.isolation_level = None  # we say BEGIN ourselves
+        connection.execute("PRAGMA secure_delete=ON")  # else free space of a page holds what was in memory before
         connection.execute("PRAGMA fullfsync=ON")
         connection.execute("PRAGMA checkpoint_fullfsync=ON")
         connection.execute(f"PRAGMA synchronous={synchronous}")

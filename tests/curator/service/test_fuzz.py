@@ -138,10 +138,10 @@ def test_the_canary_would_be_seen(town: Town) -> None:
 
 
 def test_a_log_that_repeats_the_words_of_an_engine_would_be_seen(
-    leaky: tuple[Town, Path], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    new_town: Town, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A planted bug: the words of an error go into the log, and into the reply."""
-    town, _ = leaky
+    """A planted bug: the words of an error go into the log, the reply and the ledger."""
+    town = new_town
     room = town.curator.room(town.curator.ledger.datasets["town"])
 
     def run(*_: object) -> None:
@@ -154,6 +154,8 @@ def test_a_log_that_repeats_the_words_of_an_engine_would_be_seen(
     assert holds_canary(caplog.text.encode())
     monkeypatch.setattr(service, "reply", lambda _: (500, {"error": str(sys.exc_info()[1])}))
     assert holds_canary(town.ask("SELECT COUNT(*) AS n FROM people").content)
+    with pytest.raises(AssertionError):
+        scan(town, town.folder / "nothing")
 
 
 def test_no_canary_under_fuzzed_questions(leaky: tuple[Town, Path], caplog: pytest.LogCaptureFixture) -> None:
