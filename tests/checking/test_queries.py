@@ -12,7 +12,7 @@ import pytest
 import discreet as dp
 from discreet.checking import check_query
 from discreet.engines.memory import memory
-from discreet.errors import EngineFailed
+from discreet.errors import BadData, EngineFailed
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.plan import Filter, Project, Relation
 from discreet.table.schema import Schema
@@ -233,3 +233,12 @@ def test_a_failure_on_one_side_only_is_found() -> None:
     report = check_query(session(Fragile(lambda w: w), {}).sql(QUERIES[0]), tables=50)
     assert report.smallest is not None
     assert report.smallest.shown == "the engine fails on one side only"
+
+
+def test_an_engine_that_runs_nothing_is_not_taken_for_right() -> None:
+    class Dead(Faulty):
+        def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+            raise EngineFailed
+
+    with pytest.raises(BadData, match="nothing was checked"):
+        check_query(session(Dead(lambda w: w), {}).sql(QUERIES[0]), tables=1)

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from discreet.checking.report import Counterexample, Report
-from discreet.errors import EngineFailed
+from discreet.errors import BadData, EngineFailed
 from discreet.exact import Number
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.session import Query
@@ -134,8 +134,13 @@ class Trial:
         todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
         works = [job.work for some in todo for job in some]
         first, second = (self._run(works, made, without) for without in (None, unit))
+        if first is None and second is None:
+            raise BadData(
+                f"the engine {self.engine.name} could not run the made-up tables, so nothing was checked; "
+                "pass load=, which turns an Arrow table into a source of that engine"
+            )
         if first is None or second is None:
-            return None if first is second else "the engine fails on one side only"
+            return "the engine fails on one side only"
         pairs = iter(zip(first, second, strict=True))
         for (part, noised, selection), some in zip(sets, todo, strict=True):
             judge = Judge(part, noised, selection)
