@@ -22,12 +22,13 @@ from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number
 from discreet.privacy.events import Event
 from discreet.privacy.receipt import Receipt
-from discreet.table.expressions import Call, Column, Expression, Literal, walk
+from discreet.table.agreeing import agreeing
+from discreet.table.expressions import Call, Column, Expression, walk
 from discreet.table.kinds import Number as NumberKind
 from discreet.table.kinds import Value
 from discreet.table.outcome import apply, evaluate
 from discreet.table.plan import Outcome
-from discreet.table.recipes import Recipe
+from discreet.table.recipes import Fitted, Recipe
 from discreet.table.run import Released
 
 AT = "#"
@@ -162,16 +163,17 @@ class TableAnswer:
     # --- post-processing ----------------------------------------------------------------------------------------------
 
     def consistent(self) -> TableAnswer:
-        """The same answer with counts and sums of what cannot be negative made at least 0; costs nothing."""
-        from_zero = tuple((name, _at_least_zero(e) if self._counts(e) else e) for name, e in self.outcome.columns)
-        changed = Outcome(from_zero, self.outcome.having, self.outcome.order, self.outcome.limit)
-        return TableAnswer(
-            changed, self.released, self.event, self.cost, (*self.story, "counts made non-negative"), self.receipt
-        )
+        """The same answer with values that can be true together; costs nothing.
 
-    def _counts(self, expression: Expression) -> bool:
-        recipes = dict(_recipes(self.released[0]))
-        return isinstance(expression, Column) and expression.name in recipes and recipes[expression.name].counts
+        Counts are not below 0, sums and averages are what so many values within their bounds can make; and in a ROLLUP,
+        CUBE or other grouping sets below a finest one, totals are the sums of their parts, exactly: by least squares
+        over all of them, so each is also less noisy (counts are then no longer whole numbers). Left as they are:
+        groups that nobody listed, caps of one row in a group, numbers of different values or units, and quantiles.
+        """
+        if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
+            return self
+        released, told = agreeing(self.released)
+        return TableAnswer(self.outcome, released, self.event, self.cost, (*self.story, *told), self.receipt)
 
     # --- doors out ----------------------------------------------------------------------------------------------------
 
@@ -297,10 +299,6 @@ def _key_values(released: tuple[Released, ...], part: Released, key: tuple[Value
         if isinstance(kind, NumberKind) and isinstance(value, int):
             names[typed.name] = int(value * kind.step)
     return names
-
-
-def _at_least_zero(expression: Expression) -> Expression:
-    return Call("greatest", (expression, Literal(0)))
 
 
 def _error(value: Any, ends: tuple[float, float] | None) -> float | None:

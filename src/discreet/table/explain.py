@@ -23,7 +23,7 @@ def tell(prepared: Prepared, asked: Quote | None) -> str:
     """The plan from the rows to the answer; with a quote, also sensitivities and noise."""
     lines = _relation(prepared.asked.source)
     for part in prepared.parts:
-        lines += _part(part, asked)
+        lines += _part(part, asked, some=part.whole != prepared.asked.whole)
     outcome = prepared.outcome
     if outcome.having is not None:
         lines.append("keep released rows that pass HAVING (post-processing, free)")
@@ -55,7 +55,7 @@ def _relation(relation: Relation) -> list[str]:
             return [*_relation(source), "summarise the rows of each unit (exact, a function of that unit alone)"]
 
 
-def _part(part: Part, asked: Quote | None) -> list[str]:
+def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
     lines = []
     keys = ", ".join(key.name for key in part.keys)
     lines.append(f"group by {keys}" if keys else "all rows are one group")
@@ -63,6 +63,8 @@ def _part(part: Part, asked: Quote | None) -> list[str]:
         lines.append("keys that nobody listed: named only if enough units have them")
     elif keys:
         lines.append(f"{len(part.domain() or ()):,} groups, all listed in advance: each is answered")
+    if some:
+        lines.append("rows that are in none of the finer groups are in no total of them")
     if asked is None:
         return lines
     lines += [_noised(one) for one in asked.noised(part).values()]

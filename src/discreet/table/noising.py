@@ -74,6 +74,12 @@ class Noised:
         step = self.statistic.step if isinstance(self.statistic, Rows) else Fraction(1)
         return step / self.scale
 
+    @property
+    def variance(self) -> Fraction:
+        """At least that of one noise, in the statistic's units squared: σ², or 2·scale² for Laplace noise."""
+        cells = self.noise.sigma_squared if isinstance(self.noise, Gaussian) else 2 * self.noise.scale**2
+        return cells * self.unit**2
+
     def error(self, miss: float) -> float:
         """|noise| is at most this with probability 1 - miss, in the statistic's units; for bins, of any one prefix."""
         miss = max(miss, 1e-15)

@@ -12,11 +12,11 @@ from math import prod
 
 from discreet.errors import BadQuestion
 from discreet.table.bounding import each_counts_once, rows
-from discreet.table.expressions import Literal, columns
+from discreet.table.expressions import Call, Expression, Literal, columns
 from discreet.table.kinds import Number, Value
 from discreet.table.lower import UNIT, LoweredKey, LoweredQuestion
 from discreet.table.noising import Need, Noised, Selection
-from discreet.table.plan import Outcome, Relation
+from discreet.table.plan import Filter, Outcome, Relation
 from discreet.table.prune import prune
 from discreet.table.recipes import Recipe, recipes
 from discreet.table.schema import Caps
@@ -101,8 +101,25 @@ def prepare(asked: LoweredQuestion) -> Prepared:
         keys = tuple(by_name[name] for name in names)
         _check_keys(keys)
         made = recipes(asked.measures, once=bool(keys) and each_counts_once(asked.caps))
-        parts.append(Part(asked.whole, asked.caps, keys, tuple(m.measure.name for m in asked.measures), made))
+        whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
+        parts.append(Part(whole, asked.caps, keys, tuple(m.measure.name for m in asked.measures), made))
     return Prepared(asked, tuple(parts))
+
+
+def _in_some_group(whole: Relation, away: list[LoweredKey]) -> Relation:
+    """A total counts the rows of the groups that it is the total of: what is in no finer group is in no total."""
+    tests = [_listed(key.typed.lowered, key.typed.keys) for key in away if key.typed.keys is not None]
+    if not tests:
+        return whole
+    return Filter(whole, tests[0] if len(tests) == 1 else Call("and", tuple(tests)))
+
+
+def _listed(key: Expression, keys: tuple[Value, ...]) -> Expression:
+    values = tuple(Literal(value) for value in keys if value is not None)
+    ways: list[Expression] = [Call("in", (key, *values))] if values else []
+    if None in keys:
+        ways.append(Call("is_null", (key,)))
+    return ways[0] if len(ways) == 1 else Call("or", tuple(ways))
 
 
 def _check_keys(keys: tuple[LoweredKey, ...]) -> None:

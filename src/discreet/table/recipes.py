@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from discreet.errors import Unsupported
 from discreet.table import statistics as st
 from discreet.table.expressions import Call, Expression, Literal
+from discreet.table.kinds import Number
 from discreet.table.lower import LoweredMeasure
+from discreet.table.noising import Noised
 from discreet.table.plan import Aggregate
 from discreet.table.statistics import Bins, Centred, Statistic
+from discreet.table.typed import Typed
 
 Floats = NDArray[np.float64]
 
@@ -32,6 +35,29 @@ class Estimate:
     values: Floats
     error: Callable[[float], float]
     """The largest error with probability 1 - miss, of one entry (for bins: of any one prefix sum)."""
+    noised: Noised | None = None
+    """The noise that is in it."""
+
+    def ends(self, miss: float) -> tuple[Floats, Floats]:
+        """An interval for each entry that holds the exact one with probability 1 - miss."""
+        error = self.error(miss)
+        return self.values - error, self.values + error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted(Estimate):
+    """An estimate that was moved after the noise; the error is still that of ``centre``, from which it was moved."""
+
+    centre: Floats
+    least: float
+    most: float
+    """Public: the exact number lies between the two."""
+
+    def ends(self, miss: float) -> tuple[Floats, Floats]:
+        """The interval around the centre, cut to what is possible, and stretched to the value if that lies outside."""
+        error = self.error(miss)
+        low, high = (np.clip(self.centre + e, self.least, self.most) for e in (-error, error))
+        return np.minimum(low, self.values), np.maximum(high, self.values)
 
 
 Estimates = dict[Statistic, Estimate]
@@ -72,9 +98,19 @@ class Recipe(ABC):
         return False
 
     @property
-    def counts(self) -> bool:
-        """Whether the exact answer is a count, never below 0."""
-        return False
+    def limits(self) -> tuple[Limit, ...]:
+        """What is publicly known of the statistics in it."""
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The statistic lies between ``low`` and ``high`` (times the count, if there is one)."""
+
+    statistic: Statistic
+    low: float
+    high: float
+    count: Statistic | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +120,8 @@ class Plain(Recipe):
     statistic: Statistic
     is_whole: bool
     is_count: bool = True
+    sign: int = 0
+    """Of a sum: 1 if no value is below 0, -1 if none is above."""
 
     @property
     def needs(self) -> dict[Statistic, float]:
@@ -97,8 +135,7 @@ class Plain(Recipe):
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The released number, less and more its error (and the rounding to whole numbers)."""
-        error = noisy[self.statistic].error(miss) + (0.5 if self.is_whole else 0.0)
-        return self.value(noisy) - error, self.value(noisy) + error
+        return _rounded(noisy[self.statistic].values, *noisy[self.statistic].ends(miss), self.is_whole)
 
     @property
     def whole(self) -> bool:
@@ -106,9 +143,18 @@ class Plain(Recipe):
         return self.is_whole
 
     @property
-    def counts(self) -> bool:
-        """Whether it is a count."""
-        return self.is_count
+    def limits(self) -> tuple[Limit, ...]:
+        """A count is not below 0."""
+        least = 0.0 if self.is_count or self.sign > 0 else -np.inf
+        return (Limit(self.statistic, least, 0.0 if self.sign < 0 else np.inf),)
+
+
+def _rounded(values: Floats, low: Floats, high: Floats, whole: bool) -> tuple[Floats, Floats]:
+    """An interval around values, which are shown rounded if they are whole."""
+    if not whole:
+        return low, high
+    moved = np.round(values) - values
+    return low + moved - 0.5, high + moved + 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +180,21 @@ class SumFrom(Recipe):
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The two errors add up."""
-        error = noisy[self.centred].error(miss / 2) + abs(float(self.x.centre)) * noisy[self.count].error(miss / 2)
-        error += 0.5 if self.is_whole else 0.0
-        return self.value(noisy) - error, self.value(noisy) + error
+        (low, high), (least, most) = noisy[self.centred].ends(miss / 2), noisy[self.count].ends(miss / 2)
+        centre = float(self.x.centre)
+        values = noisy[self.centred].values + centre * noisy[self.count].values
+        around = np.minimum(centre * least, centre * most), np.maximum(centre * least, centre * most)
+        return _rounded(values, low + around[0], high + around[1], self.is_whole)
 
     @property
     def whole(self) -> bool:
         """Sums of whole numbers are."""
         return self.is_whole
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """As many values as are counted, each within its bounds."""
+        return _per_row(self.x, self.centred, self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +221,16 @@ class Mean(Recipe):
         low, high = _ratio(noisy[self.centred], noisy[self.count], miss)
         return _clamp(float(self.x.centre) + low, self.x), _clamp(float(self.x.centre) + high, self.x)
 
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """As many values as are counted, each within its bounds."""
+        return _per_row(self.x, self.centred, self.count)
+
+
+def _per_row(x: Centred, centred: st.Rows, count: st.Rows | st.Units) -> tuple[Limit, ...]:
+    ends = float(x.low - x.centre), float(x.high - x.centre)
+    return Limit(count, 0.0, np.inf), Limit(centred, *ends, count)
+
 
 def _clamp(values: Floats, x: Centred) -> Floats:
     return np.clip(values, float(x.low), float(x.high))
@@ -175,9 +238,8 @@ def _clamp(values: Floats, x: Centred) -> Floats:
 
 def _ratio(top: Estimate, bottom: Estimate, miss: float) -> tuple[Floats, Floats]:
     """The range of top/bottom when each moves within its error, bottom at least 1."""
-    a, b = top.values - top.error(miss / 2), top.values + top.error(miss / 2)
-    c = np.maximum(bottom.values - bottom.error(miss / 2), 1.0)
-    d = np.maximum(bottom.values + bottom.error(miss / 2), 1.0)
+    a, b = top.ends(miss / 2)
+    c, d = (np.maximum(end, 1.0) for end in bottom.ends(miss / 2))
     corners = np.stack([a / c, a / d, b / c, b / d])
     return corners.min(axis=0), corners.max(axis=0)
 
@@ -242,8 +304,8 @@ class Moment(Recipe):
         self, noisy: Estimates, xy: st.Product, x: st.Rows, y: st.Rows, miss: float | None
     ) -> tuple[Floats, Floats]:
         def ends(statistic: Statistic) -> tuple[Floats, Floats]:
-            error = 0.0 if miss is None else noisy[statistic].error(miss)
-            return noisy[statistic].values - error, noisy[statistic].values + error
+            values = noisy[statistic].values
+            return (values, values) if miss is None else noisy[statistic].ends(miss)
 
         n_low, n_high = (np.maximum(n, 2.0) for n in ends(self.count))
         p_low, p_high = ends(xy.statistic)
@@ -364,7 +426,7 @@ def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
             return Plain(st.Distinct(value if where is None else _null_unless(where, value)), True)
         case Aggregate.SUM:
             statistic = st.total(arguments[0], where, "SUM")
-            return Plain(statistic, statistic.step.denominator == 1, is_count=False)
+            return Plain(statistic, statistic.step.denominator == 1, is_count=False, sign=_sign(arguments[0]))
         case Aggregate.AVG:
             x = st.centred(arguments[0], "AVG")
             return Mean(x, st.centred_total(x, where), st.count(arguments[0], where, once=once))
@@ -406,6 +468,11 @@ def _pair(measure: LoweredMeasure, once: bool) -> Moment:
         st.product(x, x, where) if squares else None,
         st.product(y, y, where) if squares else None,
     )
+
+
+def _sign(x: Typed) -> int:
+    kind = x.kind
+    return (kind.low >= 0) - (kind.high <= 0) if isinstance(kind, Number) else 0
 
 
 def _null_unless(where: Expression, value: Expression) -> Expression:

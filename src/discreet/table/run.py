@@ -170,7 +170,7 @@ def _noisy(
                 estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
             else:
                 values = _add(_spread(exact.keys, exact.numbers[i], places), one, bits)
-                estimates[statistic] = Estimate(_as_floats(values, one), one.error)
+                estimates[statistic] = Estimate(_as_floats(values, one), one.error, one)
     return _in_order(Released(part, tuple(places), estimates))
 
 
@@ -230,7 +230,7 @@ def _select(
     rest = [
         (other, _joined([_named(exact, names) for exact in batch], len(other.statistics))) for other, batch in others
     ]
-    return [(job, first), *rest], Estimate(_as_floats(np.concatenate(noisy), one), one.error)
+    return [(job, first), *rest], Estimate(_as_floats(np.concatenate(noisy), one), one.error, one)
 
 
 def _named(exact: Exact, names: Set[tuple[Value, ...]]) -> Exact:
@@ -262,11 +262,11 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
     for i, counts in enumerate(leaves):
         noisy = _add(tree.nodes(counts), one, bits)
         fitted[i] = tree.consistent(noisy.astype(np.float64))
-    return Estimate(fitted * float(one.unit), one.error)
+    return Estimate(fitted * float(one.unit), one.error, one)
 
 
 def _in_order(released: Released) -> Released:
     """Rows sorted by key, NULL last: the order says nothing."""
     order = sorted(range(len(released.keys)), key=lambda i: [(v is None, v) for v in released.keys[i]])
-    estimates = {s: Estimate(e.values[order], e.error) for s, e in released.estimates.items()}
+    estimates = {s: replace(e, values=e.values[order]) for s, e in released.estimates.items()}
     return Released(released.part, tuple(released.keys[i] for i in order), estimates)
