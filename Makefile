@@ -53,7 +53,7 @@ proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records thos
 
 $(BENCH)/ready: pyproject.toml bench/requirements.txt tools/venv
 	tools/venv $(BENCH) $(PYTHON)
-	$(BENCH)/bin/python -m pip install --quiet --editable . --requirement bench/requirements.txt
+	$(BENCH)/bin/python -m pip install --quiet --editable '.[postgres,server]' --requirement bench/requirements.txt
 	touch $@
 
 bench: $(BENCH)/ready  ## side by side with peers, in an environment of its own

@@ -1,9 +1,9 @@
 """The curator under load: real server processes on a ledger with full durability, asked over HTTP.
 
-    python -m bench.curator [load] [verify] [race] [kill]
+    python -m bench.curator [load] [verify] [fuzz] [race] [kill]
 
-There is no peer to stand beside: the figures are held against what was asked for. ``race`` and ``kill`` take long; the
-number of rounds is an option: ``race=20 kill=300``. With PostgreSQL on the machine they run on both stores.
+There is no peer to stand beside: the figures are held against what was asked for. How many rounds is an option, such as
+``fuzz=2000 race=20 kill=300``. With PostgreSQL on the machine, races and kills run on both stores.
 """
 
 from __future__ import annotations
@@ -24,9 +24,12 @@ from typing import Any
 
 from bench.measure import Row, show
 from discreet.curator import open_ledger, verify_ledger
+from discreet.curator.access import TABLE
 from discreet.curator.service import open_curator
 from discreet.privacy import events
 from discreet.privacy.measures import Pure
+from tests.curator.service.grammar import malformed, question
+from tests.curator.service.land import holds_canary
 from tests.curator.service.servers import Server, Village
 from tests.helpers.postgres import Postgres
 from tools.servers import Missing
@@ -89,7 +92,7 @@ def verify(folder: Path) -> list[Row]:
     path = folder / "long.ledger"
     with open_ledger(path, create=True) as ledger:
         ledger.owner.protect("people", Pure(10_000))
-        ledger.owner.register("t", "people")
+        ledger.owner.register("t", "people", marks=["t"])
         ledger.owner.add_analyst("ann")
         ledger.owner.grant("ann", "people")
         while ledger.head.sequence < 10_000:
@@ -99,6 +102,50 @@ def verify(folder: Path) -> list[Row]:
     took = time.monotonic() - start
     assert report.good, report.problems
     return [asked("10,000 entries verified", f"{took:.2f} s", "1 s", 1 / took)]
+
+
+def fuzz(folder: Path, questions: int) -> list[Row]:
+    """Questions from a grammar, and requests that are none: how many replies held no text of the data."""
+    village = Village(folder, analysts=1, about=("town", "other"))
+    draw, (token,) = Random(questions), village.tokens
+    statuses: dict[int, int] = {}
+    clean = wrong = 0
+    with village.server() as server:
+        for _ in range(questions):
+            body = {"sql": question(draw), "epsilon": draw.choice(["0.5", "1", "5"])}
+            status, reply = raw(
+                server, "POST", "/api/datasets/town/questions", json.dumps(body).encode(), bearer(token)
+            )
+            statuses[status] = statuses.get(status, 0) + 1
+            clean += not holds_canary(reply) and status in (200, 402, 422)
+        assert statuses.get(200, 0) > questions // 20, statuses  # the grammar reaches the data
+        many = max(1, questions // 4)
+        for _ in range(many):
+            method, path, text, headers = malformed(draw, [path for _, path in TABLE], [token])
+            status, reply = raw(server, method, path, text, headers)
+            wrong += not holds_canary(reply) and b"Traceback" not in reply and status < 500
+        left = [path for path in village.folder.rglob("*") if path.is_file() and path.parent.name != "data"]
+        kept = sum(not holds_canary(path.read_bytes()) for path in left)
+    return [
+        asked("fuzzed questions without a canary", f"{clean}", f"{questions}", clean / questions),
+        asked("malformed requests without a canary", f"{wrong}", f"{many}", wrong / many),
+        asked("ledger, logs, temporary files without one", f"{kept}", f"{len(left)}", kept / len(left)),
+    ]
+
+
+def raw(server: Server, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, bytes]:
+    """Status, and headers and body together."""
+    line = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    try:
+        line.request(method, path.replace(" ", "%20"), body, headers)
+        reply = line.getresponse()
+        return reply.status, str(reply.headers).encode() + reply.read()
+    finally:
+        line.close()
+
+
+def bearer(token: str) -> dict[str, str]:
+    return {"content-type": "application/json", "authorization": f"Bearer {token}"}
 
 
 def race(folder: Path, ledger: str | None, rounds: int) -> Row:
@@ -197,11 +244,13 @@ def stores() -> Iterator[dict[str, Callable[[], str | None]]]:
 
 
 def main() -> None:
-    said = dict(one.partition("=")[::2] for one in sys.argv[1:] if one != "curator") or {
+    known = {"load", "verify", "fuzz", "race", "kill"}
+    said = {name: text for name, _, text in (one.partition("=") for one in sys.argv[1:]) if name in known} or {
         "load": "",
         "verify": "",
+        "fuzz": "500",
         "race": "20",
-        "kill": "20",
+        "kill": "10",
     }
     rows: list[Row] = []
     folder = Path(tempfile.mkdtemp(prefix="discreet-bench-"))
@@ -210,6 +259,8 @@ def main() -> None:
             rows += load(folder)
         if "verify" in said:
             rows += verify(folder / "verify")
+        if "fuzz" in said:
+            rows += fuzz(folder / "fuzz", int(said["fuzz"] or 2000))
         with stores() as places:
             for name, place in places.items():
                 if "race" in said:

@@ -23,7 +23,7 @@ ASKS = 300
 def prepared(location: Path) -> Ledger:
     ledger = open_ledger(location, create=True)
     ledger.owner.protect("town", Approx(1000, "1e-6"))
-    ledger.owner.register("visits", "town")
+    ledger.owner.register("visits", "town", marks=["visits"])
     for name in ("ann", "bob"):
         ledger.owner.add_analyst(name)
         ledger.owner.grant(name, "town", Approx(900, "5e-7"))

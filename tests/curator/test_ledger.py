@@ -103,7 +103,7 @@ def test_the_ledger_counts_as_the_filter_does(
     model = Filter(budget, rule or (Rule.ZCDP if isinstance(budget, Approx) else None))
     with lite.open(create=True) as ledger:
         ledger.owner.protect("town", budget, rule=rule)
-        ledger.owner.register("visits", "town")
+        ledger.owner.register("visits", "town", marks=["visits"])
         ledger.owner.add_analyst("ann")
         ledger.owner.grant("ann", "town", budget)
         for i in range(4):
@@ -257,7 +257,7 @@ CHANGED = events.Subsampled(events.Pure("0.1"), "1/2", events.Sampling.WITHOUT_R
 def test_a_price_for_another_relation_is_refused(lite: Place, relation: Neighbours) -> None:
     with lite.open(create=True) as ledger:
         ledger.owner.protect("town", Pure(1), neighbours=relation)
-        ledger.owner.register("visits", "town")
+        ledger.owner.register("visits", "town", marks=["visits"])
         ledger.owner.add_analyst("ann")
         ledger.owner.grant("ann", "town")
         good, bad = (ADDED, CHANGED) if relation is Neighbours.ADD_REMOVE else (CHANGED, ADDED)
@@ -274,7 +274,7 @@ def test_interactive_mechanisms_under_approximate_zcdp_are_refused(lite: Place) 
         with pytest.raises(NotATheorem, match="interactive"):
             ask(ledger, "k", events.AboveThreshold("0.1"))
         ledger.owner.protect("village", ZCDP(1))
-        ledger.owner.register("farms", "village")
+        ledger.owner.register("farms", "village", marks=["farms"])
         ledger.owner.grant("ann", "village")
         ledger.spend("farms", "ann", events.AboveThreshold("0.1"), key="k2", query="q")
 
@@ -293,7 +293,7 @@ def refusals(ledger: Ledger) -> list[tuple[type[Exception], Callable[[], Any]]]:
         (NotRegistered, lambda: ledger.owner.grant("eve", "town")),
         (NotRegistered, lambda: ledger.owner.grant("ann", "nowhere")),
         (NotRegistered, lambda: ledger.owner.retire("nothing", reason="x")),
-        (NotRegistered, lambda: ledger.owner.register("more", "nowhere")),
+        (NotRegistered, lambda: ledger.owner.register("more", "nowhere", marks=["more"])),
         (NoPrice, lambda: ask(ledger, "k", events.Gaussian(sigma=1))),
         (BadParameter, lambda: ask(ledger, "k", Pure(0))),
         (BadParameter, lambda: ask(ledger, "k", events.Composed([]))),
@@ -393,8 +393,8 @@ def test_a_new_key_cannot_compare_old_marks_and_says_so(lite: Place, tmp_path: P
         assert ask(ledger, "k").answer == b"answer to k"
         ledger.owner.protect("second", Pure(1))
         with pytest.raises(AlreadyProtected, match="may hold"):
-            ledger.owner.register("anything", "second")
-        ledger.owner.register("anything", "second", decision="other people: the staff")
+            ledger.owner.register("anything", "second", marks=["anything"])
+        ledger.owner.register("anything", "second", marks=["anything"], decision="other people: the staff")
     with pytest.raises(LedgerUnsafe):
         lite.open()
 
@@ -448,7 +448,7 @@ def test_what_a_household_has_lost(lite: Place) -> None:
         spent = []
         for i, (budget, rule, event) in enumerate(cases):
             ledger.owner.protect(f"p{i}", budget, rule=rule)
-            ledger.owner.register(f"d{i}", f"p{i}")
+            ledger.owner.register(f"d{i}", f"p{i}", marks=[f"d{i}"])
             ledger.owner.grant("ann", f"p{i}")
             ledger.spend(f"d{i}", "ann", event, key=f"k{i}", query="q")
             alone: Any = ledger.household(f"p{i}", 1)

@@ -41,7 +41,7 @@ class Model(RuleBasedStateMachine):
         first = self.place.open(create=True, at=self.at)
         for name in ("town", "village"):
             first.owner.protect(name, Pure(2))
-            first.owner.register(f"{name} table", name)
+            first.owner.register(f"{name} table", name, marks=[f"{name} table"])
         for name in ("ann", "bob"):
             first.owner.add_analyst(name)
         self.servers: list[Ledger] = [first, self.place.open(at=self.at)]

@@ -84,7 +84,7 @@ def kill_in_rounds(
     """Rounds of two workers, each killed: at a chosen point, or wherever it happens to be. How many answers came."""
     with place.open(create=True) as ledger:
         ledger.owner.protect("town", Pure(1000))
-        ledger.owner.register("visits", "town")
+        ledger.owner.register("visits", "town", marks=["visits"])
         ledger.owner.add_analyst("ann")
         ledger.owner.grant("ann", "town")
     chosen = random.Random(seed)

@@ -18,6 +18,7 @@ from enum import Enum
 from typing import Protocol
 
 from discreet.curator.books import Act, Books
+from discreet.curator.declared import read_name
 from discreet.curator.journal import Clock, utc
 from discreet.curator.owner import check_name
 from discreet.curator.replies import Refusal
@@ -136,6 +137,13 @@ def check_allowed(method: str, path: str, caller: Allowed | None) -> None:
         raise Refusal.forbidden()
 
 
+def check_analyst(name: str) -> str:
+    """A name for an analyst: one that can stand in an address, and that nobody takes for the owner."""
+    if name.casefold() == OWNER:
+        raise BadParameter("analyst", name, "must be another name: this one is the owner's")
+    return read_name(name, "analyst")
+
+
 class Access:
     """The tokens of one ledger."""
 
@@ -144,6 +152,7 @@ class Access:
         self._clock = clock
         self._seen = (-1, -1)
         self._known: dict[str, Token] = {}
+        self.tokens()
 
     def issue(self, name: str, role: Role, *, days: int = DAYS, by: str = OWNER) -> str:
         """A new token. It is shown here, once: only its hash is kept."""
@@ -161,6 +170,7 @@ class Access:
             "expires": expires.isoformat(timespec="seconds"),
         }
         self._ledger.owner.record(TOKEN, body, by=by)
+        self.tokens()
         return f"{PREFIX}_{identity}_{secret}"
 
     def revoke(self, identity: str, *, reason: str, by: str = OWNER) -> int:
@@ -169,12 +179,16 @@ class Access:
             raise NotRegistered("there is no such token")
         return self._ledger.owner.record(REVOKED, {"token": identity, "reason": reason}, by=by).sequence
 
+    def seen(self, header: str | None) -> bool:
+        """Whether this header has a token that this server knows, without looking into the ledger; it may be dead."""
+        _, _, identity, secret = _parts(header)
+        found = self._known.get(identity)
+        return hmac.compare_digest(found.digest if found else _digest(""), _digest(secret)) and found is not None
+
     def who(self, header: str | None) -> Caller:
         """Who sent this Authorization header; refuses with one and the same words whatever is wrong with it."""
-        scheme, _, text = (header or "").partition(" ")
-        prefix, _, rest = text.partition("_")
-        identity, _, secret = rest.partition("_")
-        books = look(self._ledger)
+        scheme, prefix, identity, secret = _parts(header)
+        books = self._ledger.look()
         found = self._tokens(books).get(identity)
         good = hmac.compare_digest(found.digest if found else _digest(""), _digest(secret))
         if (
@@ -194,7 +208,7 @@ class Access:
 
     def tokens(self) -> Mapping[str, Token]:
         """All tokens by their public part, those of other servers too."""
-        return self._tokens(look(self._ledger))
+        return self._tokens(self._ledger.look())
 
     def _tokens(self, books: Books) -> Mapping[str, Token]:
         given, taken = tuple(books.acts.get(TOKEN, ())), tuple(books.acts.get(REVOKED, ()))
@@ -203,11 +217,6 @@ class Access:
             self._known = {token.identity: token for token in (_read(act, dead) for act in given)}
             self._seen = len(given), len(taken)
         return self._known
-
-
-def look(ledger: Ledger) -> Books:
-    """What the ledger adds up to now, with all that other servers wrote: one read of the database."""
-    return ledger._journal.refresh()
 
 
 def _read(act: Act, dead: set[str]) -> Token:
@@ -221,6 +230,14 @@ def _read(act: Act, dead: set[str]) -> Token:
         expires=datetime.fromisoformat(str(body["expires"])).astimezone(UTC),
         revoked=identity in dead,
     )
+
+
+def _parts(header: str | None) -> tuple[str, str, str, str]:
+    """Scheme, prefix, public part and secret of what was sent."""
+    scheme, _, text = (header or "").partition(" ")
+    prefix, _, rest = text.partition("_")
+    identity, _, secret = rest.partition("_")
+    return scheme, prefix, identity, secret
 
 
 def _digest(secret: str) -> str:

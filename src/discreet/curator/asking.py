@@ -28,7 +28,7 @@ from discreet.errors import BadParameter
 from discreet.privacy.measures import Approx, Measure, Pure
 from discreet.session import Query, Session
 from discreet.table.answer import TableAnswer
-from discreet.table.schema import Declared, Stored, StoredKind, Table, bounds, keys, table, unknown_keys
+from discreet.table.schema import Declared, Stored, StoredKind, Table, bounds, keys, resolve, table, unknown_keys
 
 File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV")]
 Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
@@ -124,7 +124,7 @@ class Said:
         return found
 
     def table(self) -> Table:
-        """The table, declared."""
+        """The table, declared, if that fits the columns of the file."""
         stored = duckdb().columns(self.file)
         columns: dict[str, Declared] = {}
         for name, text in _pairs(self.bounds, "bounds"):
@@ -133,7 +133,9 @@ class Said:
             columns[name] = keys(_key(one, stored.get(name)) for one in text.split(","))
         for name in self.unknown:
             columns[name] = unknown_keys()
-        return table(self.file, unit=self.unit, columns=columns, max_rows=self.max_rows or None)
+        found = table(self.file, unit=self.unit, columns=columns, max_rows=self.max_rows or None)
+        resolve(self.table_name, found, stored)
+        return found
 
 
 def _pairs(given: Sequence[str], option: str) -> Iterator[tuple[str, str]]:
@@ -228,20 +230,22 @@ def _session(said: Said, budget: Measure | None, ledger: Path | None, sql: str) 
 def _protected(ledger: Any, name: str, said: Said, budget: Measure | None) -> Any:
     """The people in the file, with their budget: opened the first time, then as it was."""
     known = ledger.populations.get(name)
+    marks = late("places").marks(tuple(Path(one) for one in _files(said.file)))
     if known is None:
         if budget is None:
             raise BadParameter("budget", None, "must be given once for a new ledger, such as --budget 2")
+        ledger.owner.check_unprotected(name, name, marks=marks)
         ledger.owner.protect(name, budget, unit=said.unit)
     elif budget not in (None, known.budget):
         raise BadParameter("budget", str(budget), f"must be left out: the ledger has {known.budget} for {name!r}")
+    elif known.unit != said.unit:
+        raise BadParameter("unit", said.unit, f"must be {known.unit!r}: the budget in the ledger protects that")
     if ANALYST not in ledger.analysts:
         ledger.owner.add_analyst(ANALYST)
     if name not in ledger.analysts[ANALYST].caps:
         ledger.owner.grant(ANALYST, name)
-    paths = late("places").marks(tuple(Path(one) for one in _files(said.file)))
-    dataset = ledger.datasets.get(name)
-    if dataset is None:
-        ledger.owner.register(name, name, about={"file": said.file, "unit": said.unit}, marks=paths)
+    if name not in ledger.datasets:
+        ledger.owner.register(name, name, marks=marks, about={"file": said.file, "unit": said.unit})
     return ledger.populations[name]
 
 

@@ -1,7 +1,8 @@
 """Replies leave on a grid of time, so that how long an answer took says as little as possible.
 
 Promise: a reply to a question leaves a whole number of quanta after the request began, whatever it is: an answer, a
-refusal or a failure. Nothing that is sent tells a time.
+refusal or a failure. Nothing that is sent tells a time. An answer is stored in the middle between two lines, so that
+whoever keeps asking whether it is there learns no more than the reply would tell.
 What is left: how many quanta it took, if the work takes longer than one; choose a quantum longer than most questions.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -29,6 +31,18 @@ class Grid:
         """
         lines = max(1, math.ceil(round((now - began) / self.quantum, 9)))
         return max(0.0, round(began + lines * self.quantum - now, 9))
+
+    def hold(
+        self,
+        began: float,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        """Wait, in a thread, for the next middle between two lines."""
+        target = clock()
+        target += self.wait(began - self.quantum / 2, target)
+        while (left := target - clock()) > 0:
+            sleep(left)
 
     async def keep(
         self,

@@ -131,11 +131,9 @@ def add_analyst(
         for one in population or known:
             if one not in known:
                 raise BadParameter("population", one, f"must be one of {', '.join(known)}")
-            if cap is not None and type(cap) is not type(known[one].budget):
-                raise BadParameter(
-                    "cap", str(cap), f"must be of the kind of the budget of {one!r}: {known[one].budget}"
-                )
-        curator.ledger.owner.add_analyst(declared.read_name(name, "analyst"))
+            if cap is not None:
+                late("owner").check_cap(known[one], cap)
+        curator.ledger.owner.add_analyst(late("access").check_analyst(name))
         for one in population or known:
             curator.ledger.owner.grant(name, one, cap)
         token = curator.access.issue(name, late("access").Role.ANALYST, days=days)

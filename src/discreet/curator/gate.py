@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from fractions import Fraction
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -19,7 +19,6 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from discreet.curator.access import TABLE, Caller, check_allowed
-from discreet.curator.limits import Limits, Meter
 from discreet.curator.replies import Refusal, fault, reply
 from discreet.curator.service import Curator
 from discreet.errors import DiscreetError
@@ -40,8 +39,7 @@ HEADERS: Mapping[str, str] = {
 }
 _HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 CALLER = "discreet.caller"
-STRANGERS = Limits(requests_per_second=Fraction(10), burst=60)
-"""What one address may ask for without a token."""
+BEGAN = "discreet.began"
 
 
 class Gate:
@@ -50,7 +48,6 @@ class Gate:
     def __init__(self, app: ASGIApp, curator: Curator) -> None:
         self._app = app
         self._curator = curator
-        self._strangers = Meter(STRANGERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
@@ -58,7 +55,7 @@ class Gate:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return
-        began = asyncio.get_running_loop().time()
+        began = scope[BEGAN] = time.monotonic()
         path, wrong = _route(scope)
         out = _Out(send, scope, None if (scope["method"], path) != QUESTIONS else self._on_grid(began))
         try:
@@ -74,8 +71,7 @@ class Gate:
         method = scope["method"]
         caller: Caller | None = None
         if TABLE.get((method, path)) is not None:
-            header = dict(scope["headers"]).get(b"authorization")
-            caller = await run_sync(self._curator.access.who, None if header is None else header.decode("latin-1"))
+            caller = await self._who(scope)
         check_allowed(method, path, caller)
         scope[CALLER] = caller
         with ExitStack() as held:
@@ -83,10 +79,21 @@ class Gate:
                 self._curator.meter.count(caller.name)
                 held.enter_context(self._curator.meter.under_way(caller.name))
             elif path.startswith("/api/"):
-                self._strangers.count(str((scope.get("client") or ("",))[0]))
+                self._count_stranger(scope)
             if method not in ("GET", "HEAD"):
                 receive = await self._body(scope, receive)
             await self._app(scope, receive, out.send)
+
+    async def _who(self, scope: Scope) -> Caller:
+        """Who sent a request. A token that this server does not know is counted, before anything is read."""
+        sent = dict(scope["headers"]).get(b"authorization")
+        header = None if sent is None else sent.decode("latin-1")
+        if not self._curator.access.seen(header):
+            self._count_stranger(scope)
+        return await run_sync(self._curator.access.who, header)
+
+    def _count_stranger(self, scope: Scope) -> None:
+        self._curator.strangers.count(str((scope.get("client") or ("",))[0]))
 
     async def _body(self, scope: Scope, receive: Receive) -> Receive:
         """The body, whole, if it is JSON and neither too large nor too slow."""
@@ -99,25 +106,24 @@ class Gate:
         too_large = Refusal(413, "TooLarge", f"the body must be at most {most:,} bytes")
         if not length.isdigit() or len(length) > 15 or int(length) > most:
             raise too_large
-        parts: list[bytes] = []
+        body = bytearray()
         try:
             async with asyncio.timeout(patience):
                 while True:
                     message = await receive()
                     if message["type"] == "http.disconnect":
                         raise Refusal(408, "TooSlow", "the body did not come in time")
-                    parts.append(message.get("body", b""))
-                    if sum(map(len, parts)) > most:
+                    body += message.get("body", b"")
+                    if len(body) > most:
                         raise too_large
                     if not message.get("more_body", False):
                         break
         except TimeoutError:
             raise Refusal(408, "TooSlow", "the body did not come in time") from None
-        return _replayed(b"".join(parts), receive)
+        return _replayed(bytes(body), receive)
 
     def _on_grid(self, began: float) -> Any:
-        clock = asyncio.get_running_loop().time
-        return lambda: self._curator.grid.keep(began, clock)
+        return lambda: self._curator.grid.keep(began, time.monotonic)
 
 
 class _Out:

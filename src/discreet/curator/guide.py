@@ -122,14 +122,15 @@ def _column(name: str, stored: Stored) -> str:
         case StoredKind.DATE:
             return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # dates'
         case StoredKind.BOOLEAN:
-            return f"# {name}: true or false, nothing to declare"
+            return f"# {_key(name)}: true or false, nothing to declare"
         case _:
-            return f"# {name}: stored as {stored.kind.value}, nothing to declare"
+            return f"# {_key(name)}: stored as {stored.kind.value}, nothing to declare"
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+    """A text of TOML. Names come from files: nothing in them may end a line or a comment."""
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(plain)}"'
 
 
 def _key(name: str) -> str:

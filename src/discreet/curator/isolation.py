@@ -2,7 +2,7 @@
 
 Promise: ``run`` gives exact integers of a checked shape or raises EngineFailed, whose words are always the same. A
 process that hangs is killed at the deadline; the next question gets a new one. Noise, keys and the ledger are never
-there.
+there. What it wrote to the disk goes with it, or at the next start (leftovers.py).
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import logging
 import os
 import pickle
 import queue
+import re
 import select
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,12 +23,14 @@ from contextlib import contextmanager, suppress
 from typing import IO, Any
 
 from discreet.curator.frames import pack, read_columns, read_exact, unpack
+from discreet.curator.leftovers import Scratch
 from discreet.curator.limits import Limits
 from discreet.errors import BadData, EngineFailed, LedgerBusy
 from discreet.table.schema import Schema, Stored
 from discreet.table.work import AnyWork, Exact
 
 log = logging.getLogger("discreet.curator")
+_NAME = re.compile(r"[A-Za-z]{1,60}")
 _STARTING = 60.0
 """Seconds until a new process must have told its first columns."""
 
@@ -100,12 +101,13 @@ class _Process:
         self._limits = limits
         self._threads = threads
         self._process: subprocess.Popen[bytes] | None = None
-        self._folder: str | None = None
+        self._scratch: Scratch | None = None
         self._sent: Mapping[str, Schema] | None = None
         self.closed = False
         """Whether it shall not be started again."""
 
     def columns(self, source: object) -> dict[str, Stored]:
+        self._start()
         payload = self._ask(("columns", source), _STARTING)
         bad = _told(payload, "bad")
         if bad is not None:
@@ -113,38 +115,29 @@ class _Process:
         return read_columns(payload)
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
-        if self._alive() and self._sent is schemas:
-            pass
-        else:
-            self._start()
-            self._send(("schemas", dict(schemas)))
-            self._sent = schemas
-        payload = self._ask(("run", list(works)), float(self._limits.deadline))
+        self._start()
+        known = self._sent is schemas
+        self._sent = schemas
+        payload = self._ask(("run", (list(works), None if known else dict(schemas))), float(self._limits.deadline))
         failed = _told(payload, "failed")
         if failed is not None:
-            log.error("the engine failed: %s", failed)
+            log.error("the engine failed: %s", failed if _NAME.fullmatch(failed) else "without a name")
             raise EngineFailed
         return read_exact(payload)
 
     def _ask(self, request: tuple[str, Any], seconds: float) -> bytes:
         """Send a request and wait for the reply; after the deadline the process is no more."""
+        process = self._process
+        if process is None or process.stdin is None or process.stdout is None:
+            raise EngineFailed
+        said, deadline = process.stdout, time.monotonic() + seconds
         try:
-            self._start()
-            self._send(request)
-            process = self._process
-            if process is None or process.stdout is None:
-                raise EngineFailed
-            return unpack(_Reader(process.stdout, time.monotonic() + seconds).read)
+            _write(process.stdin, pack(pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)), deadline)
+            return unpack(lambda size: _read(said, size, deadline))
         except (EOFError, OSError, TimeoutError) as error:
             log.error("the engine's process was stopped: %s", type(error).__name__)
             self.stop()
         raise EngineFailed
-
-    def _send(self, request: tuple[str, Any]) -> None:
-        if self._process is None or self._process.stdin is None:
-            raise EngineFailed
-        self._process.stdin.write(pack(pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)))
-        self._process.stdin.flush()
 
     def _alive(self) -> bool:
         return self._process is not None and self._process.poll() is None
@@ -156,17 +149,20 @@ class _Process:
         if self._alive():
             return
         self.stop()
-        self._folder = tempfile.mkdtemp(prefix="discreet-engine-")  # only this user can read it
-        command = [sys.executable, "-I", "-m", "discreet.curator.worker", self._folder]
+        self._scratch = scratch = Scratch()
+        command = [sys.executable, "-I", "-m", "discreet.curator.worker", scratch.path]
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [*command, str(self._limits.memory), str(self._threads)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={"PATH": os.environ.get("PATH", ""), "TMPDIR": self._folder, "TZ": "UTC"},
-            close_fds=True,
+            env={"PATH": os.environ.get("PATH", ""), "TMPDIR": scratch.path, "TZ": "UTC"},
+            pass_fds=(scratch.lock,),
+            bufsize=0,
             start_new_session=True,
         )
+        if self._process.stdin is not None:
+            os.set_blocking(self._process.stdin.fileno(), False)
 
     def kill(self) -> None:
         """Kill the process under the hands of whoever waits for it."""
@@ -175,32 +171,36 @@ class _Process:
 
     def stop(self) -> None:
         """Kill the process, and remove what it left on the disk."""
-        process, folder = self._process, self._folder
-        self._process = self._folder = self._sent = None
+        process, scratch = self._process, self._scratch
+        self._process = self._scratch = self._sent = None
         if process is not None:
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
-                    _close(pipe)
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+                    pipe.close()
+        if scratch is not None:
+            scratch.remove()
 
 
-class _Reader:
-    """Reads from a pipe until a deadline."""
+def _read(pipe: IO[bytes], size: int, deadline: float) -> bytes:
+    _until(pipe, select.POLLIN, deadline)
+    return os.read(pipe.fileno(), size)
 
-    def __init__(self, pipe: IO[bytes], deadline: float) -> None:
-        self._descriptor = pipe.fileno()
-        self._deadline = deadline
 
-    def read(self, size: int) -> bytes:
-        left = self._deadline - time.monotonic()
-        ready = select.poll()
-        ready.register(self._descriptor, select.POLLIN)
-        if left <= 0 or not ready.poll(left * 1000):
-            raise TimeoutError
-        return os.read(self._descriptor, size)
+def _write(pipe: IO[bytes], data: bytes, deadline: float) -> None:
+    left = memoryview(data)
+    while left:
+        _until(pipe, select.POLLOUT, deadline)
+        left = left[os.write(pipe.fileno(), left) :]
+
+
+def _until(pipe: IO[bytes], ready: int, deadline: float) -> None:
+    """Wait until a pipe is ready; TimeoutError after the deadline."""
+    left, watched = deadline - time.monotonic(), select.poll()
+    watched.register(pipe.fileno(), ready)
+    if left <= 0 or not watched.poll(left * 1000):
+        raise TimeoutError
 
 
 def _told(payload: bytes, name: str) -> str | None:
@@ -212,10 +212,3 @@ def _told(payload: bytes, name: str) -> str | None:
         return str(said[name]) if isinstance(said, dict) and name in said else None
     except (ValueError, RecursionError):
         raise EngineFailed from None
-
-
-def _close(pipe: IO[bytes]) -> None:
-    try:
-        pipe.close()
-    except OSError:  # unsent bytes to a process that is gone
-        return

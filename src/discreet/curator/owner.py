@@ -93,8 +93,8 @@ class Owner:
         dataset: str,
         population: str,
         *,
+        marks: Iterable[str],
         about: Mapping[str, Any] | None = None,
-        marks: Iterable[str] = (),
         decision: str | None = None,
         by: str = "owner",
     ) -> Entry:
@@ -106,21 +106,12 @@ class Owner:
         AlreadyProtected, unless ``decision`` says why a second budget is right.
         """
         name = check_name(dataset, "dataset")
-        hidden = sorted({self._journal.key.mark(mark) for mark in marks})
-        public = self._journal.key.public
+        hidden = self._hidden(marks)
 
         def decide(books: Books, _: object) -> Draft:
             known = find_population(books, population)
-            for other in books.datasets.values():
-                if other.population == known.name:
-                    continue
-                seen = other.name == name or not other.marks.isdisjoint(hidden)
-                blind = other.marks and other.marked_by != public  # marked under an earlier key: cannot be compared
-                if (seen or blind) and decision is None:
-                    raise AlreadyProtected(
-                        f"{name!r} {'may hold' if blind and not seen else 'holds'} the same data as {other.name!r}, "
-                        f"which is under the budget of {other.population!r}: register it there, or give a decision"
-                    )
+            if decision is None:
+                self._check_unprotected(books, name, known.name, hidden)
             body = {
                 "dataset": name,
                 "population": known.name,
@@ -131,6 +122,26 @@ class Owner:
             return Draft("dataset", by, body)
 
         return self._append(decide)
+
+    def check_unprotected(self, dataset: str, population: str, *, marks: Iterable[str]) -> None:
+        """What ``register`` would refuse without a decision, looked up beforehand: AlreadyProtected, or nothing."""
+        self._check_unprotected(self._journal.refresh(), dataset, population, self._hidden(marks))
+
+    def _hidden(self, marks: Iterable[str]) -> list[str]:
+        return sorted({self._journal.key.mark(mark) for mark in marks})
+
+    def _check_unprotected(self, books: Books, dataset: str, population: str, hidden: list[str]) -> None:
+        for other in dict(books.datasets).values():
+            if other.population == population:
+                continue
+            seen = other.name == dataset or not other.marks.isdisjoint(hidden)
+            # what was marked under an earlier key cannot be compared
+            blind = other.marks and other.marked_by != self._journal.key.public
+            if seen or blind:
+                raise AlreadyProtected(
+                    f"{dataset!r} {'holds' if seen else 'may hold'} the same data as {other.name!r}, which is under "
+                    f"the budget of {other.population!r}: register it there, or give a decision"
+                )
 
     def retire(self, dataset: str, *, reason: str, by: str = "owner") -> Entry:
         """Close a data set for questions. Its name and what was spent on it stay."""
@@ -230,6 +241,11 @@ def find_analyst(books: Books, name: str) -> None:
     """Check that an analyst of this name may still ask."""
     if name not in books.analysts or books.analysts[name].revoked:
         raise NotRegistered(f"there is no analyst {name!r}")
+
+
+def check_cap(population: Population, cap: Measure) -> None:
+    """Check that a cap can stand beside a population's budget: a promise that is counted as the budget is."""
+    _limits(population, cap)
 
 
 def check_name(name: str, what: str) -> str:

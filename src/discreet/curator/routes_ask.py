@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse, Response
 from discreet.curator import models, shown
 from discreet.curator.access import Caller
 from discreet.curator.charges import Charge
-from discreet.curator.gate import CALLER
+from discreet.curator.gate import BEGAN, CALLER
 from discreet.curator.replies import Refusal, reply
 from discreet.curator.service import Asked, Curator, read_answer
 from discreet.errors import EngineFailed, LedgerUnavailable
@@ -119,7 +119,10 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         if not asking:  # a limiter belongs to the loop that makes it
             asking.append(CapacityLimiter(_ASKING))
         caller, question = caller_of(request), asked(body)
-        charge = await run_sync(lambda: curator.ask(caller, dataset, question, body.key), limiter=asking[0])
+        began = request.scope[BEGAN]
+        charge = await run_sync(
+            lambda: curator.ask(caller, dataset, question, body.key, began=began), limiter=asking[0]
+        )
         curator.at("sending")
         return sent(charge)
 

@@ -9,8 +9,9 @@ from fastapi import FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse
 
 from discreet.curator import declared, models, places, shown
-from discreet.curator.access import Role
+from discreet.curator.access import Role, check_analyst
 from discreet.curator.isolation import Isolated
+from discreet.curator.owner import check_cap
 from discreet.curator.replies import Refusal
 from discreet.curator.routes_ask import DatasetName, caller_of
 from discreet.curator.service import Curator
@@ -125,14 +126,17 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
     @app.post("/api/analysts", response_model=models.Issued, status_code=201)
     def add_analyst(request: Request, body: models.AnalystIn) -> Any:
         """Let somebody in, with leave to ask about some populations. The token is shown here and never again."""
-        name, by = declared.read_name(body.name, "name"), caller_of(request).name
+        name, by = check_analyst(body.name), caller_of(request).name
         caps = [
-            (curator.population(one.population).name, None if one.cap is None else _promise(one.cap, "cap"))
+            (curator.population(one.population), None if one.cap is None else _promise(one.cap, "cap"))
             for one in body.grants
         ]
+        for population, cap in caps:  # a name is for good: nothing is recorded unless all can be
+            if cap is not None:
+                check_cap(population, cap)
         owner.add_analyst(name, by=by)
         for population, cap in caps:
-            owner.grant(name, population, cap, by=by)
+            owner.grant(name, population.name, cap, by=by)
         token = curator.access.issue(name, Role.ANALYST, days=body.days, by=by)
         return JSONResponse({"name": name, "token": token}, 201)
 

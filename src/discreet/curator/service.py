@@ -1,7 +1,7 @@
 """The curator itself, without HTTP: who sees which data sets, what a question costs, and how it is answered.
 
 An answer is made in this order, and in no other: plan and price (no data); hold an engine; pay, durably; run the
-engine in its own process; add noise, here; store the answer; hand out what was stored.
+engine in its own process; add noise, here; wait for the grid of time; store the answer; hand out what was stored.
 
 Promise: nothing leaves that was not stored, nothing is stored that was not paid, and a failure after the payment is
 one constant reply that is stored like an answer. Whatever is refused before the payment is refused by public things.
@@ -22,14 +22,15 @@ from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.curator import declared, shown
-from discreet.curator.access import OWNER, Access, Caller, look
+from discreet.curator.access import OWNER, Access, Caller
 from discreet.curator.books import Books, Dataset, Population, read_measure
 from discreet.curator.charges import Charge
 from discreet.curator.clock_grid import Grid
 from discreet.curator.config import Config, Entrusted
 from discreet.curator.isolation import Isolated
 from discreet.curator.journal import Clock, utc
-from discreet.curator.limits import Meter, check_size
+from discreet.curator.leftovers import sweep
+from discreet.curator.limits import Limits, Meter, check_size
 from discreet.curator.purse import Asking, Known, LedgerPurse
 from discreet.curator.replies import Refusal, log, reply, where
 from discreet.curator.store import Ledger, open_ledger
@@ -54,6 +55,8 @@ from discreet.table.preview import preview
 from discreet.table.run import Quote
 
 Point = Callable[[str], None]
+STRANGERS = Limits(requests_per_second=Fraction(10), burst=60)
+"""What one address may ask for without a good token."""
 _SLACK = 5
 """Seconds after the deadline after which a charge without an answer is known to be lost."""
 
@@ -126,6 +129,7 @@ class Curator:
         self.ledger = ledger
         self.access = Access(ledger, clock)
         self.meter = Meter(config.limits)
+        self.strangers = Meter(STRANGERS)
         self.grid = Grid(float(config.quantum))
         self._clock = clock
         self.at = at
@@ -142,11 +146,11 @@ class Curator:
 
     def datasets(self, caller: Caller) -> dict[str, Dataset]:
         """The data sets that somebody may know of: the owner all, an analyst those they have leave to ask."""
-        return _datasets(look(self.ledger), caller)
+        return _datasets(self.ledger.look(), caller)
 
     def dataset(self, caller: Caller, name: str) -> tuple[Dataset, Population]:
         """One of them, and the people in it; what somebody may not know of is not there."""
-        books = look(self.ledger)
+        books = self.ledger.look()
         found = _datasets(books, caller).get(name)
         if found is None:
             raise NotRegistered("there is no such data set for you")
@@ -154,7 +158,7 @@ class Curator:
 
     def population(self, name: str) -> Population:
         """The people of a data set, with their budget."""
-        found = look(self.ledger).populations.get(name)
+        found = self.ledger.look().populations.get(name)
         if found is None:
             raise NotRegistered("there is no such population")
         return found
@@ -224,7 +228,8 @@ class Curator:
         try:
             marks, about = dataset.marks(self.config.data), declared.written(dataset)
             if people is None and budget is not None:
-                self._check_new(name, marks, decision)
+                if decision is None:  # else there would be a budget without data
+                    self.ledger.owner.check_unprotected(name, population, marks=marks)
                 self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
             done = self.ledger.owner.register(name, population, about=about, marks=marks, decision=decision, by=by)
         except BaseException:
@@ -235,17 +240,6 @@ class Curator:
         if before is not None:
             before.engine.close()
         return done.sequence
-
-    def _check_new(self, name: str, marks: list[str], decision: str | None) -> None:
-        """Before a budget is opened: these must not be data that are under another one. The ledger checks it again."""
-        key = self.ledger._journal.key
-        hidden = {key.mark(mark) for mark in marks}
-        for other in dict(look(self.ledger).datasets).values():
-            if decision is None and (other.name == name or not other.marks.isdisjoint(hidden)):
-                raise AlreadyProtected(
-                    f"{name!r} holds the same data as {other.name!r}, which is under the budget of "
-                    f"{other.population!r}: register it there, or give a decision"
-                )
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -274,8 +268,13 @@ class Curator:
             "story": list(story(quote, query._prepared)),
         }
 
-    def ask(self, caller: Caller, name: str, asked: Asked, key: str | None = None) -> Charge:
-        """Pay for a question and answer it; the answer is in the charge that comes back, as it is stored."""
+    def ask(
+        self, caller: Caller, name: str, asked: Asked, key: str | None = None, *, began: float | None = None
+    ) -> Charge:
+        """Pay for a question and answer it; the answer is in the charge that comes back, as it is stored.
+
+        ``began`` is when the request came, by ``time.monotonic``: the answer is then stored on the grid of time.
+        """
         known, _ = self.dataset(caller, name)
         room = self.room(known)
         purse = Asking(
@@ -290,20 +289,23 @@ class Curator:
         self.at("planned")
         try:
             with room.engine.reserved():
-                stored = self._answered(query, quote, purse, asked)
+                stored, accuracy = self._answered(query, quote, purse, asked)
         except Known as before:
             return self._again(before.charge)
         charge = purse.charge
         if charge is None:
             raise EngineFailed
         self.at("noise")
-        return self.ledger.store_answer(charge, shown.dump(stored), accuracy=_accuracy(stored))
+        if began is not None:
+            self.grid.hold(began)
+        return self.ledger.store_answer(charge, stored, accuracy=accuracy)
 
-    def _answered(self, query: Query, quote: Quote, purse: LedgerPurse, asked: Asked) -> dict[str, Any]:
-        """The answer, as it will be stored. After the payment every failure is one and the same."""
+    def _answered(self, query: Query, quote: Quote, purse: LedgerPurse, asked: Asked) -> tuple[bytes, Any]:
+        """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
             (found,) = query.session._release(quote, (query.plan.outcome,))
-            return shown.answer(found, number(asked.confidence, "confidence"))
+            told = shown.answer(found, number(asked.confidence, "confidence"))
+            return shown.dump(told), _accuracy(told)
         except Known:
             raise
         except Exception as error:
@@ -311,7 +313,7 @@ class Curator:
                 raise
             if not isinstance(error, EngineFailed):
                 log.error("after a payment: %s", where(error))
-            return reply(EngineFailed())[1]
+            return shown.dump(reply(EngineFailed())[1]), None
 
     def _planned(self, room: Room, session: Session, caller: Caller, asked: Asked) -> tuple[Query, Quote]:
         """The question with its price: no data is touched."""
@@ -347,7 +349,7 @@ class Curator:
 
     def budget(self, caller: Caller) -> list[dict[str, Any]]:
         """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""
-        books = look(self.ledger)
+        books = self.ledger.look()
         people, analysts, caps = dict(books.populations), dict(books.analysts), dict(books.caps)
 
         def own(name: str, analyst: str) -> dict[str, Any]:
@@ -375,6 +377,7 @@ class Curator:
 
 def open_curator(config: Config, *, create: bool = False, clock: Clock = utc, at: Point = lambda _: None) -> Curator:
     """The curator that a configuration describes: its ledger, with the data sets of the file registered."""
+    sweep()
     ledger = open_ledger(config.ledger, key=config.key, head=config.head, create=create, clock=clock, at=at)
     curator = Curator(config, ledger, clock=clock, at=at)
     try:
@@ -434,13 +437,11 @@ def _datasets(books: Books, caller: Caller) -> dict[str, Dataset]:
     return {name: one for name, one in found.items() if one.population in caps}
 
 
-def _accuracy(stored: Mapping[str, Any]) -> dict[str, str] | None:
+def _accuracy(told: Mapping[str, Any]) -> dict[str, str]:
     """How far off the answer may be, in words for its card: the largest error bar of each column."""
-    if "errors" not in stored:
-        return None
-    worst = {name: [e for e in column if e is not None] for name, column in stored["errors"].items()}
-    told = {name: f"within {max(column):.6g}" for name, column in worst.items() if column}
-    return told | {"confidence": stored["confidence"]}
+    worst = {name: [e for e in column if e is not None] for name, column in told["errors"].items()}
+    bars = {name: f"within {max(column):.6g}" for name, column in worst.items() if column}
+    return bars | {"confidence": told["confidence"]}
 
 
 def read_answer(charge: Charge) -> dict[str, Any]:

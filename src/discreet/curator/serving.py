@@ -1,17 +1,59 @@
-"""Starting the HTTP server: one process or several, with logs that hold no request and replies that tell no time."""
+"""Starting the HTTP server: one process or several, with logs that hold no request and replies that tell no time.
+
+Promise: a connection on which no whole request comes in time is closed, so that slow clients cannot hold them all.
+"""
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from discreet.errors import MissingExtra
 
 try:
+    import h11
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as missing:
     raise MissingExtra("the service", extra="server") from missing
 
 APP = "discreet.curator.app:from_environment"
+
+
+PATIENCE = 20.0
+"""Seconds in which the head of a request must have come; gate.py has the limit for its body."""
+
+
+class Impatient(H11Protocol):
+    """HTTP/1.1 on one connection, closed when the head of a request does not come in time."""
+
+    _late: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """A client has come."""
+        super().connection_made(transport)
+        self._watch()
+
+    def data_received(self, data: bytes) -> None:
+        """Some bytes have come."""
+        super().data_received(data)
+        self._watch()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client is gone."""
+        self._stop_watch()
+        super().connection_lost(exc)
+
+    def _watch(self) -> None:
+        if self.conn.their_state is not h11.IDLE:
+            self._stop_watch()
+        elif self._late is None:  # more bytes give no more time
+            self._late = self.loop.call_later(PATIENCE, self.transport.close)
+
+    def _stop_watch(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+            self._late = None
 
 
 def options(host: str, port: int) -> dict[str, Any]:
@@ -19,6 +61,8 @@ def options(host: str, port: int) -> dict[str, Any]:
     return {
         "host": host,
         "port": port,
+        "http": Impatient,
+        "ws": "none",
         "server_header": False,
         "date_header": False,
         "access_log": False,

@@ -20,7 +20,7 @@ Believes: journal.py and what it believes; privacy/filters.py for why the charge
 
 Owner: ``ledger.owner`` has protect, set_budget, register, retire, add_analyst, grant, revoke_analyst, write_off,
 acknowledge, and record/acts for whatever else must be in the chain, such as hashes of tokens (owner.py).
-To look: quote (free), standing, household, populations, datasets, analysts, entries, charge, unanswered, head,
+To look: quote (free), look, standing, household, populations, datasets, analysts, entries, charge, unanswered, head,
 public_key, trouble, cautions, export. In verify.py: verify_ledger, import_ledger. In receipts.py: verify_receipt,
 verify_card. Errors: BadParameter, NoPrice, NotATheorem, OverBudget, ReceiptRefused and all under LedgerError; after
 any of them nothing may be released.
@@ -201,6 +201,10 @@ class Ledger:
         """What a household of so many has lost so far, and at most."""
         books = self._journal.refresh()
         return views.household(books, find_population(books, population), people)
+
+    def look(self) -> Books:
+        """What the ledger adds up to now, with all that other servers wrote: one read. To be looked at only."""
+        return self._journal.refresh()
 
     @property
     def populations(self) -> Mapping[str, Population]:

@@ -1,8 +1,8 @@
 """The engine's own process: ``python -I -m discreet.curator.worker FOLDER MEMORY THREADS``.
 
 It reads requests from its standard input and writes exact integers to its standard output. It has no key, no ledger, no
-tokens and no noise; its memory is limited; it leaves no crash dump; it ends when the service ends, even in the middle
-of a question.
+tokens and no noise; its memory is limited, and if the machine has none left this process goes first; it leaves no crash
+dump; it ends when the service ends, even in the middle of a question, and takes its folder with it.
 
 What arrives comes from the service and is trusted; what leaves is not (see frames.py).
 """
@@ -14,6 +14,7 @@ import os
 import pickle
 import queue
 import resource
+import shutil
 import sys
 import threading
 from collections.abc import Mapping
@@ -31,6 +32,8 @@ from discreet.table.work import Engine
 def limit_memory(more: int) -> None:
     """Let this process grow by so many bytes and no further; no crash dumps."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
     with suppress(OSError, ValueError):
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         most = pages * os.sysconf("SC_PAGE_SIZE") + more
@@ -50,12 +53,13 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
         return json.dumps({"failed": type(error).__name__}).encode()
 
 
-def listen(source: BinaryIO, requests: queue.Queue[tuple[str, Any]]) -> None:
-    """Take requests as they come; when the service is gone, so is this process."""
+def listen(source: BinaryIO, requests: queue.Queue[tuple[str, Any]], folder: str) -> None:
+    """Take requests as they come; when the service is gone, so is this process, and its folder."""
     try:
         while True:
             requests.put(pickle.loads(unpack(source.read)))  # noqa: S301 - the service is trusted, and nobody else writes
     except EOFError:
+        shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
 
@@ -67,13 +71,14 @@ def main(folder: str, memory: str, threads: str) -> None:
     engine = duckdb(memory_limit=f"{limit * 3 // 4 // (1 << 20)}MiB", threads=int(threads), temp_directory=folder)
     limit_memory(limit)
     requests: queue.Queue[tuple[str, Any]] = queue.Queue()
-    threading.Thread(target=listen, args=(sys.stdin.buffer, requests), daemon=True).start()
+    threading.Thread(target=listen, args=(sys.stdin.buffer, requests, folder), daemon=True).start()
     schemas: Mapping[str, Schema] = {}
     while True:
         request = requests.get()
-        if request[0] == "schemas":
-            schemas = request[1]
-            continue
+        if request[0] == "run":
+            works, new = request[1]
+            schemas = schemas if new is None else new
+            request = ("run", works)
         out.write(pack(answer(engine, schemas, request)))
         out.flush()
 

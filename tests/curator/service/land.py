@@ -84,3 +84,8 @@ def write_town(folder: Path, *, people: int = 120, epsilon: str = "1000000") -> 
     config = folder / "curator.toml"
     config.write_text(TOML.format(epsilon=epsilon))
     return config
+
+
+def holds_canary(content: bytes) -> bool:
+    """Whether a text of the data is in it."""
+    return CANARY.encode() in content.lower()

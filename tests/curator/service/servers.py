@@ -12,7 +12,7 @@ import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,12 @@ def free_port() -> int:
 class Village:
     """A town on disk, whose servers come and go. Its ledger lies in SQLite, or where ``ledger`` says."""
 
-    def __init__(self, folder: Path, *, ledger: str | None = None, analysts: int = 4) -> None:
+    def __init__(
+        self, folder: Path, *, ledger: str | None = None, analysts: int = 4, about: Sequence[str] = ("other",)
+    ) -> None:
         self.path = write_town(folder)
         self.folder = folder
+        self.temporary = folder / "temporary"
         if ledger is not None:
             where = f'data = "data"\nledger = "{ledger}"\nkey = "key"\nhead = "head"'
             self.path.write_text(self.path.read_text().replace('data = "data"', where))
@@ -50,7 +53,8 @@ class Village:
         self.tokens = []
         for i in range(analysts):
             curator.ledger.owner.add_analyst(f"analyst {i}")
-            curator.ledger.owner.grant(f"analyst {i}", "other")
+            for population in about:
+                curator.ledger.owner.grant(f"analyst {i}", population)
             self.tokens.append(curator.access.issue(f"analyst {i}", Role.ANALYST))
         curator.close()
 
@@ -70,7 +74,9 @@ class Server:
         self.port = free_port()
         self.log = village.folder / f"server-{self.port}.log"
         command = [sys.executable, "-m", "tests.curator.service.servers", str(village.path), str(self.port), point]
-        self.process: subprocess.Popen[bytes] = launch(command, log=self.log, folder=ROOT)
+        village.temporary.mkdir(exist_ok=True)
+        own = {"TMPDIR": str(village.temporary)}
+        self.process: subprocess.Popen[bytes] = launch(command, log=self.log, folder=ROOT, env=own)
         until(self.up, process=self.process, log=self.log, what="serving")
 
     def up(self) -> bool:
@@ -109,9 +115,7 @@ def main(config: str, port: str, point: str = "") -> None:
         if point and name == point:
             os._exit(137)
 
-    curator = open_curator(read_config(Path(config)))
-    curator.at = at
-    curator.ledger._journal.at = at
+    curator = open_curator(read_config(Path(config)), at=at)
     uvicorn.run(create_app(curator), **options("127.0.0.1", int(port)))
 
 

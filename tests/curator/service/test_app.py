@@ -14,6 +14,7 @@ import pytest
 
 from discreet import errors
 from discreet.curator import verify_card, verify_receipt
+from discreet.curator.clock_grid import Grid
 from discreet.curator.gate import HEADERS
 from discreet.curator.replies import HINT, STATUS, reply
 from discreet.curator.service import Asked
@@ -297,8 +298,9 @@ def test_the_order_is_plan_pay_run_noise_store(new_town: Town, monkeypatch: pyte
     monkeypatch.setattr(room.engine, "run", watched_run)
     monkeypatch.setattr(new_town.curator.ledger, "store_answer", watched_store)
     monkeypatch.setattr(new_town.curator, "at", seen.append)
+    monkeypatch.setattr(Grid, "hold", lambda *_: seen.append("grid"))
     new_town.ask(COUNT)
-    assert seen == ["planned", "run after 1 charges", "noise", "store", "sending"]
+    assert seen == ["planned", "run after 1 charges", "noise", "grid", "store", "sending"]
 
 
 # --- neighbours -----------------------------------------------------------------------------------------------------
@@ -438,6 +440,21 @@ def test_a_registration_that_does_not_fit_records_nothing(town: Town, change: di
     reply = town.post("/api/datasets", body | change, town.owner)
     assert reply.status_code in (409, 422), reply.text
     assert town.curator.ledger.head == before
+
+
+def test_an_analyst_who_cannot_be_added_whole_is_not_added_at_all(new_town: Town) -> None:
+    before = new_town.curator.ledger.head
+    for change in (
+        {"grants": [{"population": "other"}, {"population": "town", "cap": {"epsilon": "1"}}]},  # not as the budget is
+        {"grants": [{"population": "other"}, {"population": "nowhere"}]},
+        {"name": "owner"},
+        {"name": "Owner"},
+        {"name": "a/b"},
+        {"days": 100_000},
+    ):
+        assert new_town.post("/api/analysts", {"name": "zoe", **change}, new_town.owner).status_code in (404, 422)
+    assert new_town.curator.ledger.head == before
+    assert new_town.post("/api/analysts", {"name": "zoe"}, new_town.owner).status_code == 201
 
 
 def test_a_retired_data_set_answers_no_more(new_town: Town) -> None:

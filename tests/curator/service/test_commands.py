@@ -13,6 +13,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from discreet.curator import open_ledger
 from discreet.curator.commands import add_commands
 from discreet.curator.config import read_config
 from discreet.curator.guide import propose_unit
@@ -84,6 +85,21 @@ def test_the_budget_in_a_ledger_outlives_the_process(visits: Path, tmp_path: Pat
     assert "holds the same data" in renamed.output
 
 
+def test_a_budget_in_a_ledger_protects_the_unit_that_it_was_opened_for(visits: Path, tmp_path: Path) -> None:
+    kept = ("--ledger", tmp_path / "kept.ledger", "--epsilon", "0.1")
+    count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits")
+    assert run(*count, *kept, "--unit", "nobody", "--budget", "1").exit_code == 1
+    assert not (tmp_path / "kept.ledger").exists()  # what does not fit the file opens no budget
+    assert run(*count, *kept, "--unit", "person", "--budget", "1").exit_code == 0
+    other = run(*count, *kept, "--unit", "code")
+    assert other.exit_code == 1
+    assert "must be 'person'" in other.output
+    renamed = run("ask", visits, "SELECT COUNT(*) AS n FROM v", *kept, "--unit", "code", "--table", "v", "--budget", 9)
+    assert "holds the same data" in renamed.output
+    with open_ledger(tmp_path / "kept.ledger") as ledger:
+        assert list(ledger.populations) == ["visits"]
+
+
 def test_an_error_instead_of_a_price(visits: Path) -> None:
     asked = ("--error", "25", "--budget", "10", "--json", "--max-rows", 1)
     done = run("preview", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", *asked)
@@ -139,6 +155,19 @@ def test_init_writes_a_file_that_serves_and_holds_nothing_of_the_data(visits: Pa
     out.write_text(filled)
     open_curator(read_config(out), create=True).close()
     assert run("init", visits, "--output", out).exit_code == 1  # never writes over a file
+
+
+def test_names_in_a_file_cannot_write_lines_of_the_configuration(tmp_path: Path) -> None:
+    evil = 'x\n[server]\nhost = "0.0.0.0"\n"\x7f\u2028'
+    path = tmp_path / "visits.parquet"
+    pq.write_table(pa.table({"person": [1], evil: [1], evil + "b": [True], evil + "t": ["a"]}), path)
+    out = tmp_path / "curator.toml"
+    assert run("init", path, "--output", out, "--unit", "person").exit_code == 0
+    assert read_config(out).host == "127.0.0.1"
+    assert not [line for line in out.read_text().splitlines() if line.startswith("host")]
+    out.write_text(out.read_text().replace("# columns.", "columns.", 1))  # and the line can be used
+    (column,) = read_config(out).datasets[tmp_path.name].dataset.tables["visits"].columns
+    assert column == evil
 
 
 def test_the_unit_is_proposed_by_names_and_types_alone() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime
@@ -17,6 +19,7 @@ import pytest
 
 from discreet.curator.frames import pack, read_columns, read_exact, unpack, write_exact
 from discreet.curator.isolation import Isolated
+from discreet.curator.leftovers import PREFIX, Scratch, sweep
 from discreet.curator.limits import Limits
 from discreet.engines.duckdb import duckdb
 from discreet.errors import BadData, EngineFailed, LedgerBusy
@@ -79,7 +82,9 @@ def test_a_process_that_dies_fails_with_the_same_words(source: str, engine: Isol
     processes(engine)[0].kill()
     processes(engine)[0].wait()
     assert session.sql(SQL).release(epsilon=10**6)["n"] == [50, 50]  # dead before it was asked: started again
-    folder = Path(str(engine._all[0]._folder))
+    scratch = engine._all[0]._scratch
+    assert scratch is not None
+    folder = Path(scratch.path)
     assert folder.stat().st_mode & 0o077 == 0
     engine.close()
     assert not folder.exists()
@@ -119,15 +124,99 @@ def test_it_has_no_more_memory_than_it_may(tmp_path: Path) -> None:
         engine.close()
 
 
-def test_it_ends_when_the_service_ends(source: str, engine: Isolated) -> None:
+def test_it_ends_when_the_service_ends_and_takes_its_folder_with_it(source: str, engine: Isolated) -> None:
     engine.columns([source])
     (process,) = processes(engine)
-    child = engine._all[0]._process
+    child, scratch = engine._all[0]._process, engine._all[0]._scratch
     assert child is not None
     assert child.stdin is not None
+    assert scratch is not None
+    (Path(scratch.path) / "spilled").write_text("rows that did not fit")
     child.stdin.close()  # what the kernel does when the service is killed
     process.wait(timeout=20)
     child.stdin = None
+    assert not Path(scratch.path).exists()
+
+
+def test_what_a_crash_left_is_swept_away_and_what_is_in_use_is_not(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    engine = Isolated(Limits(), threads=1)
+    engine.columns([source])
+    (process,), used = processes(engine), engine._all[0]._scratch
+    assert used is not None
+    left, link, other = tmp_path / f"{PREFIX}left", tmp_path / f"{PREFIX}link", tmp_path / "other"
+    for folder in (left, other):
+        folder.mkdir()
+        (folder / "spilled").write_text("rows that did not fit")
+    link.symlink_to(other)
+    assert sweep() == 1
+    assert not left.exists()
+    assert (other / "spilled").exists()
+    assert Path(used.path).exists()
+    process.suspend()  # so that it cannot clear up behind itself
+    os.close(used.lock)  # the service dies: its engine still holds the folder
+    assert sweep() == 0
+    process.kill()
+    process.wait()
+    assert sweep() == 1
+    assert not Path(used.path).exists()
+    used.lock = os.open(tmp_path, os.O_RDONLY)
+    engine.close()
+
+
+def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made, make = [], tempfile.mkdtemp
+
+    def robbed(**options: str) -> str:
+        made.append(make(**options))
+        if len(made) < 3:
+            assert sweep() == 1
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", robbed)
+    scratch = Scratch()
+    assert (len(made), scratch.path) == (3, made[2])
+    assert sweep() == 0
+    scratch.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_process_that_does_not_listen_is_killed_at_the_deadline(source: str) -> None:
+    """A question that is larger than the pipe waits for no reader beyond the deadline."""
+    engine = Isolated(Limits(deadline=Fraction(1, 2)), threads=1)
+    engine.columns([source])
+    (process,) = processes(engine)
+    process.suspend()
+    many = keys([f"key {i:0100d}" for i in range(5_000)])
+    session = Session(t=table([source], unit="id", columns={"city": many}), budget=Pure(10), engine=engine)
+    with pytest.raises(EngineFailed):
+        session.sql(SQL).release(epsilon=1)
+    assert gone(process)
+    engine.close()
+
+
+def test_what_a_process_says_of_a_failure_is_logged_only_as_a_name(
+    source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = question(source, engine)
+    for said, logged in (("MemoryError", "MemoryError"), ("row 7\nis canary", "without a name")):
+        reply = json.dumps({"failed": said}).encode()
+        monkeypatch.setattr(engine._all[0], "_ask", lambda *_, reply=reply: reply)
+        with pytest.raises(EngineFailed):
+            session.sql(SQL).release(epsilon=1)
+        assert caplog.messages[-1] == f"the engine failed: {logged}"
+    assert "canary" not in caplog.text
+
+
+def test_if_memory_runs_out_the_engine_goes_before_the_service(source: str, engine: Isolated) -> None:
+    engine.columns([source])
+    (process,) = processes(engine)
+    assert Path(f"/proc/{process.pid}/oom_score_adj").read_text().strip() == "1000"
 
 
 def test_its_environment_holds_nothing_of_ours(source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:

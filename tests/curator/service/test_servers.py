@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from discreet.curator import verify_receipt
+from discreet.curator.leftovers import PREFIX
 from discreet.curator.service import open_curator
 from discreet.privacy.measures import Pure
 from tests.curator.service.servers import Server, Village
@@ -145,6 +146,8 @@ def test_dying_at_each_point_of_a_question(tmp_path: Path) -> None:
         if point in charges:
             assert charges[point].answered is (what == "kept"), point
     with village.server() as server:
+        left = list(village.temporary.glob(f"{PREFIX}*"))  # of all the engines that were killed, nothing is left
+        assert len(left) <= len(village.config.datasets)
         for point, what in POINTS.items():
             status, said = server.ask(token, point)
             if what == "lost":

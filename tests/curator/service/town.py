@@ -18,6 +18,7 @@ from discreet.curator.access import Role
 from discreet.curator.app import create_app
 from discreet.curator.config import Config, read_config
 from discreet.curator.journal import utc
+from discreet.curator.limits import Meter
 from discreet.curator.service import Curator, open_curator
 from discreet.curator.serving import options
 from tests.curator.service.land import write_town
@@ -61,6 +62,18 @@ class Town:
         return self.post("/api/datasets/town/preview", {"sql": sql, **more}, token or self.ann)
 
 
+def scope(path: str, token: str) -> dict[str, Any]:
+    """A POST of JSON, as a server hands it to the application."""
+    return {
+        "type": "http",
+        "method": "POST",
+        "path": path,
+        "raw_path": b"",
+        "query_string": b"",
+        "headers": [(b"authorization", f"Bearer {token}".encode()), (b"content-type", b"application/json")],
+    }
+
+
 @contextmanager
 def on_a_socket(town: Town) -> Iterator[str]:
     """The address of the town, served over a real socket by a thread of this process."""
@@ -88,6 +101,7 @@ def open_town(folder: Path, **options: Any) -> Iterator[Town]:
     clock = Clock()
     config = read_config(write_town(folder, **options))
     curator = open_curator(config, create=True, clock=clock)
+    curator.strangers = Meter(config.limits)
     for name in ("ann", "bob"):
         curator.ledger.owner.add_analyst(name)
         curator.ledger.owner.grant(name, "town")
