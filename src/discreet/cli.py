@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ from rich.console import Console
 from discreet import demo as demonstration
 from discreet.checking.commands import audit_command, check_command
 from discreet.curator.commands import add_commands
+from discreet.curator.printed import fail_plainly
 from discreet.curator.samples import write_hospital
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
@@ -28,10 +30,16 @@ def demo() -> None:
 
 
 @app.command()
-def sample(folder: Annotated[Path, typer.Argument(help="where to put it")] = Path("hospital")) -> None:
-    """Write a made-up hospital, with a curator.toml for ``discreet serve``."""
+@fail_plainly
+def sample(
+    folder: Annotated[Path, typer.Argument(help="where to put it")] = Path("hospital"),
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """Write a made-up hospital, with a curator.toml for discreet serve."""
     config = write_hospital(folder)
-    typer.echo(f"wrote {config}; start it with: discreet serve {config}")
+    typer.echo(
+        json.dumps({"config": str(config)}) if as_json else f"wrote {config}; start it with: discreet serve {config}"
+    )
 
 
 app.command("check")(check_command)

@@ -37,7 +37,9 @@ Name = Annotated[str, typer.Option("--table", help="the table's name in the SQL;
 Bounds = Annotated[list[str], typer.Option("--bounds", help="public bounds of a column, such as cost=0:5000")]
 Keys = Annotated[list[str], typer.Option("--keys", help="public keys of a column, such as clinic=North,South")]
 Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists; costs delta")]
-Rows = Annotated[int, typer.Option("--max-rows", help="rows of one unit that count; 10 if left out")]
+Rows = Annotated[
+    int, typer.Option("--max-rows", help="rows of one unit that count; 10 if left out", show_default=False)
+]
 Epsilon = Annotated[str, typer.Option(help="what the answer may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the question; of the budget, if there is one")]
 Error = Annotated[str, typer.Option(help="instead of epsilon: how far off the answer may be")]
@@ -68,10 +70,12 @@ def ask_command(
     as_json: AsJson = False,
 ) -> None:
     """Ask a question of a file, pay, and print the answer with its error bars."""
-    said = Said(file, unit, table_name, bound, key, unknown, max_rows)
+    said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
     with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql) as session:
-        answer = session.sql(sql).release(**_price(epsilon, error, confidence))
-        session.store(answer, confidence)
+        query = session.sql(sql)
+        with Console(stderr=True).status("paying, reading, adding noise"):
+            answer = query.release(**price)
+            session.store(answer, confidence)
         _print_answer(answer, confidence, str(session.remaining), as_json)
 
 
@@ -95,9 +99,9 @@ def preview_command(
     as_json: AsJson = False,
 ) -> None:
     """What a question would cost and how far off its answer would be. Free: no data is touched."""
-    said = Said(file, unit, table_name, bound, key, unknown, max_rows)
+    said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
     with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql) as session:
-        _print_preview(session.sql(sql), _price(epsilon, error, confidence), as_json)
+        _print_preview(session.sql(sql), price, as_json)
 
 
 # --- what was said --------------------------------------------------------------------------------------------------

@@ -30,9 +30,13 @@ if TYPE_CHECKING:
     from discreet.curator.service import Curator
 
 ConfigFile = Annotated[Path, typer.Argument(help="the curator.toml")]
+LedgerOrConfig = Annotated[Path, typer.Argument(help="the curator.toml, or a ledger of ask --ledger")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 Days = Annotated[int, typer.Option(help="how long the token is good")]
 Reason = Annotated[str, typer.Option(help="why; it is recorded")]
+
+_ABOUT = ("query", "analyst", "dataset", "population", "name", "reason")
+"""What is most telling in an entry, the first that it has."""
 
 analyst_app = typer.Typer(help="Let analysts in and out.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at the ledger, check it, copy it.", no_args_is_help=True)
@@ -96,12 +100,18 @@ def serve_command(
 
 
 @fail_plainly
-def token_command(config: ConfigFile, name: str = "owner", days: Days = 90) -> None:
+def token_command(
+    config: ConfigFile,
+    name: Annotated[str, typer.Option(help="whose token; the owner's unless said")] = "owner",
+    days: Days = 90,
+    as_json: AsJson = False,
+) -> None:
     """A new token for the owner, or for an analyst by name. It is shown once."""
     with opened(config) as curator:
         roles = late("access").Role
         role = roles.OWNER if name == "owner" else roles.ANALYST
-        typer.echo(curator.access.issue(name, role, days=days))
+        token = curator.access.issue(name, role, days=days)
+    typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
 
 
 # --- analysts -------------------------------------------------------------------------------------------------------
@@ -142,11 +152,13 @@ def add_analyst(
 
 @analyst_app.command("revoke")
 @fail_plainly
-def revoke_analyst(config: ConfigFile, name: str, reason: Reason = "revoked by the owner") -> None:
+def revoke_analyst(
+    config: ConfigFile, name: str, reason: Reason = "revoked by the owner", as_json: AsJson = False
+) -> None:
     """Let somebody ask no more. What they spent stays spent."""
     with opened(config) as curator:
-        curator.ledger.owner.revoke_analyst(name, reason=reason)
-    typer.echo(f"{name} may ask no more")
+        done = curator.ledger.owner.revoke_analyst(name, reason=reason)
+    typer.echo(json.dumps({"sequence": done.sequence}) if as_json else f"{name} may ask no more")
 
 
 # --- budgets --------------------------------------------------------------------------------------------------------
@@ -154,51 +166,52 @@ def revoke_analyst(config: ConfigFile, name: str, reason: Reason = "revoked by t
 
 @fail_plainly
 def budget_command(
-    config: ConfigFile,
-    population: Annotated[str, typer.Argument(help="whose budget to change, with --epsilon or --rho")] = "",
+    config: LedgerOrConfig,
+    population: Annotated[str, typer.Argument(help="whose budget; to change it, with --epsilon or --rho")] = "",
     *,
-    epsilon: str = "",
-    delta: str = "",
-    rho: str = "",
+    epsilon: Annotated[str, typer.Option(help="the new budget")] = "",
+    delta: Annotated[str, typer.Option(help="with epsilon or rho")] = "",
+    rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
     reason: Reason = "",
-    household: Annotated[int, typer.Option(help="what a household of so many has lost")] = 0,
+    household: Annotated[int, typer.Option(help="what a household of so many has lost", show_default=False)] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Where the budgets stand; or change one. What was spent stays spent."""
-    said, owner = late("config").read_config(config), _owner()
-    ledger = late("store").open_ledger(said.ledger, key=said.key, head=said.head)
     given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value}
-    try:
-        curator = late("service").Curator(said, ledger)
-        if population and given:
+    if given and not population:
+        raise BadParameter("population", None, "must be named, to change its budget")
+    with _ledger(config) as ledger:
+        if population and population not in ledger.populations:
+            raise BadParameter("population", population, f"must be one of {', '.join(ledger.populations)}")
+        if given:
             ledger.owner.set_budget(population, late("declared").read_promise(given, "budget"), reason=reason)
-        found = curator.budget(owner)
-        groups = {name: ledger.household(name, household) for name in ledger.populations} if household else {}
-    finally:
-        ledger.close()
+        found = [one for one in late("service").budgets(ledger) if not population or one["population"] == population]
+        for one in found if household else []:
+            lost = ledger.household(one["population"], household).spent
+            one["household"] = {"people": household, "spent": None if lost is None else late("shown").promise(lost)}
     if as_json:
         typer.echo(json.dumps(found))
         return
-    table = Table("people", "who", "spent", "", "left", box=None)
+    table = Table("people", "who", "budget", "spent", "", "left", box=None)
     for one in found:
         for row in (one, *one["analysts"]):
+            left = row["remaining_epsilon"]
             table.add_row(
                 escape(row["population"]),
                 "all" if row["analyst"] is None else escape(row["analyst"]),
-                gauge(row["share"]),
-                f"{row['share']:.1%}",
-                escape(row["remaining"]["text"]),
+                escape(row["budget"]["text"]),
+                gauge(row["gone"]),
+                f"{row['gone']:.1%}",
+                escape(row["remaining"]["text"] if left is None else f"epsilon {left:.4g}"),
             )
     console = Console()
     console.print(table)
-    for name, group in groups.items():
-        lost = "no theorem says" if group.spent is None else str(group.spent)
-        console.print(f"a household of {household} in {escape(name)} has lost: {escape(lost)}", highlight=False)
-
-
-def _owner() -> Any:
-    access = late("access")
-    return access.Caller(access.OWNER, access.Role.OWNER, "", late("journal").utc())
+    for one in found if household else []:
+        lost = one["household"]["spent"]
+        told = "no theorem says" if lost is None else lost["text"]
+        console.print(
+            f"a household of {household} in {escape(one['population'])} has lost: {escape(told)}", highlight=False
+        )
 
 
 # --- the ledger -----------------------------------------------------------------------------------------------------
@@ -206,7 +219,11 @@ def _owner() -> Any:
 
 @ledger_app.command("show")
 @fail_plainly
-def show_ledger(config: ConfigFile, last: int = 20, as_json: AsJson = False) -> None:
+def show_ledger(
+    config: LedgerOrConfig,
+    last: Annotated[int, typer.Option(help="how many")] = 20,
+    as_json: AsJson = False,
+) -> None:
     """The last entries."""
     with _ledger(config) as ledger:
         lines = ledger.entries(after=max(0, ledger.head.sequence - last))
@@ -216,7 +233,7 @@ def show_ledger(config: ConfigFile, last: int = 20, as_json: AsJson = False) -> 
         table = Table("number", "time", "by", "what", "", box=None)
         for one in lines:
             entry = one.entry
-            about = entry.body.get("query") or entry.body.get("analyst") or entry.body.get("population") or ""
+            about = next((entry.body[name] for name in _ABOUT if entry.body.get(name)), "")
             table.add_row(str(entry.sequence), entry.time, escape(entry.by), entry.kind, escape(str(about))[:80])
         Console().print(table)
 
@@ -224,14 +241,16 @@ def show_ledger(config: ConfigFile, last: int = 20, as_json: AsJson = False) -> 
 @ledger_app.command("verify")
 @fail_plainly
 def verify_command(
-    config: ConfigFile,
+    config: LedgerOrConfig,
     receipts: Annotated[list[Path], typer.Option("--receipt", help="files of receipts that must be in it")] = [],  # noqa: B006 - typer copies it
     as_json: AsJson = False,
 ) -> None:
     """Check every entry, sum and answer, against the head file and receipts."""
-    said: Config = late("config").read_config(config)
-    head = said.head or (Path(f"{said.ledger}.head") if isinstance(said.ledger, Path) else None)
-    found = late("verify").verify_ledger(said.ledger, head=head, receipts=[path.read_text() for path in receipts])
+    location, _, head = _located(config)
+    head = head or (Path(f"{location}.head") if isinstance(location, Path) else None)
+    texts = [path.read_text(encoding="utf-8") for path in receipts]
+    with Console(stderr=True).status("checking every entry"):
+        found = late("verify").verify_ledger(location, head=head, receipts=texts)
     if as_json:
         typer.echo(json.dumps({"ok": found.good, "entries": found.entries, "problems": list(found.problems)}))
     else:
@@ -241,7 +260,7 @@ def verify_command(
 
 @ledger_app.command("export")
 @fail_plainly
-def export_ledger(config: ConfigFile, to: Annotated[Path | None, typer.Argument(help="a new file")] = None) -> None:
+def export_ledger(config: LedgerOrConfig, to: Annotated[Path | None, typer.Argument(help="a new file")] = None) -> None:
     """All entries as lines, for a copy elsewhere. Answers are not in it."""
     with _ledger(config) as ledger:
         if to is None:
@@ -254,18 +273,28 @@ def export_ledger(config: ConfigFile, to: Annotated[Path | None, typer.Argument(
 
 @ledger_app.command("acknowledge")
 @fail_plainly
-def acknowledge_command(config: ConfigFile, reason: Reason) -> None:
+def acknowledge_command(config: LedgerOrConfig, reason: Reason, as_json: AsJson = False) -> None:
     """After a mismatch: say why, and go on from what is there. It is recorded."""
     with _ledger(config) as ledger:
-        ledger.owner.acknowledge(reason=reason)
-    typer.echo("recorded")
+        done = ledger.owner.acknowledge(reason=reason)
+    typer.echo(json.dumps({"sequence": done.sequence}) if as_json else "recorded")
 
 
 @contextmanager
 def _ledger(config: Path) -> Iterator[Any]:
-    said: Config = late("config").read_config(config)
-    with late("store").open_ledger(said.ledger, key=said.key, head=said.head) as ledger:
+    location, key, head = _located(config)
+    with late("store").open_ledger(location, key=key, head=head) as ledger:
         yield ledger
+
+
+def _located(config: Path) -> tuple[Any, Path | None, Path | None]:
+    """Where a ledger, its key and its head are: as curator.toml says, or beside the file of the ledger itself."""
+    if config.is_file():
+        with config.open("rb") as file:
+            if file.read(16) == b"SQLite format 3\x00":
+                return config, None, None
+    said: Config = late("config").read_config(config)
+    return said.ledger, said.key, said.head
 
 
 # --- receipts -------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ data, since that would tell about the people in it: the file has a line for each
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,7 @@ def init_command(
     unit: Annotated[str, typer.Option(help="the column that says whose row it is")] = "",
     epsilon: Annotated[str, typer.Option(help="the budget of the people in it")] = "2",
     delta: Annotated[str, typer.Option(help="and its delta")] = "1e-9",
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
 ) -> None:
     """Write a curator.toml: proposes the unit and lists the columns, from names and types alone."""
     if output.exists():
@@ -43,13 +45,16 @@ def init_command(
     if any(path.resolve().parent != root for path in files):
         raise BadParameter("files", [str(path) for path in files], "must lie in one folder")
     proposed = unit or propose_unit(tables)
-    if not unit and sys.stdin.isatty():
+    if not unit and not as_json and sys.stdin.isatty():
         proposed = typer.prompt("Which column says whose row it is?", default=proposed or "")
     name = dataset or root.name or "data"
     text = write_config(
         name, {path.name.partition(".")[0]: path.name for path in files}, tables, proposed, root, epsilon, delta
     )
     output.write_text(text, encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps({"config": str(output), "dataset": name, "unit": proposed or None}))
+        return
     typer.echo(
         f"{output} is written; the unit is {proposed or 'still to be filled in'}. Declare bounds and keys in it,"
     )

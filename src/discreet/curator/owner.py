@@ -263,7 +263,7 @@ def _limits(population: Population, promise: Measure) -> Amounts:
     rule = population.rule if isinstance(promise, Approx) else None
     money = counted(promise, rule, population.reserve)
     if money.name != population.currency.name:
-        raise BadParameter("cap", promise, f"must be counted as the budget is, in {population.currency.name}")
+        raise BadParameter("cap", str(promise), f"must be of the kind of the budget, which is {population.budget}")
     return money.limits
 
 

@@ -1,15 +1,20 @@
-"""How the command line prints: errors in one line, gauges, tables with error bars."""
+"""How the command line prints: errors in one line, gauges, tables with error bars.
+
+Promise: what goes wrong is told in words of ours, or by its type and place; never in words that may hold values.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, NoReturn, ParamSpec
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.curator.replies import reply, where
 from discreet.errors import DiscreetError
 
 REFUSED = 1
@@ -17,17 +22,32 @@ P = ParamSpec("P")
 
 
 def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
-    """A refusal is one line on standard error and exit status 1, never a trace."""
+    """A refusal is one line on standard error, or JSON there with ``--json``, and exit status 1; never a trace."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
         try:
             command(*args, **kwargs)
+        except (typer.Exit, typer.Abort):
+            raise
         except DiscreetError as error:
-            Console(stderr=True).print(f"[red]refused[/] {escape(str(error))}", highlight=False, soft_wrap=True)
-            raise typer.Exit(REFUSED) from None
+            _refuse(reply(error, to_owner=True)[1]["error"], bool(kwargs.get("as_json")))
+        except OSError as error:
+            told = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+            _refuse({"kind": "File", "message": told, "hint": None}, bool(kwargs.get("as_json")))
+        except Exception as error:
+            told = f"this is a fault of ours: {where(error)}"
+            _refuse({"kind": "Fault", "message": told, "hint": None}, bool(kwargs.get("as_json")))
 
     return wrapped
+
+
+def _refuse(error: dict[str, Any], as_json: bool) -> NoReturn:
+    if as_json:
+        typer.echo(json.dumps({"error": error}), err=True)
+    else:
+        Console(stderr=True).print(f"[red]refused[/] {escape(error['message'])}", highlight=False, soft_wrap=True)
+    raise typer.Exit(REFUSED) from None
 
 
 def gauge(share: float, width: int = 20) -> str:

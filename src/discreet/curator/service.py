@@ -349,19 +349,7 @@ class Curator:
 
     def budget(self, caller: Caller) -> list[dict[str, Any]]:
         """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""
-        books = self.ledger.look()
-        people, analysts, caps = dict(books.populations), dict(books.analysts), dict(books.caps)
-
-        def own(name: str, analyst: str) -> dict[str, Any]:
-            return shown.standing(self.ledger.standing(name, analyst), people[name], caps.get((name, analyst)))
-
-        if not caller.owner:
-            return [own(name, caller.name) for name in analysts[caller.name].caps]
-        return [
-            shown.standing(self.ledger.standing(name), population)
-            | {"analysts": [own(name, a.name) for a in analysts.values() if name in a.caps and not a.revoked]}
-            for name, population in people.items()
-        ]
+        return budgets(self.ledger, None if caller.owner else caller.name)
 
     def verified(self) -> dict[str, Any]:
         """A check of every entry, sum and stored answer of the ledger."""
@@ -370,6 +358,23 @@ class Curator:
             head = self.config.ledger.with_name(f"{self.config.ledger.name}.head")
         found = verify_ledger(self.config.ledger, head=head)
         return {"ok": found.good, "entries": found.entries, "problems": list(found.problems)}
+
+
+def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
+    """Where the budgets of a ledger stand: those of one analyst, or all of them and each analyst's share."""
+    books = ledger.look()
+    people, analysts, caps = dict(books.populations), dict(books.analysts), dict(books.caps)
+
+    def own(name: str, who: str) -> dict[str, Any]:
+        return shown.standing(ledger.standing(name, who), people[name], caps.get((name, who)))
+
+    if analyst is not None:
+        return [own(name, analyst) for name in analysts[analyst].caps]
+    return [
+        shown.standing(ledger.standing(name), population)
+        | {"analysts": [own(name, a.name) for a in analysts.values() if name in a.caps and not a.revoked]}
+        for name, population in people.items()
+    ]
 
 
 # --- opening --------------------------------------------------------------------------------------------------------

@@ -112,6 +112,7 @@ def test_an_error_instead_of_a_price(visits: Path) -> None:
         ("SELECT * FROM visits", "--unit", "person", "--epsilon", "1"),
         ("SELECT COUNT(*) AS n FROM visits", "--unit", "nobody", "--epsilon", "1"),
         ("SELECT COUNT(*) AS n FROM visits", "--unit", "person"),
+        ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--budget", "1"),
         ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--error", "2"),
         ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--error", "2"),
         ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "x"),
@@ -214,6 +215,71 @@ def test_analysts_tokens_budgets_and_the_ledger(config: Path, tmp_path: Path) ->
     assert run("analyst", "revoke", config, "zoe", "--reason", "left").exit_code == 0
     assert run("ledger", "acknowledge", config, "--reason", "nothing").exit_code == 1
     assert run("budget", tmp_path / "nowhere.toml").exit_code == 1
+
+
+def test_a_ledger_of_ask_can_be_looked_at_and_checked(visits: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.ledger"
+    count = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")
+    assert run("ask", visits, *count, "--ledger", kept, "--budget", "2").exit_code == 0
+    assert "COUNT(*)" in run("ledger", "show", kept).output
+    assert "the chain is whole" in run("ledger", "verify", kept).output
+    (one,) = json.loads(run("budget", kept, "--household", "3", "--json").stdout)
+    assert one["remaining"]["epsilon"] == "3/2"
+    assert one["household"] == {"people": 3, "spent": {"kind": "Pure", "epsilon": "3/2", "text": "epsilon 3/2"}}
+
+
+def test_budgets_are_told_in_epsilon_and_changed_by_name(config: Path) -> None:
+    assert "epsilon 10" in run("budget", config).output
+    only = run("budget", config, "other").output
+    assert "other" in only
+    assert "town" not in only
+    unnamed = run("budget", config, "--epsilon", "3", "--reason", "more")
+    assert unnamed.exit_code == 1
+    assert "must be named" in unnamed.output
+    assert "must be one of" in run("budget", config, "nobody").output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("receipt", "verify", "nowhere", "--key", "00"),
+        ("ledger", "verify", "{config}", "--receipt", "nowhere"),
+        ("ledger", "export", "{config}", "{config}"),
+        ("ledger", "show", "nowhere"),
+        ("serve", "nowhere"),
+        ("ask", "nowhere.csv", "SELECT COUNT(*) FROM nowhere", "--unit", "x", "--epsilon", "1"),
+        ("analyst", "add", "{config}", "owner"),
+        ("analyst", "revoke", "{config}", "nobody"),
+        ("token", "{config}", "--name", "nobody"),
+        ("init", "nowhere.csv", "--output", "nowhere.toml"),
+    ],
+)
+def test_a_wrong_file_or_name_is_one_line_too_and_json_with_json(config: Path, arguments: tuple[str, ...]) -> None:
+    given = [one.format(config=config) for one in arguments]
+    done = run(*given)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("refused ")
+    assert done.stderr.count("\n") == 1
+    if arguments[:2] != ("ledger", "export") and arguments[0] != "serve":
+        said = json.loads(run(*given, "--json").stderr)
+        assert set(said["error"]) == {"kind", "message", "hint"}
+
+
+def test_a_fault_of_ours_tells_no_value(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr("discreet.curator.asking._print_answer", fail)
+    done = run("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1")
+    assert done.exit_code == 1
+    assert "RuntimeError at fail" in done.stderr
+    assert CANARY not in done.output
+
+
+def test_acts_say_their_number_in_json(config: Path) -> None:
+    assert run("analyst", "add", config, "yan", "--population", "other").exit_code == 0
+    assert json.loads(run("token", config, "--name", "yan", "--json").stdout)["name"] == "yan"
+    assert json.loads(run("analyst", "revoke", config, "yan", "--json").stdout)["sequence"] > 1
 
 
 def test_receipts_are_checked_without_a_ledger(config: Path, tmp_path: Path) -> None:
