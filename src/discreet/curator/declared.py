@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -129,10 +129,8 @@ def _two(said: Any) -> tuple[Any, Any]:
 
 
 def _end(value: Any) -> Any:
-    if isinstance(value, datetime) or not isinstance(value, str | int | float | Decimal | date):
-        raise BadParameter("bounds", value, "must be numbers or dates")
-    if isinstance(value, str) and value.count("-") == 2 and "e" not in value.lower():
-        return _date(value)
+    if not isinstance(value, str | int | float | Decimal | date):
+        raise BadParameter("bounds", value, "must be numbers, dates or times")
     return str(value) if isinstance(value, float) else value  # 0.1 as it is written, not as it is stored
 
 

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from discreet.table.bounding import each_counts_once
-from discreet.table.recipes import Estimate, Estimates, Fitted, Floats, Limit, Mean, Plain, Recipe, SumFrom
+from discreet.table.recipes import Dated, Estimate, Estimates, Fitted, Floats, Limit, Mean, Plain, Recipe, SumFrom
 from discreet.table.run import Released
 from discreet.table.spread import Share, sum_error
 from discreet.table.statistics import Rows, Statistic
@@ -203,20 +203,28 @@ class Settled(Recipe):
 
 def _shown(parts: Sequence[Released], totals: Sequence[Callable[[Floats], Floats] | None]) -> list[Released]:
     """Sums and counts of the finest set on a grid on which sums are exact; those of the others are their totals."""
+
+    def settled(
+        recipe: Recipe, finest: Recipe, estimates: Estimates, total: Callable[[Floats], Floats] | None
+    ) -> Recipe:
+        if isinstance(recipe, Dated):
+            return replace(recipe, inner=settled(recipe.inner, finest, estimates, None))
+        if isinstance(recipe, Mean):
+            return Settled(recipe, _mean(recipe, estimates), False)
+        if total is None or not _adds_up(recipe):
+            return recipe
+        return Settled(_unrounded(recipe), total(on_grid(_unrounded(finest).value(parts[0].estimates))), False)
+
     out = []
     for part, total in zip(parts, totals, strict=True):
-        settled: list[Recipe] = []
-        for k, recipe in enumerate(part.part.recipes):
-            adds_up = isinstance(recipe, SumFrom) or (isinstance(recipe, Plain) and isinstance(recipe.statistic, Rows))
-            if isinstance(recipe, Mean):
-                settled.append(Settled(recipe, _mean(recipe, part.estimates), False))
-            elif total is not None and adds_up:
-                finest = _unrounded(parts[0].part.recipes[k])
-                settled.append(Settled(_unrounded(recipe), total(on_grid(finest.value(parts[0].estimates))), False))
-            else:
-                settled.append(recipe)
-        out.append(replace(part, part=replace(part.part, recipes=tuple(settled))))
+        pairs = zip(part.part.recipes, parts[0].part.recipes, strict=True)
+        recipes = tuple(settled(recipe, finest, part.estimates, total) for recipe, finest in pairs)
+        out.append(replace(part, part=replace(part.part, recipes=recipes)))
     return out
+
+
+def _adds_up(recipe: Recipe) -> bool:
+    return isinstance(recipe, SumFrom) or (isinstance(recipe, Plain) and isinstance(recipe.statistic, Rows))
 
 
 def _unrounded(recipe: Recipe) -> Recipe:

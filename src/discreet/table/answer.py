@@ -10,6 +10,7 @@ import html
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, timedelta
 from functools import cached_property
 from itertools import product
 from typing import Any
@@ -28,7 +29,7 @@ from discreet.table.kinds import Number as NumberKind
 from discreet.table.kinds import Value
 from discreet.table.outcome import apply, evaluate
 from discreet.table.plan import Outcome
-from discreet.table.recipes import Fitted, Recipe
+from discreet.table.recipes import Dated, Fitted, Recipe
 from discreet.table.run import Released
 
 AT = "#"
@@ -60,11 +61,12 @@ class TableAnswer:
         """The rows after HAVING, ORDER BY and LIMIT, each with its place among the released ones."""
         rows: list[Row] = []
         for s, part in enumerate(self.released):
-            values = {name: r.value(part.estimates) for name, r in _recipes(part)}
+            recipes = dict(_recipes(part))
+            values = {name: r.value(part.estimates) for name, r in recipes.items()}
             for i, key in enumerate(part.keys):
                 row: Row = {AT: (s, i)}
                 row.update(_key_values(self.released, part, key))
-                row.update({name: _plain(v[i], _whole(part, name)) for name, v in values.items()})
+                row.update({name: _plain(recipes[name], v[i]) for name, v in values.items()})
                 rows.append(row)
         shown = Outcome(
             (*self.outcome.columns, (AT, Column(AT))), self.outcome.having, self.outcome.order, self.outcome.limit
@@ -103,8 +105,8 @@ class TableAnswer:
 
     def intervals(
         self, confidence: Number = CONFIDENCE, *, simultaneous: bool = False
-    ) -> dict[str, list[tuple[float, float] | None]]:
-        """For each column of numbers, an interval per row that holds the exact value with this confidence.
+    ) -> dict[str, list[tuple[Any, Any] | None]]:
+        """For each column of numbers (or dates), an interval per row that holds the exact value with this confidence.
 
         With ``simultaneous``, all intervals of the answer hold together with this confidence.
         """
@@ -115,7 +117,7 @@ class TableAnswer:
         return {name: [self._interval(e, row, miss) for row in self._kept] for name, e in numeric}
 
     def errors(self, confidence: Number = CONFIDENCE, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
-        """For each column of numbers, how far each value may be off, with this confidence."""
+        """For each column of numbers, how far each value may be off, with this confidence; dates and times: in days."""
         found = self.intervals(confidence, simultaneous=simultaneous)
         return {
             name: [_error(row[name], ends) for row, ends in zip(self._kept, column, strict=True)]
@@ -129,12 +131,15 @@ class TableAnswer:
         names = {name for name, _ in _recipes(self.released[0])}
         return tuple(p.name for p in walk(expression) if isinstance(p, Column) and p.name in names)
 
-    def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[float, float] | None:
+    def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
         """The range of an expression when its measures move within their errors.
 
         Exact where each measure stands once and all functions are monotone in each argument; None otherwise.
         """
         used = self._measures(expression)
+        dated = self._dated(used)
+        if dated is not None:
+            return self._moments(dated, row, used[0], miss) if isinstance(expression, Column) else None
         calls = {p.function for p in walk(expression) if isinstance(p, Call)}
         if len(set(used)) != len(used) or not calls <= _MONOTONE or len(used) > 6:
             return None
@@ -152,6 +157,16 @@ class TableAnswer:
                 return None
             corners.append(float(value))
         return min(corners), max(corners)
+
+    def _dated(self, names: tuple[str, ...]) -> Dated | None:
+        recipes = dict(_recipes(self.released[0]))
+        return next((r for name in names if isinstance(r := recipes[name], Dated)), None)
+
+    def _moments(self, recipe: Dated, row: Row, name: str, miss: float) -> tuple[Any, Any] | None:
+        s, i = row[AT]
+        low, high = self._ends(s, name, miss)
+        ends = recipe.moment(low[i], math.floor), recipe.moment(high[i], math.ceil)
+        return None if None in ends else ends
 
     def _ends(self, s: int, name: str, miss: float) -> tuple[Any, Any]:
         cache: dict[Any, tuple[Any, Any]] = self.__dict__.setdefault("_cached_ends", {})
@@ -219,8 +234,15 @@ class TableAnswer:
             raise BadParameter("column", column, f"must be a column of numbers: {', '.join(bars) or 'there is none'}")
         labels = [", ".join(str(row[c]) for c in self.columns if c not in bars) for row in self._kept]
         figure, axes = plt.subplots(figsize=(max(4.0, 0.35 * len(self)), 3.5))
-        values = [math.nan if v is None else float(v) for v in self[name]]
-        axes.bar(range(len(self)), values, yerr=[e or 0.0 for e in bars[name]], capsize=3, color="#4477aa")
+        if any(isinstance(v, date) for v in self[name]):
+            points = [
+                (i, v, timedelta(days=e or 0)) for i, (v, e) in enumerate(zip(self[name], bars[name], strict=True)) if v
+            ]
+            x, y, error = zip(*points, strict=True)
+            axes.errorbar(x, y, yerr=error, fmt="o", capsize=3, color="#4477aa")
+        else:
+            values = [math.nan if v is None else float(v) for v in self[name]]
+            axes.bar(range(len(self)), values, yerr=[e or 0.0 for e in bars[name]], capsize=3, color="#4477aa")
         axes.set_xticks(range(len(self)), labels, rotation=60, ha="right")
         axes.set_ylabel(name)
         axes.set_title(f"{name}, error bars {float(confidence_level(confidence)):.0%}")
@@ -245,19 +267,17 @@ class TableAnswer:
         bars = self.errors()
         head = list(self.columns)
         body = [
-            [
-                f"{_shown(row[name])} ± {bars[name][i]:.3g}"
-                if name in bars and bars[name][i] is not None and row[name] is not None
-                else _shown(row[name])
-                if name in bars
-                else "NULL"
-                if row[name] is None
-                else str(row[name])
-                for name in self.columns
-            ]
+            [self._cell(row[name], bars[name][i] if name in bars else None, name in bars) for name in self.columns]
             for i, row in enumerate(self._kept[:_SHOWN])
         ]
         return [head, *body]
+
+    @staticmethod
+    def _cell(value: Any, error: float | None, measured: bool) -> str:
+        shown = _shown(value) if measured or value is None else str(value)
+        if error is None or value is None:
+            return shown
+        return f"{shown} ± {error:.3g}{' days' if isinstance(value, date) else ''}"
 
     def _repr_html_(self) -> str:
         head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]
@@ -280,14 +300,12 @@ def _recipes(part: Released) -> list[tuple[str, Recipe]]:
     return list(zip(part.part.names, part.part.recipes, strict=True))
 
 
-def _whole(part: Released, name: str) -> bool:
-    return dict(_recipes(part))[name].whole
-
-
-def _plain(value: float, whole: bool) -> int | float | None:
+def _plain(recipe: Recipe, value: float) -> int | float | date | None:
+    if isinstance(recipe, Dated):
+        return recipe.moment(value)
     if math.isnan(value):
         return None
-    return int(value) if whole else float(value)
+    return int(value) if recipe.whole else float(value)
 
 
 def _key_values(released: tuple[Released, ...], part: Released, key: tuple[Value, ...]) -> Mapping[str, Any]:
@@ -301,10 +319,12 @@ def _key_values(released: tuple[Released, ...], part: Released, key: tuple[Value
     return names
 
 
-def _error(value: Any, ends: tuple[float, float] | None) -> float | None:
+def _error(value: Any, ends: tuple[Any, Any] | None) -> float | None:
     if ends is None or value is None:
         return None
-    return max(ends[1] - float(value), float(value) - ends[0])
+    if isinstance(value, date):
+        return float(max(ends[1] - value, value - ends[0]) / timedelta(days=1))
+    return float(max(ends[1] - float(value), float(value) - ends[0]))
 
 
 def _shown(value: Any) -> str:

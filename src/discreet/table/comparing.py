@@ -6,19 +6,17 @@ numbers is ``x <= 0``. A text constant beside a date or a time is read as one; a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil, floor
 
-from discreet.table.evaluate import text_to_date
+from discreet.table.evaluate import text_to_moment
 from discreet.table.expressions import Call, Expression, Literal
 from discreet.table.facts import CLAMP, Typed, bound, constant, is_null_literal, refuse, words
 from discreet.table.intervals import align, call, common_step, value_of, within
 from discreet.table.kinds import LARGEST, Boolean, Date, Kind, Number, Real, Timestamp, Value
 
-_MOMENT = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?")
 FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
@@ -131,15 +129,10 @@ def _read_as(x: Typed, kind: Kind) -> Typed:
     text = constant(x)
     if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
         return x
-    day = text_to_date(text)
-    if day is not None:
-        return literal_date(day)
-    try:
-        if not _MOMENT.fullmatch(text):
-            raise ValueError
-        return literal_time(datetime.fromisoformat(text))
-    except ValueError:
+    found = text_to_moment(text)
+    if found is None:
         refuse("a text beside a date or a time must be written as 2024-12-31 or 2024-12-31 23:59:59")
+    return literal_time(found) if isinstance(found, datetime) else literal_date(found)
 
 
 def literal_date(day: date) -> Typed:

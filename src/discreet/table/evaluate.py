@@ -24,6 +24,7 @@ _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _TO_LOWER, _TO_UPPER = str.maketrans(_UPPER, _LOWER), str.maketrans(_LOWER, _UPPER)
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_MOMENT = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?")
 
 
 def evaluate(expression: Expression, row: Row) -> Any:
@@ -224,6 +225,22 @@ def text_to_date(x: str) -> date | None:
         return date.fromisoformat(x)
     except ValueError:
         return None
+
+
+def text_to_moment(x: str) -> date | None:
+    """A day written YYYY-MM-DD, or a time YYYY-MM-DD HH:MM, with seconds and up to six digits of them; or None."""
+    day = text_to_date(x)
+    if day is not None or not _MOMENT.fullmatch(x):
+        return day
+    try:
+        return datetime.fromisoformat(x)
+    except ValueError:
+        return None
+
+
+def is_plain_text(x: str) -> bool:
+    """Whether every engine can hold it: no NUL character, no half of a surrogate pair."""
+    return "\0" not in x and not any("\ud800" <= c <= "\udfff" for c in x)
 
 
 # --- dates and times ------------------------------------------------------------------------------------------------

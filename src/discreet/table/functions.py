@@ -286,6 +286,20 @@ def _clamp(x: Typed, low: Typed, high: Typed) -> Typed:
     return intervals.clamp(x, low, high)
 
 
+def _add(x: Typed, y: Typed) -> Typed:
+    """A sum; of a date and a number of days, a date."""
+    if isinstance(y.kind, Date) and isinstance(x.kind, Number):
+        x, y = y, x
+    return moments.later(x, y) if isinstance(x.kind, Date) else intervals.add(x, y)
+
+
+def _sub(x: Typed, y: Typed) -> Typed:
+    """A difference; of two dates in days, of a date and a number of days a date."""
+    if isinstance(x.kind, Date) and isinstance(y.kind, Date):
+        return moments.days_between(y, x)
+    return moments.later(x, intervals.neg(y)) if isinstance(x.kind, Date) else intervals.sub(x, y)
+
+
 # --- the list -------------------------------------------------------------------------------------------------------
 
 _COMPARING = {name: Rule(partial(compare, name), 2, 2) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
@@ -305,8 +319,8 @@ _PARTS = {
     )
 }
 FUNCTIONS: dict[str, Rule] = {
-    "add": Rule(intervals.add, 2, 2),
-    "sub": Rule(intervals.sub, 2, 2),
+    "add": Rule(_add, 2, 2),
+    "sub": Rule(_sub, 2, 2),
     "mul": Rule(intervals.mul, 2, 2),
     "div": Rule(intervals.div, 2, 2),
     "quotient": Rule(intervals.quotient, 2, 2),
@@ -349,6 +363,7 @@ FUNCTIONS: dict[str, Rule] = {
     "cast_boolean": Rule(_cast_boolean, 1, 1),
     "year": Rule(moments.year, 1, 1),
     **_PARTS,
+    "week": Rule(moments.week, 1, 1),
     "date_trunc": Rule(moments.trunc, 2, 2),
     "date_diff": Rule(moments.date_diff, 3, 3),
     "days_between": Rule(moments.days_between, 2, 2),

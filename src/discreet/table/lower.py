@@ -13,8 +13,9 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.table.expressions import Expression, columns
 from discreet.table.facts import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.table.functions import as_integer, present
-from discreet.table.kinds import Boolean, Kind, Number, Real
+from discreet.table.kinds import Boolean, Date, Kind, Number, Real, Timestamp
 from discreet.table.lowered import UNIT, Catalog, Lowered, check_names
+from discreet.table.moments import Span, since
 from discreet.table.narrowing import meet
 from discreet.table.plan import Aggregate, Filter, Key, Measure, Outcome, PerUnit, Project, Question, Relation
 from discreet.table.prune import prune
@@ -41,6 +42,8 @@ class LoweredMeasure:
     measure: Measure
     arguments: tuple[Typed, ...]
     where: Expression | None
+    span: Span | None = None
+    """Of dates and times, whose aggregate is one too: what the days in ``arguments`` are counted from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +123,7 @@ def _key(key: Key, source: Lowered) -> LoweredKey:
 
 # --- measures -------------------------------------------------------------------------------------------------------
 
+_OF_MOMENTS = frozenset({Aggregate.AVG, Aggregate.MIN, Aggregate.MAX, Aggregate.QUANTILE})
 _ARGUMENTS = {Aggregate.COVARIANCE: 2, Aggregate.CORRELATION: 2}
 
 
@@ -157,6 +161,9 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
         refuse(f"{what} takes {_ARGUMENTS.get(aggregate, 1)} argument(s), not {len(arguments)}")
     if aggregate is Aggregate.QUANTILE and (measure.level is None or not 0 <= Fraction(measure.level) <= 1):
         refuse("the level of a quantile lies between 0 and 1")
+    if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
+        days, span = since(arguments[0], what, ", ".join(sorted(columns(measure.arguments[0]))))
+        return LoweredMeasure(measure, (days,), where, span)
     return LoweredMeasure(
         measure, tuple(_bounded(x, what, e) for x, e in zip(arguments, measure.arguments, strict=True)), where
     )
@@ -167,7 +174,9 @@ def _bounded(x: Typed, what: str, asked: Expression) -> Typed:
     if isinstance(x.kind, Boolean):
         return as_integer(x)
     if not isinstance(x.kind, (Number, Real)):
-        raise Unsupported(f"{what} of {words(x)}", "it needs a number")
+        moment = isinstance(x.kind, (Date, Timestamp))
+        hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else "it needs a number"
+        raise Unsupported(f"{what} of {words(x)}", hint)
     if is_wide(x) or isinstance(x.kind, Real):
         names = ", ".join(sorted(columns(asked)))
         refuse(f"{what} of {names} needs bounds; {bound(x)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
@@ -29,6 +30,14 @@ _LONGEST = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What the days of an aggregate are counted from, and where they end: two days, or two times."""
+
+    first: date
+    last: date
+
+
 # --- parts ----------------------------------------------------------------------------------------------------------
 
 
@@ -48,6 +57,14 @@ def year(x: Typed) -> Typed:
     expect(x, (Date, Timestamp), "YEAR", "a date or a time")
     assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
     return made(Fraction(1), x.kind.low.year, x.kind.high.year, call("year", x.lowered), x)
+
+
+def week(x: Typed) -> Typed:
+    """WEEK(x): the ISO week, 1 to 53; it belongs to the year of its Thursday."""
+    expect(x, (Date, Timestamp), "WEEK", "a date or a time")
+    thursday = call("add_days", Call("date_trunc", (Literal("week"), date_of(x).lowered)), 3)
+    weeks = call("floor_div", call("sub", call("day_of_year", thursday), 1), 7)
+    return made(Fraction(1), 1, 53, call("add", weeks, 1), x)
 
 
 # --- beginnings -----------------------------------------------------------------------------------------------------
@@ -169,6 +186,25 @@ def _text(value: str) -> Typed:
 
 def _whole(value: int) -> Typed:
     return Typed(Number(Fraction(1), value, value), nullable=False, lowered=Literal(value))
+
+
+# --- aggregates -----------------------------------------------------------------------------------------------------
+
+
+def since(x: Typed, what: str, name: str) -> tuple[Typed, Span]:
+    """A date or a time as days from its lower bound, whole ones or to the second, and what they are counted from.
+
+    Counted from the bound, not from some year 0: noise is in proportion to the bounds.
+    """
+    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    low, high = x.kind.low, x.kind.high
+    if {low, high} & {date.min, date.max, datetime.min, datetime.max}:
+        refuse(f"{what} of {name} needs bounds; declare dp.bounds(first, last) of it, or keep a range of it in WHERE")
+    first = Typed(x.kind, nullable=False, lowered=Literal(low))
+    days = days_between(first, x) if isinstance(x.kind, Date) else seconds_between(first, x)
+    kind = number(days, what)
+    step = Fraction(1) if isinstance(x.kind, Date) else Fraction(1, 24 * 60 * 60)
+    return replace(days, kind=Number(step, 0, kind.high)), Span(low, high)
 
 
 def clamp_date(x: Typed, low: Typed, high: Typed) -> Typed:

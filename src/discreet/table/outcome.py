@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
@@ -362,6 +362,34 @@ def _trunc_date(unit: Any, x: Any) -> Any:
     return date_trunc(unit, x) if isinstance(x, date) and (unit in _UNITS or clock) else None
 
 
+def _sub(x: Any, y: Any) -> Any:
+    """A difference; of two days, in days."""
+    days = type(x) is date and type(y) is date
+    return (x - y).days if days else _numeric(lambda a, b: a - b)(x, y)
+
+
+def _date_diff(unit: Any, x: Any, y: Any) -> Any:
+    """How many beginnings of the unit lie between two dates or times."""
+    if not (isinstance(x, date) and isinstance(y, date)):
+        return None
+    x, y = _as_moment(x, y), _as_moment(y, x)
+    match unit:
+        case "year" | "quarter" | "month":
+            per = {"year": 12, "quarter": 3, "month": 1}[unit]
+            first, second = ((z.year * 12 + z.month - 1) // per for z in (x, y))
+            return second - first
+        case "week" | "day":
+            days = [date_trunc(unit, z).toordinal() for z in (x, y)]
+            return (days[1] - days[0]) // (7 if unit == "week" else 1)
+        case "hour" | "minute" | "second":
+            x, y = (datetime.combine(z, time()) if not isinstance(z, datetime) else z for z in (x, y))
+            length = timedelta(seconds={"hour": 3600, "minute": 60, "second": 1}[unit])
+            start = datetime.combine(min(x, y).date(), time())
+            return (y - start) // length - (x - start) // length
+        case _:
+            return None
+
+
 _LAZY: dict[str, Callable[[tuple[Program, ...]], Program]] = {
     "and": partial(_logic, False),
     "case": _case,
@@ -384,6 +412,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "ceil": _numeric(partial(_like_float, math.ceil)),
     "clamp": _numeric(_clamp),
     "concat": _concat,
+    "date_diff": _date_diff,
     "date_trunc": _trunc_date,
     "div": _numeric(_div),
     "floor": _numeric(partial(_like_float, math.floor)),
@@ -398,7 +427,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "quotient": _numeric(_quotient),
     "round": _numeric(_round),
     "sign": _numeric(lambda x: (x > 0) - (x < 0)),
-    "sub": _numeric(lambda x, y: x - y),
+    "sub": _sub,
     "substring": _substring,
     "trunc": _numeric(partial(_like_float, math.trunc)),
     "width_bucket": _numeric(_width_bucket),

@@ -11,7 +11,7 @@ from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
 from discreet.table.bounding import Noise
 from discreet.table.prepare import Part
-from discreet.table.recipes import Plain, Recipe, SumFrom
+from discreet.table.recipes import Dated, Plain, Recipe, SumFrom
 from discreet.table.run import Quote
 from discreet.table.statistics import Statistic, Units
 
@@ -26,6 +26,8 @@ class ColumnPreview:
     name: str
     error: float
     rows: int | None
+    unit: str = ""
+    """"days" for dates and times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Preview:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "columns": [{"name": c.name, "error": c.error, "rows": c.rows} for c in self.columns],
+            "columns": [{"name": c.name, "error": c.error, "rows": c.rows, "unit": c.unit} for c in self.columns],
             "confidence": self.confidence,
             "cost": self.cost,
             "remaining": self.remaining,
@@ -65,7 +67,8 @@ class Preview:
             lines = [f"costs {self.cost}, which is more than is left ({self.remaining})"]
         for column in self.columns:
             when = "" if column.rows is None else f" in a group of {column.rows:,} rows"
-            lines.append(f"{column.name}: ± {column.error:.4g} ({self.confidence:.0%}){when}")
+            unit = f" {column.unit}" if column.unit else ""
+            lines.append(f"{column.name}: ± {column.error:.4g}{unit} ({self.confidence:.0%}){when}")
         if self.named_from is not None:
             lines.append(f"a key is named from about {self.named_from:,} units on")
         return "\n".join([*lines, self.advice])
@@ -116,4 +119,5 @@ def _column(
 ) -> ColumnPreview:
     depends = not isinstance(recipe, Plain | SumFrom)
     many = (rows or TYPICAL) if depends else None
-    return ColumnPreview(name, recipe.error_if(noise, float(many or TYPICAL), miss), many)
+    unit = "days" if isinstance(recipe, Dated) else ""
+    return ColumnPreview(name, recipe.error_if(noise, float(many or TYPICAL), miss), many, unit)

@@ -7,9 +7,11 @@ out.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +22,7 @@ from discreet.table import statistics as st
 from discreet.table.expressions import Call, Expression, Literal
 from discreet.table.kinds import Number
 from discreet.table.lower import LoweredMeasure
+from discreet.table.moments import Span
 from discreet.table.noising import Noised
 from discreet.table.plan import Aggregate
 from discreet.table.statistics import Bins, Centred, Statistic
@@ -386,6 +389,47 @@ def _first(values: Floats, wanted: float) -> int:
     return int(found[0]) if len(found) else len(values) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Dated(Recipe):
+    """A date or a time, as days from the first one that there can be; errors are in days."""
+
+    inner: Recipe
+    span: Span
+    to_seconds: bool
+    """An average, and what is made of times; otherwise it is a day."""
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """Those of the days."""
+        return self.inner.needs
+
+    def value(self, noisy: Estimates) -> Floats:
+        """Days."""
+        return self.inner.value(noisy)
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """Days."""
+        return self.inner.ends(noisy, miss)
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Those of the days."""
+        return self.inner.limits
+
+    def moment(self, days: float, rounding: Callable[[float], int] = round) -> date | None:
+        """The day, or second, that is so many days after the first."""
+        if not math.isfinite(days):
+            return None
+        first, last = self.span.first, self.span.last
+        if self.to_seconds:
+            start, end = (m if isinstance(m, datetime) else datetime.combine(m, time()) for m in (first, last))
+            seconds = min(max(rounding(days * _SECONDS), 0), math.floor((end - start).total_seconds()))
+            return start + timedelta(seconds=seconds)
+        return first + timedelta(days=min(max(rounding(days), 0), (last - first).days))
+
+
+_SECONDS = 24 * 60 * 60
+
 # --- which recipe ---------------------------------------------------------------------------------------------------
 
 
@@ -397,7 +441,12 @@ def recipes(measures: tuple[LoweredMeasure, ...], *, once: bool = False) -> tupl
     first = [_recipe(m, once) for m in measures]
     pairs = tuple(zip(measures, first, strict=True))
     shared = {s for m, r in pairs if m.measure.aggregate is not Aggregate.SUM for s in r.needs}
-    return tuple(_sum(m, shared, once) if m.measure.aggregate is Aggregate.SUM else r for m, r in pairs)
+    made = [_sum(m, shared, once) if m.measure.aggregate is Aggregate.SUM else r for m, r in pairs]
+    return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
+
+
+def _dated(measure: LoweredMeasure, recipe: Recipe, span: Span) -> Dated:
+    return Dated(recipe, span, isinstance(span.first, datetime) or measure.measure.aggregate is Aggregate.AVG)
 
 
 def _sum(measure: LoweredMeasure, shared: set[Statistic], once: bool) -> Recipe:

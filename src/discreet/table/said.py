@@ -15,6 +15,7 @@ from numbers import Rational
 from typing import TypeAlias
 
 from discreet.errors import BadQuestion
+from discreet.table.evaluate import is_plain_text
 from discreet.table.expressions import Literal
 from discreet.table.plan import Aggregate
 
@@ -109,7 +110,7 @@ def literal(value: object) -> Literal:
 
 def checked_text(text: str) -> str:
     """Text that every engine can hold."""
-    if "\0" in text or any("\ud800" <= c <= "\udfff" for c in text):
+    if not is_plain_text(text):
         raise BadQuestion("text must not hold NUL characters or halves of surrogate pairs")
     return text
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, time
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from discreet.errors import BadParameter
 from discreet.exact import Number as ExactNumber
 from discreet.exact import integer, number
+from discreet.table.evaluate import is_plain_text, text_to_moment
 from discreet.table.kinds import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
 MAX_ROWS = 10
@@ -64,21 +65,42 @@ class Declared:
 
 
 def bounds(low: ExactNumber | date, high: ExactNumber | date, *, nullable: bool = True) -> Declared:
-    """A column of numbers (or dates) between two public bounds; what lies beyond is read as the nearest of them.
+    """A column of numbers, dates or times between two public bounds; what lies beyond is read as the nearest of them.
+
+    A day as the upper bound of times means all of that day.
 
     >>> bounds(0, 5_000).high
     Fraction(5000, 1)
+    >>> bounds("2024-01-01", "2024-12-31").high
+    datetime.date(2024, 12, 31)
     """
-    if isinstance(low, date) or isinstance(high, date):
-        if not (isinstance(low, date) and isinstance(high, date)):
-            raise BadParameter("high", high, "must be a date, as low is, or both must be numbers")
-        if low > high:
+    first, last = _moment("low", low), _moment("high", high)
+    if first is not None or last is not None:
+        if first is None or last is None:
+            raise BadParameter("high", high, "must be a date or a time, as low is, or both must be numbers")
+        if _first(first) > _last(last):
             raise BadParameter("low", low, "must not be after high")
-        return Declared(low=low, high=high, nullable=nullable)
-    a, b = number(low, "low"), number(high, "high")
+        return Declared(low=first, high=last, nullable=nullable)
+    a, b = number(low, "low"), number(high, "high")  # type: ignore[arg-type]
     if a >= b:
         raise BadParameter("low", low, "must be below high")
     return Declared(low=a, high=b, nullable=nullable)
+
+
+def _moment(name: str, given: object) -> date | None:
+    """A date or a time, also one that is written; None for anything else."""
+    found = text_to_moment(given) if isinstance(given, str) else given
+    if isinstance(found, datetime) and found.tzinfo is not None:
+        raise BadParameter(name, found, "must have no time zone: times are read as UTC, so write it as UTC")
+    return found if isinstance(found, date) else None
+
+
+def _first(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime.combine(day, time.min)
+
+
+def _last(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime.combine(day, time.max)
 
 
 def keys(values: Iterable[Value], *, nullable: bool = True) -> Declared:
@@ -109,6 +131,8 @@ def unknown_keys(*, nullable: bool = True) -> Declared:
 
 
 def _key(value: object) -> Value:
+    if isinstance(value, str) and not is_plain_text(value):
+        raise BadParameter("keys", value, "must not hold NUL characters or halves of surrogate pairs")
     if value is None or isinstance(value, bool | str | date):
         return value
     if isinstance(value, float):
@@ -271,8 +295,10 @@ def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
     numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
     if isinstance(said.low, Fraction) and not numeric:
         raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
-    if isinstance(said.low, date) and stored.kind is not StoredKind.DATE:
+    if isinstance(said.low, date) and stored.kind not in (StoredKind.DATE, StoredKind.TIMESTAMP):
         raise BadParameter(place, "bounds of dates", f"must fit the column, which is stored as {stored.kind.value}")
+    if stored.kind is StoredKind.DATE and (isinstance(said.low, datetime) or isinstance(said.high, datetime)):
+        raise BadParameter(place, "bounds of times", "must be days: the column is stored as date")
     if (said.keys or said.unknown) and stored.kind in (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP):
         raise BadParameter(
             place, "keys", f"must be text, whole numbers, dates or booleans; it is stored as {stored.kind.value}"
@@ -302,6 +328,8 @@ def _kind(stored: Stored, said: Declared) -> Kind:
             return Date(low, high)
         case StoredKind.DATE:
             return Date()
+        case StoredKind.TIMESTAMP if isinstance(low, date) and isinstance(high, date):
+            return Timestamp(_first(low), _last(high))
         case StoredKind.TIMESTAMP:
             return Timestamp()
         case _:

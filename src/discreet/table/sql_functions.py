@@ -64,6 +64,8 @@ PLAIN: dict[str, tuple[str, int, int]] = {
     "trim": ("trim", 1, 1),
     "trunc": ("trunc", 1, 1),
     "upper": ("upper", 1, 1),
+    "week": ("week", 1, 1),
+    "weekofyear": ("week", 1, 1),
     "width_bucket": ("width_bucket", 4, 4),
     "year": ("year", 1, 1),
 }
@@ -73,6 +75,8 @@ PARTS: dict[str, str] = {
     "year": "year",
     "years": "year",
     "quarter": "quarter",
+    "week": "week",
+    "weeks": "week",
     "month": "month",
     "months": "month",
     "day": "day",
@@ -120,7 +124,7 @@ def _number_of(name: str, arguments: tuple[Said, ...], fewest: int, most: int) -
 def part(name: str, x: Said) -> Said:
     """EXTRACT(name FROM x)."""
     word = name.lower()
-    if word in ("dow", "dayofweek"):  # from 0 for Sunday
+    if word in ("dow", "dayofweek", "weekday"):  # from 0 for Sunday
         return apply("mod", apply("day_of_week", x), Literal(Fraction(7)))
     if word not in PARTS:
         raise Unsupported(
@@ -154,6 +158,11 @@ def _date_part(name: str, arguments: tuple[Said, ...]) -> Said:
     return part(unit if isinstance(unit, str) else "", arguments[1])
 
 
+def _day_of_week(name: str, arguments: tuple[Said, ...]) -> Said:
+    _number_of(name, arguments, 1, 1)
+    return part("dow", arguments[0])
+
+
 def _concat(name: str, arguments: tuple[Said, ...]) -> Said:
     """CONCAT leaves NULLs out; the operator || does not."""
     _number_of(name, arguments, 1, _ANY)
@@ -174,6 +183,8 @@ _SPECIAL: dict[str, Callable[[str, tuple[Said, ...]], Said]] = {
     "datediff": _date_diff,
     "datepart": _date_part,
     "datetrunc": _date_trunc,
+    "dayofweek": _day_of_week,
+    "weekday": _day_of_week,
     "if": _if,
     "iif": _if,
 }
@@ -279,6 +290,13 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "approx_count_distinct": ("APPROX_COUNT_DISTINCT", "use COUNT(DISTINCT x)"),
     "approx_quantile": ("APPROX_QUANTILE", "use QUANTILE(x, 0.9)"),
+    **dict.fromkeys(
+        ("strftime", "to_char", "date_format", "monthname", "last_day", "make_date", "yearweek"),
+        ("a date as other text", "group by DATE_TRUNC('month', d), YEAR(d), MONTH(d) or WEEK(d)"),
+    ),
+    "dayname": ("DAYNAME", "use DAY_OF_WEEK(d): Monday is 1"),
+    "epoch": ("EPOCH", "use DATE_DIFF('second', TIMESTAMP '2025-01-01 00:00:00', t)"),
+    "age": ("AGE", "use DATE_DIFF('day', x, y)"),
     "grouping": ("GROUPING(...)", "a key that a grouping set leaves out is NULL in the answer"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),
     "quantile_disc": ("QUANTILE_DISC", "use QUANTILE"),

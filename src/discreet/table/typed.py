@@ -15,7 +15,7 @@ from fractions import Fraction
 from discreet.errors import BadQuestion
 from discreet.table.comparing import literal_date, literal_time
 from discreet.table.domains import keys_of, may_select
-from discreet.table.evaluate import evaluate
+from discreet.table.evaluate import evaluate, is_plain_text
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.facts import Typed, TypedColumn, at, plain, refuse
 from discreet.table.functions import apply
@@ -151,7 +151,7 @@ def literal(expression: Literal) -> Typed:
         case str():
             if len(value) > LONGEST_LITERAL:
                 refuse(f"a text of more than {LONGEST_LITERAL:,} characters cannot be used")
-            if "\x00" in value or any("\ud800" <= c <= "\udfff" for c in value):
+            if not is_plain_text(value):
                 refuse("a text with a zero character or half a character cannot be used")
             return Typed(Text(), False, (value,), lowered=expression)
         case datetime():
