@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from selenium.webdriver.common.keys import Keys
 
+from discreet.curator import verify_card, verify_receipt
 from tests.curator.service.town import Town, on_a_socket, open_town
 from tests.helpers.browser import Browser
 
@@ -121,10 +122,19 @@ def test_the_learning_corner_is_open_and_moves(browser: Browser, served: tuple[T
 def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(browser: Browser, tmp_path: Path) -> None:
     with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
         pq.write_table(pa.table({"user_id": [1, 2, 3], "kind": ["a", "b", "a"]}), town.config.data / "clicks.parquet")
+        pq.write_table(pa.table({"pay": [1.5, 2.5]}), town.config.data / "pay.parquet")
         sign_in(browser, url, town.owner)
         says(browser, ".cards", "town")
         form = "#register "
         browser.write(form + "input[placeholder=hospital]", "web")
+        browser.write(form + "input[list=sources]", "pay.parquet")
+        browser.click("#add-table")
+        browser.find(form + "select[aria-label=Unit]")
+        before = town.curator.ledger.head
+        browser.click("#register-button")  # nothing there says whose rows these are, and nothing is public by default
+        assert script(browser, "return document.querySelector('select[aria-label=Unit]').matches(':invalid')")
+        assert town.curator.ledger.head == before
+        browser.click(form + ".tableform button.bad")
         browser.write(form + "input[list=sources]", "clicks.parquet")
         browser.click("#add-table")
         browser.write(form + "input[aria-label='Declaration of kind']", "keys a, b")
@@ -187,6 +197,81 @@ def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: P
         assert not browser.errors()
 
 
+VIEWS = {"ann": ["ask", "history", "learn"], "owner": ["datasets", "analysts", "ledger", "learn"]}
+NAMELESS = """
+return [...document.querySelectorAll('input, select, textarea, button, a, [role=img], [role=meter]')]
+  .filter((e) => e.offsetParent !== null || e instanceof SVGElement)
+  .filter((e) => !(e.getAttribute('aria-label') || e.textContent || e.title || e.labels?.length || e.alt))
+  .map((e) => e.outerHTML.slice(0, 200))
+"""
+WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["ann", "owner"])
+def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
+    browser: Browser, served: tuple[Town, str], who: str
+) -> None:
+    town, url = served
+    town.ask("SELECT city, COUNT(*) AS many, AVG(pay) AS pay FROM people GROUP BY city", key=f"for {who}")
+    browser.driver.set_window_size(1280, 900)
+    sign_in(browser, url, getattr(town, who))
+    try:
+        for scheme in ("light", "dark"):
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            for width in (1280, 390):
+                size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 800}
+                browser.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+                for view in VIEWS[who]:
+                    browser.click(f"nav a[href='#{view}']")
+                    browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
+                    assert script(browser, WIDER) == 0, (view, width)
+                    assert script(browser, NAMELESS) == [], (view, width)
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert not browser.errors()
+
+
+def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    says(browser, ".preview", "What you would get")
+    script(browser, "document.activeElement.blur()")
+    seen = []
+    for _ in range(60):
+        browser.driver.switch_to.active_element.send_keys(Keys.TAB)
+        seen.append(str(script(browser, "const e = document.activeElement; return e.id || e.className || e.tagName")))
+        if seen[-1] == "main ask" or seen[-1] == "ask":
+            break
+    order = [seen.index(one) for one in ("sql", "by-price", "by-error", "confidence", "slider", "epsilon", "ask")]
+    assert order == sorted(order)
+    before = read(browser, ".bars .error")
+    browser.find("#slider").send_keys(Keys.HOME)  # as far down as it goes
+    changes(browser, ".bars .error", before)
+    charges = len(town.curator.ledger.entries(kind="charge"))
+    browser.find("#ask").send_keys(Keys.ENTER)
+    browser.find(".answer")
+    assert len(town.curator.ledger.entries(kind="charge")) == charges + 1
+
+
+def test_the_release_card_that_is_saved_is_genuine(browser: Browser, served: tuple[Town, str], tmp_path: Path) -> None:
+    town, url = served
+    said = town.ask("SELECT COUNT(*) AS n FROM people WHERE pay > 3", epsilon="2").json()
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+    sign_in(browser, url, town.ann)
+    browser.click("a[href='#history']")
+    says(browser, ".answer", f"no. {said['number']}")
+    key = town.curator.ledger.public_key
+    for what, check in (("card", verify_card), ("receipt", verify_receipt)):
+        browser.click(f"#{what}")
+        file = tmp_path / f"{what}-{said['number']}.json"
+        browser.wait(lambda _, file=file: file.exists() and file.stat().st_size, f"{file.name} was not saved")
+        assert file.read_text() == said[what]
+        check(file.read_text(), key)
+
+
 def test_the_files_of_the_page_make_no_html_from_text_and_ask_nobody_else() -> None:
     found = {one.name: one.read_text() for one in PAGE.iterdir()}
     assert {"index.html", "style.css", "main.js"} <= set(found)
@@ -205,3 +290,32 @@ def test_only_files_of_the_page_are_served(town: Town) -> None:
     for name in ("nothing.js", "..%2fapp.py", "%2e%2e/app.py", "index.html%00", "app.py", ""):
         assert town.get(f"/web/{name}").status_code == 404
     assert town.get("/web/main.js").headers["content-type"].startswith("text/javascript")
+
+
+def test_a_view_that_comes_late_is_not_drawn_over_the_one_that_is_looked_at(
+    browser: Browser, served: tuple[Town, str]
+) -> None:
+    town, url = served
+    town.ask("SELECT COUNT(*) AS n FROM people", key="for the history")
+    sign_in(browser, url, town.ann)
+    browser.find("#sql")
+    # the history is asked for first and comes last
+    script(
+        browser,
+        """
+        const real = window.fetch;
+        window.fetch = async (path, ...more) => {
+          const reply = await real(path, ...more);
+          if (String(path).startsWith('/api/answers')) await new Promise((done) => { window.goOn = done; });
+          return reply;
+        };
+        location.hash = '#history';
+        """,
+    )
+    browser.wait(lambda _: script(browser, "return !!window.goOn"), "the history was not asked for")
+    browser.click("nav a[href='#learn']")
+    browser.find(".learn .chart")
+    script(browser, "window.goOn()")
+    browser.open(f"{url}/#learn")
+    assert script(browser, "return document.querySelectorAll('main .list').length") == 0
+    assert read(browser, ".tab[aria-current]") == "Learn"

@@ -12,7 +12,7 @@ const VIEWS = {
   nobody: { signin: ["Sign in", signInView], learn: ["Learn", learnView] },
 };
 const bar = document.getElementById("bar"), main = document.getElementById("main");
-let me = null, leave = () => {};
+let me = null, leave = () => {}, turn = 0;
 
 function role() { return me ? me.role : "nobody"; }
 
@@ -34,19 +34,27 @@ async function route() {
   const current = name in views ? name : Object.keys(views)[0];
   drawBar(current);
   document.title = `${views[current][0]} · discreet`;
-  show(main, h("p", { class: "empty", "aria-busy": "true" }, "…"));
+  // Each view has a place of its own: one that comes late draws where nobody looks any more.
+  const mine = ++turn, place = h("div", {}, h("p", { class: "empty", "aria-busy": "true" }, "…"));
+  show(main, place);
   try {
-    leave = (await views[current][1](main, rest.map(decodeURIComponent))) || leave;
+    const ended = (await views[current][1](place, rest.map(decodeURIComponent))) || (() => {});
+    if (mine === turn) leave = ended; else ended();
   } catch (error) {
-    if (error.status === 401) return signOut();
-    show(main, complaint(error));
+    if (mine !== turn) return;
+    if (error.status === 401) { signOut(); return; }
+    show(place, complaint(error));
   }
+}
+
+function go(hash) {
+  if (location.hash === hash) route(); else location.hash = hash; // which routes
 }
 
 function signOut() {
   token.drop();
   me = null;
-  if (location.hash === "#signin") route(); else location.hash = "#signin";
+  go("#signin");
 }
 
 function signInView(place) {
@@ -57,8 +65,7 @@ function signInView(place) {
     token.set(input.value.trim());
     try {
       me = await get("/api/me");
-      location.hash = `#${Object.keys(VIEWS[me.role])[0]}`;
-      await route();
+      go(`#${Object.keys(VIEWS[me.role])[0]}`);
     } catch (error) {
       token.drop();
       show(wrong, complaint(error));

@@ -40,7 +40,7 @@ function populationCard(one, datasets, entries, again) {
     gauge(one.share, 0, { label: one.population }),
     h("div", { class: "legend" }, h("span", {}, h("i", { class: "dot spent" }), h("b", {}, `${(one.share * 100).toFixed(1)} %`), " spent"),
       h("span", {}, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε ${eps(one.remaining_epsilon)}` : one.remaining.text)),
-      h("span", {}, h("b", {}, String(charges.length)), " questions")),
+      h("span", {}, h("b", {}, String(charges.length)), charges.length === 1 ? " question" : " questions")),
     steps(shares.map((s) => s)),
     datasets.map((d) => h("div", { class: "dataset" }, h("b", {}, d.name), h("span", { class: "quiet" }, d.tables.join(", ")), h("span", { class: "grow" }),
       h("button", { class: "plain small", onclick: () => retire(d.name, again) }, "Retire"))),

@@ -3,6 +3,8 @@
 import { get, post } from "./api.js";
 import { complaint, field, h, show, toast } from "./dom.js";
 
+const PUBLIC = " public"; // no column has this name: names have no space at an end
+
 export async function registerForm(budgets, again) {
   const sources = await get("/api/sources");
   const name = h("input", { required: true, maxlength: 100, placeholder: "hospital" });
@@ -42,12 +44,14 @@ function tableForm(source, columns, drop) {
   const name = h("input", { value: source.split("/").pop().split(".")[0].replace(/\W/g, "_"), "aria-label": "Table name" });
   const units = columns.filter((one) => one.may_be_unit);
   const likely = units.find((one) => /patient|person|user|customer|client|member|employee|subject|household/i.test(one.name)) || units.find((one) => /id$/i.test(one.name)) || units[0];
-  const unit = h("select", { "aria-label": "Unit" }, h("option", { value: "" }, "nobody: a public table"), columns.filter((one) => one.may_be_unit).map((one) => h("option", { value: one.name, selected: one === likely }, one.name)));
+  // Nothing is public by default: without a likely unit, somebody has to say so.
+  const unit = h("select", { "aria-label": "Unit", required: true }, likely ? null : h("option", { value: "" }, "say whose row it is"),
+    units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "nobody’s: a public table"));
   const rows = h("input", { type: "number", min: 1, class: "small", value: 10 });
   const said = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
   const form = { node: null, read() {
     const found = { source, columns: {} };
-    if (unit.value) { found.unit = unit.value; found.max_rows = Number(rows.value); } else found.public = true;
+    if (unit.value === PUBLIC) found.public = true; else { found.unit = unit.value; found.max_rows = Number(rows.value); }
     for (const { column, input } of said) if (input.value.trim() && column.name !== unit.value) found.columns[column.name] = declaration(column, input.value.trim());
     return [name.value, found];
   } };
