@@ -18,7 +18,7 @@ LAYERS: list[list[str]] = [
     ["answer"],
     ["noise", "privacy"],
     ["randomness"],
-    ["errors+exact"],
+    ["errors+exact", "progress"],
 ]
 RANK = {name: row for row, rooms in enumerate(LAYERS) for group in rooms for name in group.split("+")}
 GROUP = {name: group for rooms in LAYERS for group in rooms for name in group.split("+")}
@@ -26,7 +26,7 @@ GROUP = {name: group for rooms in LAYERS for group in rooms for name in group.sp
 OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "uvicorn", "sqlalchemy", "psycopg", "pyspark", "mbi", "torch",
             "polars", "pandas", "IPython"}  # fmt: skip
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
-LATE = {"scipy", "pyarrow"}
+LATE = {"scipy", "pyarrow", "rich"}
 TOUCH_THE_WORLD = {"engines", "curator", "cli"}
 WORLD = {"socket", "subprocess", "shutil", "tempfile", "pathlib", "sqlite3", "urllib", "http"}
 

@@ -22,6 +22,7 @@ from discreet.privacy.filters import Filter, Rule
 from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt
+from discreet.progress import Progress
 from discreet.table.answer import TableAnswer
 from discreet.table.explain import story, tell
 from discreet.table.frame import Asked, Frame
@@ -68,7 +69,8 @@ class Session:
 
     ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. For an (ε, δ) budget
     ``rule=dp.Rule.ZCDP`` lets many questions cost less together than the sum of their epsilons. ``purse`` is where the
-    budget is kept, a ``Filter`` of this process unless said otherwise.
+    budget is kept, a ``Filter`` of this process unless said otherwise. ``progress``: whether a release that takes more
+    than two seconds says what it is doing; unless said, it does in a terminal or a notebook.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class Session:
         neighbours: Neighbours = Neighbours.ADD_REMOVE,
         rule: Rule | None = None,
         purse: Purse | None = None,
+        progress: bool | None = None,
         **named: Table,
     ) -> None:
         given = {**(tables or {}), **named}
@@ -102,6 +105,7 @@ class Session:
         self._terms = Terms(budget, rule)
         self._neighbours = neighbours
         self._public_keys: Listed = {}
+        self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
 
@@ -163,6 +167,7 @@ class Session:
         """The same tables and engine under another purse: how a curator answers many analysts."""
         found = copy(self)
         found._purse = purse
+        found._progress = False  # how long reading takes is not for strangers
         return found
 
     # --- estimates that are paid for ----------------------------------------------------------------------------------
@@ -208,7 +213,7 @@ class Session:
         terms = self._terms
         return Session(
             tables, budget=terms.budget, engine=self._engine, neighbours=self._neighbours, rule=terms.rule,
-            purse=self._purse,
+            purse=self._purse, progress=self._progress,
         )  # fmt: skip
 
     def _find(self, column: str) -> tuple[str, str]:
@@ -231,7 +236,8 @@ class Session:
     def _release(self, asked: Quote, outcomes: Sequence[Outcome]) -> tuple[TableAnswer, ...]:
         if not self._purse.fits(asked.plan.price):
             raise OverBudget(asked=asked.allowance, left=self._purse.remaining)
-        answers, receipt = release(asked, self._engine, self._schemas, self._purse.spend)
+        with Progress(self._progress) as progress:
+            answers, receipt = release(asked, self._engine, self._schemas, self._purse.spend, progress.step)
         return tuple(
             TableAnswer(
                 outcome=outcome,

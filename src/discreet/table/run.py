@@ -83,8 +83,10 @@ Answers: TypeAlias = tuple[tuple[Released, ...], ...]
 """For each question, its grouping sets."""
 
 
-def release(asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pay) -> tuple[Answers, Receipt]:
-    """Pay, run the engine once, add noise."""
+def release(
+    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pay, told: Callable[[str], None] = lambda _: None
+) -> tuple[Answers, Receipt]:
+    """Pay, run the engine once, add noise. ``told`` hears which of it is being done."""
     bits = SystemBits()
     plan = asked.plan
     sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
@@ -95,7 +97,9 @@ def release(asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pa
     receipt = pay(plan.price)
     receipt.redeem(plan.price)
     selected = [selection is not None for _, _, selection in sets]
+    told("reading the data")
     found = _found(engine, todo, selected, schemas)
+    told("reading the data and adding noise" if any(selected) else "adding noise")
     released = [
         _noisy(part, noised, selection, exact, bits)
         for (part, noised, selection), exact in zip(sets, found, strict=True)
