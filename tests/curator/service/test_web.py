@@ -14,6 +14,7 @@ from selenium.webdriver.common.keys import Keys
 from discreet.curator import verify_card, verify_receipt
 from tests.curator.service.town import Town, on_a_socket, open_town
 from tests.helpers.browser import Browser
+from tests.helpers.processes import until
 
 EVIL = "<img src=x onerror=hacked=1>"
 PAGE = files("discreet.curator") / "web"
@@ -267,7 +268,7 @@ def test_the_release_card_that_is_saved_is_genuine(browser: Browser, served: tup
     for what, check in (("card", verify_card), ("receipt", verify_receipt)):
         browser.click(f"#{what}")
         file = tmp_path / f"{what}-{said['number']}.json"
-        browser.wait(lambda _, file=file: file.exists() and file.stat().st_size, f"{file.name} was not saved")
+        until(file.exists, what=f"saved: {file.name}")
         assert file.read_text() == said[what]
         check(file.read_text(), key)
 
