@@ -90,12 +90,17 @@ class Base:
         one = is_one_of(self._scope, Piece(key.name, key.sort), *(v for v in allowed if v is not None)).sql
         return f"({key.name} IS NULL OR {one})" if None in allowed else one
 
-    def order(self, salt: str, keys: Sequence[Key]) -> str:
-        """In which order a unit's keys are kept: by their salted hash; where hashes are equal, by the keys."""
+    def order(self, salt: str, keys: Sequence[Key], when: str | None = None) -> str:
+        """In which order a unit's keys are kept: by their salted hash; where hashes are equal, by the keys.
+
+        ``when``: only then is anything computed; otherwise all keys have the same place.
+        """
         d = self.dialect
         text = " || '|' || ".join([d.text(salt), *(self._hashed(key) for key in (self.unit, *keys))])
-        ties = [f"{self._compared(key)} NULLS LAST" for key in keys]
-        return ", ".join([d.call("binary", d.call("md5", text)), *ties])
+        terms = [d.call("binary", d.call("md5", text)), *map(self._compared, keys)]
+        if when is not None:
+            terms = [f"CASE WHEN {when} THEN {term} END" for term in terms]
+        return ", ".join([terms[0], *(f"{term} NULLS LAST" for term in terms[1:])])
 
     def _hashed(self, key: Key) -> str:
         d = self.dialect

@@ -33,6 +33,14 @@ class Sort(Enum):
     NULL = "null"
 
 
+class Shape(Enum):
+    """The shape of a statement that is quick on a database."""
+
+    HASHED = "hash tables and joins: sums_sql.py"
+    SORTED = "one sort and no join: sorted_sql.py"
+    SPREAD = "sums before anything moves, then windows: spread_sql.py"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """One database's way of writing SQL."""
@@ -55,8 +63,8 @@ class Dialect:
     """The same: it is computed wherever it is used, so that nothing is kept."""
     codes: bool = False
     """Whether keys are grouped faster as small codes: ENUM(...) of the listed texts, integers of few bits."""
-    sorts: bool = False
-    """Whether it sorts rows faster than it hashes them: then ``sorted_sql.py`` writes the sums."""
+    shape: Shape = Shape.HASHED
+    """How the sums of a work are written."""
     fence: str = ""
     """What keeps an inner SELECT from being merged into the outer one, which would copy its expressions."""
 
@@ -240,7 +248,7 @@ POSTGRES = Dialect(
     whole_text=r"\A(?:{0})\Z",
     once="AS MATERIALIZED",
     again="AS NOT MATERIALIZED",
-    sorts=True,
+    shape=Shape.SORTED,
     fence=" OFFSET 0",
     templates=COMMON
     | {
@@ -291,6 +299,7 @@ SPARK = Dialect(
         Sort.REAL: "DOUBLE",
     },
     wide="DECIMAL(38, 0)",
+    shape=Shape.SPREAD,
     quote="`",
     escapes=True,
     templates=COMMON

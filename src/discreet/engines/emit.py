@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from discreet.engines.dialects import Dialect
+from discreet.engines.dialects import Dialect, Shape
 from discreet.engines.relations_sql import Origin
 from discreet.engines.sorted_sql import SortedSums, sorted_distinct
+from discreet.engines.spread_sql import SpreadSums, spread_distinct
 from discreet.engines.sums_sql import Statement, Sums, distinct
 from discreet.table.work import AnyWork, DistinctWork
 
 __all__ = ["Statement", "emit"]
+_SHAPES = {
+    Shape.HASHED: (Sums, distinct),
+    Shape.SORTED: (SortedSums, sorted_distinct),
+    Shape.SPREAD: (SpreadSums, spread_distinct),
+}
 
 
 def emit(work: AnyWork, dialect: Dialect, tables: Mapping[str, Origin]) -> Statement:
     """The statement that computes a work over these tables."""
-    if isinstance(work, DistinctWork):
-        return (sorted_distinct if dialect.sorts else distinct)(work, dialect, tables)
-    return (SortedSums if dialect.sorts else Sums)(work, dialect, tables).statement()
+    sums, different = _SHAPES[dialect.shape]
+    return (
+        different(work, dialect, tables) if isinstance(work, DistinctWork) else sums(work, dialect, tables).statement()
+    )

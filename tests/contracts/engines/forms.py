@@ -110,6 +110,14 @@ def split(name: str) -> Iterator[AnyWork]:
             yield sums(keys, weights, unit=("u", "name")[n // 2 % 2], split=by, most_keys=most, salt="s")
 
 
+def picked(name: str) -> Iterator[AnyWork]:
+    """Works in which a unit counts under one of its splits."""
+    for n, weights in enumerate(weights for weights in BOUNDING if weights.per_group == 1):
+        for most, (a, b) in ((None, (1234567, 89)), (2, (2147483646, n))):
+            yield Work(source=source(("u", "name")[n % 2]), unit=UNIT, keys=KNOWN[name], cells=(ONE,), weights=weights,
+                       split=SPLITS[0], pick=(a, b), most_keys=most, salt="s")  # fmt: skip
+
+
 def distinct(name: str) -> Iterator[AnyWork]:
     """How many different values there are, of every kind."""
     keys = (KNOWN | UNKNOWN)[name]
