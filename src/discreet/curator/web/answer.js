@@ -61,7 +61,9 @@ const percent = (exact) => `${Number((ratio(exact) * 100).toPrecision(6))}\u00a0
 
 async function copy(answer) {
   const measures = Object.keys(answer.errors);
-  const quote = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(String(value)) ? `"${String(value).replaceAll('"', '""')}"` : String(value));
+  // A key of the data that looks like a formula must stay a text where it is pasted.
+  const plain = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value));
+  const quote = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(plain(value)) ? `"${plain(value).replaceAll('"', '""')}"` : plain(value));
   const head = answer.columns.flatMap((name) => (measures.includes(name) ? [name, `${name}_error`] : [name]));
   const rows = answer.rows.map((row, i) => answer.columns.flatMap((name, j) => (measures.includes(name) ? [row[j], answer.errors[name][i]] : [row[j]])));
   await navigator.clipboard.writeText([head, ...rows].map((row) => row.map(quote).join(",")).join("\n"));
