@@ -13,7 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory import memory
-from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
+from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget, Unsupported
 from discreet.table.work import AnyWork, Exact
 
 PEOPLE = 4_000
@@ -327,3 +327,55 @@ def test_fractions_of_a_budget() -> None:
     s = session(budget=dp.Approx(Fraction(1, 3), "1e-6"))
     s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="1/3")
     assert s.remaining == dp.Approx(0, "1e-6")
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_shell_shows_is_short() -> None:
+    query = session().sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    assert repr(query) == "Query(clinic, n of visits; preview(...) is free, release(...) pays)"
+    assert repr(query.preview(epsilon=1)) == str(query.preview(epsilon=1))
+    answer = query.release(epsilon=1)
+    assert repr(answer) == str(answer)
+
+
+def test_a_preview_says_what_would_halve_the_error() -> None:
+    text = "SELECT COUNT(*) AS n FROM visits"
+    query = session().sql(text)
+    first = query.preview(epsilon="0.3")
+    assert first.advice.endswith("epsilon 3/5")
+    assert query.preview(epsilon="0.6").error("n") == pytest.approx(first.error("n") / 2, abs=0.5)
+    in_rho = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.ZCDP(1, "1e-9")).sql(text)
+    assert in_rho.preview(rho="0.1").advice.endswith("rho 2/5")
+    assert in_rho.preview(rho="0.4").error("n") == pytest.approx(in_rho.preview(rho="0.1").error("n") / 2, abs=0.5)
+
+
+def test_a_price_for_an_error_has_four_digits_and_buys_it() -> None:
+    found = session().sql("SELECT COUNT(*) AS n FROM visits").release(error=13, confidence="0.9")
+    price = found.cost.split()[1].rstrip(",")
+    assert len(price.replace(".", "").lstrip("0")) <= 4
+    assert (found.errors("0.9")["n"][0] or 99) <= 13
+
+
+@pytest.mark.parametrize(("text", "hint"), [
+    ("SELECT AVGG(cost) FROM visits", "did you mean AVG?"),
+    ("SELECT MODE(clinic) FROM visits", "ORDER BY COUNT"),
+    ("SELECT HISTOGRAM(cost) FROM visits", "WIDTH_BUCKET"),
+])  # fmt: skip
+def test_functions_that_cannot_are_refused_with_what_can(text: str, hint: str) -> None:
+    with pytest.raises(Unsupported, match=hint.replace("?", "[?]")):
+        session().sql(text)
+
+
+def test_count_if_counts_under_a_condition() -> None:
+    s = session()
+    same = s.sql("SELECT COUNT(*) FILTER (WHERE cost > 50) AS n FROM visits")
+    assert s.sql("SELECT COUNT_IF(cost > 50) AS n FROM visits").plan == same.plan
+    with pytest.raises(Unsupported):
+        s.sql("SELECT COUNT_IF(DISTINCT cost > 50) AS n FROM visits")
+
+
+def test_a_column_that_is_not_there_is_named_with_the_nearest() -> None:
+    with pytest.raises(BadParameter, match="did you mean cost"):
+        dp.Session(visits=dp.table(VISITS, unit="patient_id", columns={"costs": dp.bounds(0, 1)}), budget=dp.Pure(1))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -297,13 +298,17 @@ def _wanted(value: Number | None, name: str) -> Fraction:
     return positive(value, name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Query(Asked):
     """A question of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs."""
 
     session: Session
     plan: Question
     _prepared: Prepared
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name, _ in self.plan.outcome.columns)
+        return f"Query({names} of {', '.join(self._prepared.asked.tables)}; preview(...) is free, release(...) pays)"
 
     def again(self, plan: Question) -> Query:
         """The same session, another plan."""
@@ -383,7 +388,13 @@ def cheapest(query: Query, error: Number | Mapping[str, Number], confidence: Num
         found = preview(at(price), part, remaining="", affordable=True, confidence=level)
         return all(found.error(name) <= e for name, e in wanted.items())
 
-    return at(_least(good))
+    return at(_round(_least(good)))
+
+
+def _round(price: Fraction) -> Fraction:
+    """The next price above with four digits: more of it is never worse, and people can read it."""
+    context = Context(prec=4, rounding=ROUND_CEILING)
+    return Fraction(context.divide(Decimal(price.numerator), Decimal(price.denominator)))
 
 
 def _least(good: Callable[[Fraction], bool]) -> Fraction:

@@ -50,12 +50,12 @@ def _code(value: object) -> str:
 
 
 def show(x: Fraction) -> str:
-    """A number for people: short fractions and floats as they are, anything longer rounded up to six digits.
+    """A number for people: short fractions and decimals as they are, anything longer rounded up to six digits.
 
-    >>> show(Fraction(1, 2)), show(Fraction(1, 10**6)), show(Fraction(10**9 + 1, 3 * 10**9))
-    ('1/2', '1e-06', '0.333334')
+    >>> show(Fraction(1, 2)), show(Fraction(49, 20)), show(Fraction(1, 10**6)), show(Fraction(10**9 + 1, 3 * 10**9))
+    ('1/2', '2.45', '1e-06', '0.333334')
     """
-    if x.denominator < _SHORT and abs(x.numerator) < 1_000_000:
+    if x.denominator < _SHORT and abs(x.numerator) < (1_000_000 if x.denominator == 1 else 10):
         return str(x)
     try:
         near = float(x)

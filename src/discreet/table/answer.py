@@ -39,7 +39,7 @@ _SHOWN = 40
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TableAnswer:
     """Rows sorted by key (or as ORDER BY says), with error bars.
 
@@ -262,6 +262,8 @@ class TableAnswer:
         lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
         more = f"\n... {len(self) - _SHOWN} more rows" if len(self) > _SHOWN else ""
         return "\n".join(lines) + f"{more}\nspent {self.cost}; error bars 95 %"
+
+    __repr__ = __str__
 
     def _cells(self) -> list[list[str]]:
         bars = self.errors()

@@ -9,7 +9,9 @@ from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
-from discreet.table.bounding import Noise
+from discreet.privacy.frozen import show
+from discreet.privacy.measures import ZCDP
+from discreet.table.noising import Allowance
 from discreet.table.prepare import Part
 from discreet.table.recipes import Dated, Plain, Recipe, SumFrom
 from discreet.table.run import Quote
@@ -30,7 +32,7 @@ class ColumnPreview:
     """"days" for dates and times."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Preview:
     """What a release would cost, and the error bars that it would have."""
 
@@ -73,6 +75,8 @@ class Preview:
             lines.append(f"a key is named from about {self.named_from:,} units on")
         return "\n".join([*lines, self.advice])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
@@ -106,12 +110,15 @@ def preview(
         affordable=affordable,
         noise=f"discrete {asked.plan.noise.value} noise",
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
-        advice=(
-            "half the error takes twice the epsilon"
-            if asked.plan.noise is Noise.LAPLACE
-            else "half the error takes four times the rho, about twice the epsilon"
-        ),
+        advice=_advice(asked.allowance),
     )
+
+
+def _advice(allowance: Allowance) -> str:
+    """What would halve the error: noise falls with 1/ε and with 1/√ρ."""
+    if isinstance(allowance, ZCDP):
+        return f"half the error would take four times the price: rho {show(4 * allowance.rho)}"
+    return f"half the error would take about twice the price: epsilon {show(2 * allowance.epsilon)}"
 
 
 def _column(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
+from difflib import get_close_matches
 from enum import Enum
 from fractions import Fraction
 from typing import Any
@@ -287,7 +288,9 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
 
 def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
     if column not in stored:
-        raise BadParameter("column", column, f"must be a column of {name}, which has {', '.join(sorted(stored))}")
+        near = get_close_matches(column, stored, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(stored))}"
+        raise BadParameter("column", column, f"must be a column of {name}; {hint}")
 
 
 def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:

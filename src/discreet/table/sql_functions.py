@@ -7,6 +7,7 @@ is read as the one that gives NULL instead.
 from __future__ import annotations
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
@@ -108,7 +109,9 @@ def function(name: str, arguments: tuple[Said, ...]) -> Said:
     if word in _SPECIAL:
         return _SPECIAL[word](name, arguments)
     what, hint = _KNOWN.get(word, ("", ""))
-    raise Unsupported(what or f"the function {show(name.upper())}", hint or "the SQL page lists the functions that can")
+    near = get_close_matches(word, {*PLAIN, *_SPECIAL, *AGGREGATES}, n=1)
+    hint = hint or (f"did you mean {near[0].upper()}?" if near else "the SQL page lists the functions that can")
+    raise Unsupported(what or f"the function {show(name.upper())}", hint)
 
 
 def _number_of(name: str, arguments: tuple[Said, ...], fewest: int, most: int) -> None:
@@ -204,7 +207,7 @@ ONE: dict[str, Aggregate] = {
 }
 TWO: dict[str, Aggregate] = {"corr": Aggregate.CORRELATION, "covar_samp": Aggregate.COVARIANCE}
 QUANTILES = frozenset({"quantile", "quantile_cont"})
-AGGREGATES = frozenset({"count", "median", "percentile_cont", *ONE, *TWO, *QUANTILES})
+AGGREGATES = frozenset({"count", "count_if", "countif", "median", "percentile_cont", *ONE, *TWO, *QUANTILES})
 MEDIAN = Fraction(1, 2)
 
 
@@ -221,6 +224,9 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
         raise BadQuestion(f"{name.upper()} needs a column, not *")
     if distinct:
         raise Unsupported(f"{name.upper()}(DISTINCT ...)", "only COUNT(DISTINCT x) can; or aggregate all values")
+    if word in ("count_if", "countif"):
+        _number_of(name, arguments, 1, 1)
+        return count(where=arguments[0])
     if word == "percentile_cont":
         raise BadQuestion("write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), or QUANTILE(x, 0.9)")
     if word in QUANTILES:
@@ -271,8 +277,8 @@ _KNOWN: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("now", "today", "current_date", "current_time", "current_timestamp", "get_current_time"), _CLOCK),
     **dict.fromkeys(("var_pop", "stddev_pop", "covar_pop"), _SAMPLE),
     **dict.fromkeys(
-        ("any_value", "arg_max", "arg_min", "array_agg", "first", "group_concat", "histogram", "json_agg", "last",
-         "list", "listagg", "mode", "string_agg"),
+        ("any_value", "arg_max", "arg_min", "array_agg", "first", "group_concat", "json_agg", "last", "list",
+         "listagg", "string_agg"),
         _COLLECTS,
     ),
     **dict.fromkeys(
@@ -288,6 +294,11 @@ _KNOWN: dict[str, tuple[str, str]] = {
          "last_value", "nth_value"),
         _RANKS,
     ),
+    **dict.fromkeys(
+        ("mode", "approx_top_k", "topk", "top_k"),
+        ("the most frequent values as one value", "use GROUP BY x ORDER BY COUNT(*) DESC LIMIT 5"),
+    ),
+    "histogram": ("HISTOGRAM", "use GROUP BY WIDTH_BUCKET(x, low, high, 10)"),
     "approx_count_distinct": ("APPROX_COUNT_DISTINCT", "use COUNT(DISTINCT x)"),
     "approx_quantile": ("APPROX_QUANTILE", "use QUANTILE(x, 0.9)"),
     **dict.fromkeys(
