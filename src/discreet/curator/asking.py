@@ -282,7 +282,8 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
         cells = []
         for name in answer.columns:
             error = bars[name][i] if name in bars else None
-            bar = "" if error is None else f" [dim]± {error:,.3g}[/]"
+            days = " days" if isinstance(row[name], date) else ""
+            bar = "" if error is None else f" [dim]± {error:,.3g}{days}[/]"
             cells.append(f"{escape(number(row[name]))}{bar}")
         printed.add_row(*cells)
     console = Console()

@@ -16,18 +16,19 @@ import http.client
 import json
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import pyarrow as pa
-
 from discreet import errors
 from discreet.answer import CONFIDENCE
-from discreet.errors import BadParameter, DiscreetError, LedgerUnavailable, MissingExtra
+from discreet.errors import BadParameter, DiscreetError, LedgerUnavailable
 from discreet.exact import Number, number
+from discreet.table.answered import Answered, Row
 
 _TRIES = 4
 _SECONDS = 120.0
@@ -197,15 +198,19 @@ class RemotePreview:
 
     def __str__(self) -> str:
         lines = [f"costs {self.cost}; {self.remaining} is left"]
-        lines += [f"{one['name']}: ± {one['error']:.4g}" for one in self.said["columns"] if one["error"] is not None]
+        lines += [
+            f"{one['name']}: ± {one['error']:.4g} {one['unit']}".rstrip()
+            for one in self.said["columns"]
+            if one["error"] is not None
+        ]
         return "\n".join([*lines, str(self.said["advice"])])
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteAnswer:
-    """Rows with error bars, a signed receipt and a signed release card."""
+@dataclass(frozen=True, repr=False)
+class RemoteAnswer(Answered):
+    """Rows with error bars, a signed receipt and a signed release card; read like an answer of a ``Session``."""
 
-    said: Mapping[str, Any] = field(repr=False)
+    said: Mapping[str, Any]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -213,16 +218,17 @@ class RemoteAnswer:
         return tuple(self.said["answer"]["columns"])
 
     @property
-    def rows(self) -> list[dict[str, Any]]:
+    def rows(self) -> list[Row]:
         """All rows, as dictionaries."""
-        return [dict(zip(self.columns, row, strict=True)) for row in self.said["answer"]["rows"]]
+        return [dict(row) for row in self._kept]
 
-    @property
-    def value(self) -> Any:
-        """The one number, if the answer is one number."""
-        if len(self) != 1 or len(self.columns) != 1:
-            raise BadParameter("answer", f"{len(self)} rows of {len(self.columns)} columns", "must be one number here")
-        return self.said["answer"]["rows"][0][0]
+    @cached_property
+    def _kept(self) -> list[Row]:
+        read = [self._reader(name) for name in self.columns]
+        return [
+            {name: f(value) for name, f, value in zip(self.columns, read, row, strict=True)}
+            for row in self.said["answer"]["rows"]
+        ]
 
     @property
     def cost(self) -> str:
@@ -233,6 +239,9 @@ class RemoteAnswer:
     def story(self) -> tuple[str, ...]:
         """How it was made."""
         return tuple(self.said["answer"]["story"])
+
+    def _told(self) -> tuple[str, tuple[str, ...]]:
+        return self.cost, self.story
 
     @property
     def number(self) -> int:
@@ -249,74 +258,41 @@ class RemoteAnswer:
         """The signed release card."""
         return str(self.said["card"])
 
-    def __getitem__(self, name: str) -> list[Any]:
-        if name not in self.columns:
-            raise BadParameter("column", name, f"must be one of {', '.join(self.columns)}")
-        return [row[name] for row in self.rows]
-
-    def __len__(self) -> int:
-        return len(self.said["answer"]["rows"])
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows)
+    @property
+    def _level(self) -> Fraction:
+        return number(self.said["answer"]["confidence"], "confidence")
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with the confidence that was asked for."""
-        held = number(self.said["answer"]["confidence"], "confidence")
-        if confidence is not None and _exact(confidence, "confidence") != held:
-            raise BadParameter("confidence", confidence, f"must be {held}: the answer was asked for with that")
+        if confidence is not None and _exact(confidence, "confidence") != self._level:
+            raise BadParameter("confidence", confidence, f"must be {self._level}: the answer was asked for with that")
         return dict(self.said["answer"]["errors_together" if simultaneous else "errors"])
 
-    def intervals(self) -> dict[str, list[tuple[float, float] | None]]:
+    def intervals(self) -> dict[str, list[tuple[Any, Any] | None]]:
         """For each column of numbers, an interval per row."""
-        return {
-            name: [None if pair is None else (pair[0], pair[1]) for pair in column]
-            for name, column in self.said["answer"]["intervals"].items()
-        }
+        found: dict[str, list[tuple[Any, Any] | None]] = {}
+        for name, column in self.said["answer"]["intervals"].items():
+            read = self._reader(name)
+            found[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
+        return found
 
-    def explain(self) -> str:
-        """How it was made, step by step."""
-        return "\n".join(f"{i}. {step}" for i, step in enumerate((*self.story, f"spent {self.cost}"), 1))
+    def _reader(self, name: str) -> Callable[[Any], Any]:
+        """What makes a value of a column from its JSON."""
+        return _READ.get(self.said["answer"].get("kinds", {}).get(name), _as_is)
 
-    def to_arrow(self, *, errors: bool = True) -> pa.Table:
-        """An Arrow table; with ``errors``, each column of numbers is followed by its error bars."""
-        bars = self.errors() if errors else {}
-        columns: dict[str, Any] = {}
-        for name in self.columns:
-            columns[name] = pa.array(self[name])
-            if name in bars:
-                columns[f"{name}_error"] = pa.array(bars[name], type=pa.float64())
-        return pa.table(columns)
 
-    def to_pandas(self, *, errors: bool = True) -> Any:
-        """A pandas DataFrame."""
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            raise MissingExtra("pandas frames", extra="frames") from None
-        return self.to_arrow(errors=errors).to_pandas()
+def _as_is(value: Any) -> Any:
+    return value
 
-    def to_polars(self, *, errors: bool = True) -> Any:
-        """A Polars DataFrame."""
-        try:
-            import polars
-        except ImportError:
-            raise MissingExtra("Polars frames", extra="frames") from None
-        return polars.from_arrow(self.to_arrow(errors=errors))
 
-    def __str__(self) -> str:
-        bars = self.errors()
-        cells = [list(self.columns)]
-        for i, row in enumerate(self.rows):
-            cells.append(
-                [
-                    f"{row[name]} ± {bars[name][i]:.3g}" if bars.get(name, {i: None})[i] is not None else str(row[name])
-                    for name in self.columns
-                ]
-            )
-        widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
-        lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in cells]
-        return "\n".join([*lines, f"spent {self.cost}; error bars {self.said['answer']['confidence']}"])
+def _maybe(read: Callable[[str], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+_READ: Mapping[str | None, Callable[[Any], Any]] = {
+    "date": _maybe(date.fromisoformat),
+    "timestamp": _maybe(datetime.fromisoformat),
+}
 
 
 # --- the line -------------------------------------------------------------------------------------------------------

@@ -236,6 +236,8 @@ class ColumnError(BaseModel):
     name: str
     error: float | None
     rows: int | None
+    unit: str
+    """Of the error: days for dates and times, else empty."""
 
 
 class PreviewOut(BaseModel):

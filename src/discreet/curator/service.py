@@ -445,7 +445,8 @@ def _datasets(books: Books, caller: Caller) -> dict[str, Dataset]:
 def _accuracy(told: Mapping[str, Any]) -> dict[str, str]:
     """How far off the answer may be, in words for its card: the largest error bar of each column."""
     worst = {name: [e for e in column if e is not None] for name, column in told["errors"].items()}
-    bars = {name: f"within {max(column):.6g}" for name, column in worst.items() if column}
+    days = dict.fromkeys(told["kinds"], " days")
+    bars = {name: f"within {max(column):.6g}{days.get(name, '')}" for name, column in worst.items() if column}
     return bars | {"confidence": told["confidence"]}
 
 

@@ -155,9 +155,11 @@ def _decimal(value: Fraction) -> str:
 def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
     """An answer with its error bars, as it is stored and sent."""
     bars, ends = found.errors(confidence), found.intervals(confidence)
+    kinds = {name: _moments(found[name]) for name in found.columns}
     together = found.errors(confidence, simultaneous=True)
     return {
         "columns": list(found.columns),
+        "kinds": {name: kind for name, kind in kinds.items() if kind is not None},
         "rows": [[plain(row[name]) for name in found.columns] for row in found.rows],
         "errors": {name: [plain(e) for e in column] for name, column in bars.items()},
         "errors_together": {name: [plain(e) for e in column] for name, column in together.items()},
@@ -169,6 +171,12 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         "cost": found.cost,
         "story": list(found.story),
     }
+
+
+def _moments(values: list[Any]) -> str | None:
+    """Whether a column has dates or times, which JSON cannot tell from text. Their error bars are in days."""
+    kinds = {type(value) for value in values if value is not None}
+    return {datetime: "timestamp", date: "date"}.get(next(iter(kinds))) if len(kinds) == 1 else None
 
 
 def plain(value: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import socket
 import threading
+from datetime import date, datetime
+from pathlib import Path
 
 import pytest
 
@@ -61,6 +63,24 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert session.answers()[-1]["number"] == answer.number
     assert session.sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1000).value == pytest.approx(120, abs=5)
     assert (query.release(error={"n": 30, "pay": 100}).errors()["n"][0] or 99) <= 30
+
+
+def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str], tmp_path: Path) -> None:
+    town, url = served
+    query = connect(url, town.ann).sql("SELECT MIN(day) AS first, AVG(day) AS middle, COUNT(*) AS n FROM trips")
+    assert "first: ± " in str(query.preview(epsilon="50"))
+    assert " days" in str(query.preview(epsilon="50"))
+    answer = query.release(epsilon="50")
+    (row,) = answer.rows
+    assert (type(row["first"]), type(row["middle"]), type(row["n"])) == (date, datetime, int)
+    low, high = answer.intervals()["first"][0] or (None, None)
+    assert low <= row["first"] <= high
+    assert " days" in str(answer)
+    assert "<td>" in answer._repr_html_()
+    assert '"first":"within ' in answer.card.replace("\\", "")
+    answer.write(str(tmp_path / "answer.parquet"))
+    assert (tmp_path / "answer.parquet").exists()
+    assert answer.plot("n")
 
 
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:

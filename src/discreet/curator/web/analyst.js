@@ -162,7 +162,7 @@ function drawPreview(place, said, state) {
     h("h2", {}, "What you would get"),
     h("ul", { class: "bars" }, said.columns.map((one) => h("li", {},
       h("span", { class: "column" }, one.name),
-      h("span", { class: "error" }, "± ", h("b", {}, short(one.error))),
+      h("span", { class: "error" }, "± ", h("b", {}, short(one.error)), one.unit ? ` ${one.unit}` : ""),
       whisker(one, state),
       one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows`)))),
     said.named_from === null ? null : h("p", { class: "note" }, `Keys that nobody listed: one is named from about ${short(said.named_from)} people on.`),

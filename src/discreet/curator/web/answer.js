@@ -6,7 +6,7 @@ import { download, eps, h, short, show, toast } from "./dom.js";
 const MOST = 40;
 
 export function answerView(said) {
-  const { answer } = said, measures = Object.keys(answer.errors);
+  const { answer } = said, measures = Object.keys(answer.errors), charted = measures.filter((name) => !answer.kinds?.[name]);
   const labels = answer.columns.filter((name) => !measures.includes(name));
   const level = percent(answer.confidence);
   const place = h("div", { class: "picture" });
@@ -21,19 +21,19 @@ export function answerView(said) {
     });
     show(place, bars(rows, { name, confidence: level }));
   };
-  const tabs = measures.length > 1 ? h("div", { class: "choice", role: "group", "aria-label": "Column of the chart" }, measures.map((name, i) =>
+  const tabs = charted.length > 1 ? h("div", { class: "choice", role: "group", "aria-label": "Column of the chart" }, charted.map((name, i) =>
     h("button", { type: "button", "aria-pressed": String(i === 0), onclick: (event) => {
       for (const one of event.target.parentNode.children) one.setAttribute("aria-pressed", String(one === event.target));
       draw(name);
     } }, name))) : null;
-  if (measures.length) draw(measures[0]);
+  if (charted.length) draw(charted[0]);
   return h("article", { class: "card answer" },
     h("div", { class: "head" }, h("h2", {}, "Answer"), h("span", { class: "chip" }, `no. ${said.number}`), h("span", { class: "grow" }),
       h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(said)))),
     h("code", { class: "asked" }, said.query),
     h("div", { class: "both" },
       h("div", { class: "scroll" }, table(answer, measures, level)),
-      measures.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
+      charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
     h("div", { class: "actions" },
       h("button", { id: "card", onclick: () => download(`card-${said.number}.json`, said.card) }, "Release card"),
       h("button", { id: "receipt", onclick: () => download(`receipt-${said.number}.json`, said.receipt) }, "Receipt"),
@@ -47,7 +47,7 @@ function table(answer, measures, level) {
     h("tbody", {}, answer.rows.map((row, i) => h("tr", {}, answer.columns.map((name, j) => {
       if (!measures.includes(name)) return h("td", {}, text(row[j]));
       const error = answer.errors[name][i];
-      return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : short(row[j])), error === null ? null : h("span", { class: "pm" }, ` ± ${short(error)}`));
+      return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : short(row[j]).replace("T", " ")), error === null ? null : h("span", { class: "pm" }, ` ± ${short(error)}${answer.kinds?.[name] ? " days" : ""}`));
     })))));
 }
 
