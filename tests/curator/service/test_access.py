@@ -55,8 +55,24 @@ def test_each_role_gets_what_the_table_allows(town: Town, method: str, path: str
             assert status == 403
 
 
+@pytest.fixture(scope="module")
+def dead(town: Town) -> list[str]:
+    """Tokens that were good once: expired, revoked, and of somebody who was revoked."""
+    access, ledger = town.curator.access, town.curator.ledger
+    ledger.owner.add_analyst("gone")
+    town.clock.now -= timedelta(days=2)
+    expired = [access.issue("owner", Role.OWNER, days=1), access.issue("ann", Role.ANALYST, days=1)]
+    town.clock.now += timedelta(days=2)
+    revoked = [access.issue("owner", Role.OWNER), access.issue("ann", Role.ANALYST)]
+    for token in revoked:
+        access.revoke(token.split("_")[1], reason="lost")
+    left = access.issue("gone", Role.ANALYST)
+    ledger.owner.revoke_analyst("gone", reason="left")
+    return [*expired, *revoked, left]
+
+
 @pytest.mark.parametrize(("method", "path"), [route for route in ROUTES if TABLE[route] is not ANYBODY])
-def test_without_a_good_token_nothing_opens(town: Town, method: str, path: str) -> None:
+def test_without_a_good_token_nothing_opens(town: Town, dead: list[str], method: str, path: str) -> None:
     good = town.owner
     prefix, identity, secret = good.split("_", 2)
     other = "A" if secret[-3] != "A" else "B"
@@ -74,6 +90,7 @@ def test_without_a_good_token_nothing_opens(town: Town, method: str, path: str) 
         {"authorization": "Bearer \xff\xfe"},
         {"cookie": f"token={good}"},
         {"x-token": good},
+        *map(bearer, dead),
     ]
     said = set()
     for headers in bad:
