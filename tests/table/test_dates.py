@@ -177,3 +177,8 @@ def test_without_bounds_an_aggregate_of_dates_is_refused() -> None:
         with pytest.raises(BadQuestion, match="needs bounds"):
             s.sql(text)
     assert s.sql("SELECT MIN(at) AS a FROM visits WHERE at BETWEEN '2024-01-01' AND '2025-01-01'").release(epsilon=9)
+
+
+def test_no_unit_moves_dates_and_times_further_than_claimed() -> None:
+    query = session().sql("SELECT clinic, AVG(day) AS d, AVG(at) AS t, MAX(at) AS last FROM visits GROUP BY clinic")
+    assert dp.check(query, searches=15).ok

@@ -12,7 +12,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
@@ -332,6 +332,8 @@ def _value(stored: Stored, said: Declared, chance: random.Random) -> Any:
             pool += [d for d in (said.low, said.high) if isinstance(d, date)]
         case _:
             pool = [datetime(1970, 1, 1), datetime(2024, 2, 29, 23, 59, 59, 999999)]
+            ends = [d for d in (said.low, said.high) if isinstance(d, date)]
+            pool += [d if isinstance(d, datetime) else datetime.combine(d, time(12)) for d in ends]
     if said.keys:
         pool = [*(k for k in said.keys[:6]), pool[0]]
     return chance.choice(pool)

@@ -7,7 +7,6 @@ exact bounded aggregate lies within it with the stated confidence; what bounding
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from functools import cached_property
@@ -55,17 +54,19 @@ class TableAnswer(Answered):
         """The rows after HAVING, ORDER BY and LIMIT, each with its place among the released ones."""
         rows: list[Row] = []
         for s, part in enumerate(self.released):
-            recipes = dict(_recipes(part))
-            values = {name: r.value(part.estimates) for name, r in recipes.items()}
-            for i, key in enumerate(part.keys):
-                row: Row = {AT: (s, i)}
-                row.update(_key_values(self.released, part, key))
-                row.update({name: _plain(recipes[name], v[i]) for name, v in values.items()})
-                rows.append(row)
+            columns = dict(self._keys[s])
+            for name, recipe in _recipes(part):
+                columns[name] = [_plain(recipe, value) for value in recipe.value(part.estimates).tolist()]
+            columns[AT] = [(s, i) for i in range(len(part.keys))]
+            rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         shown = Outcome(
             (*self.outcome.columns, (AT, Column(AT))), self.outcome.having, self.outcome.order, self.outcome.limit
         )
         return apply(shown, rows)
+
+    @cached_property
+    def _keys(self) -> list[dict[str, list[Any]]]:
+        return [_key_columns(self.released, part) for part in self.released]
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -93,7 +94,7 @@ class TableAnswer(Answered):
         numeric = [(name, e) for name, e in self.outcome.columns if self._measures(e)]
         if simultaneous:
             miss /= max(1, len(numeric) * len(self._all_rows()))
-        return {name: [self._interval(e, row, miss) for row in self._kept] for name, e in numeric}
+        return {name: self._column(e, miss) for name, e in numeric}
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with this confidence; dates and times: in days."""
@@ -110,6 +111,13 @@ class TableAnswer(Answered):
         names = {name for name, _ in _recipes(self.released[0])}
         return tuple(p.name for p in walk(expression) if isinstance(p, Column) and p.name in names)
 
+    def _column(self, expression: Expression, miss: float) -> list[tuple[Any, Any] | None]:
+        if not isinstance(expression, Column) or self._dated((expression.name,)) is not None:
+            return [self._interval(expression, row, miss) for row in self._kept]
+        ends = [self._ends(s, expression.name, miss) for s in range(len(self.released))]
+        pairs = [list(zip(low.tolist(), high.tolist(), strict=True)) for low, high in ends]
+        return [pairs[s][i] for s, i in (row[AT] for row in self._kept)]
+
     def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
         """The range of an expression when its measures move within their errors.
 
@@ -123,11 +131,10 @@ class TableAnswer(Answered):
         if len(set(used)) != len(used) or not calls <= _MONOTONE or len(used) > 6:
             return None
         s, i = row[AT]
-        part = self.released[s]
         ends = {name: self._ends(s, name, miss / len(used)) for name in used}
         if "div" in calls and any(e[0][i] <= 0 <= e[1][i] for e in ends.values()):
             return None if len(used) > 1 else (-math.inf, math.inf)
-        base = {**_key_values(self.released, part, part.keys[i])}
+        base = {name: column[i] for name, column in self._keys[s].items()}
         corners = []
         for choice in product((0, 1), repeat=len(used)):
             point = {name: float(ends[name][c][i]) for name, c in zip(used, choice, strict=True)}
@@ -182,15 +189,14 @@ def _plain(recipe: Recipe, value: float) -> int | float | date | None:
     return int(value) if recipe.whole else float(value)
 
 
-def _key_values(released: tuple[Released, ...], part: Released, key: tuple[Value, ...]) -> Mapping[str, Any]:
+def _key_columns(released: tuple[Released, ...], part: Released) -> dict[str, list[Any]]:
     """All keys of the question; those that this grouping set does not have are NULL."""
-    names: dict[str, Any] = {k.name: None for r in released for k in r.part.keys}
-    for typed, value in zip(part.part.keys, key, strict=True):
+    columns: dict[str, list[Any]] = {k.name: [None] * len(part.keys) for r in released for k in r.part.keys}
+    for typed, values in zip(part.part.keys, zip(*part.keys, strict=True), strict=False):
         kind = typed.typed.kind
-        names[typed.name] = value
-        if isinstance(kind, NumberKind) and isinstance(value, int):
-            names[typed.name] = int(value * kind.step)
-    return names
+        step = kind.step if isinstance(kind, NumberKind) else 1
+        columns[typed.name] = [int(v * step) if step != 1 and isinstance(v, int) else v for v in values]
+    return columns
 
 
 def _error(value: Any, ends: tuple[Any, Any] | None) -> float | None:
