@@ -18,6 +18,7 @@ REQUIRED = [
     "stable/capping.md",
     "table/bounding.md",
     "table/noising.md",
+    "table/totals.md",
     "stable/resizing.md",
 ]
 

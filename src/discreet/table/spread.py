@@ -1,10 +1,8 @@
 """How far a weighted sum of independent noises may be off.
 
 Guarantee: P[|Σ a_i Z_i| > error] <= miss, for exact discrete Laplace or Gaussian noises Z_i. Each Z_i can be drawn
-together with a continuous X_i of the same scale such that |Z_i - X_i| <= 1 cell, as P[X >= m] <= P[Z >= m] <=
-P[X >= m - 1] for whole m >= 1: for Laplace q^m/2 <= q^m/(1 + q) <= q^(m-1)/2; for Gaussian noise of σ >= 1 see Canonne,
-Kamath, Steinke 2020, Prop. 25 (and below, that the sum of a falling function from m on is above its integral). So the
-error is that of the continuous sum, whose law is known, and Σ |a_i| cells.
+together with a continuous X_i of the same scale such that |Z_i - X_i| <= 1 cell, so the error is that of the continuous
+sum, whose law is known, and Σ |a_i| cells. Proof: totals.md.
 """
 
 from __future__ import annotations

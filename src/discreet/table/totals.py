@@ -5,6 +5,7 @@ of a set alike and independent. The best linear unbiased estimate minimises Σ_S
 with A = Σ M_SᵀM_S/v_S and b = Σ M_Sᵀy_S/v_S. The interactions of analysis of variance are the eigenspaces of A: for a
 set T of keys, what depends on T alone and sums to 0 along each key of T is multiplied by Σ_{S ⊇ T} N(not in S)/v_S,
 where N is the number of combinations. So no system has to be solved, for ROLLUP, CUBE or other sets below a finest one.
+Proof: totals.md.
 """
 
 from __future__ import annotations
