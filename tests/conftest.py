@@ -1,4 +1,4 @@
-"""Fixtures for the real parts: PostgreSQL, Spark, a browser. Nothing is started or imported before a test asks."""
+"""Fixtures for the real parts: databases, Spark, a browser. Nothing is started or imported before a test asks."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.helpers.browser import Browser
+    from tests.helpers.mariadb import MariaDB
     from tests.helpers.postgres import Postgres
     from tests.helpers.spark import Cluster
 
@@ -70,6 +71,15 @@ def durable_postgres_dsn(durable_postgres: Postgres) -> Iterator[str]:
     yield dsn
     durable_postgres.start()  # the test may have killed it
     durable_postgres.drop(dsn)
+
+
+@pytest.fixture(scope="session")
+def mariadb() -> Iterator[MariaDB]:
+    """A MariaDB server."""
+    from tests.helpers.mariadb import MariaDB
+
+    with MariaDB() as server:
+        yield server
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,22 @@ import re
 import pytest
 import sqlglot
 
-from tests.helpers.cases import answered, cases, laid_out, written
+from tests.helpers.cases import answered, cases, laid_out, warehouse_cases, written, written_for_warehouses
 
 
 @pytest.mark.parametrize("name", cases())
 def test_a_case_says_what_happens(name: str) -> None:
     case = cases()[name]
     assert written(case).text() == case.text(), "run python -m tests.cases --write, and read what changed"
+
+
+@pytest.mark.parametrize("name", warehouse_cases())
+def test_a_case_says_what_a_warehouse_is_asked(name: str) -> None:
+    case = warehouse_cases()[name]
+    assert case.ask == cases()[name].ask
+    assert written_for_warehouses(case).text() == case.text(), (
+        "run python -m tests.cases --write, and read what changed"
+    )
 
 
 def test_there_are_cases_of_every_sort() -> None:

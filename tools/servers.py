@@ -1,4 +1,4 @@
-"""The real parts that tests talk to: PostgreSQL, Java for Spark, Chromium with its driver.
+"""The real parts that tests talk to: PostgreSQL, MariaDB, Java for Spark, Chromium with its driver.
 
 ``python -m tools.servers`` installs from Debian's packages what is missing, and nothing else. Where it cannot (no
 apt-get, not root, no network) it says so in one line and ends well: the tests that need the part then fail, by name.
@@ -43,6 +43,12 @@ def _postgres() -> Path | None:
     return max(homes, key=lambda home: float(home.parent.name), default=Path(elsewhere).parent if elsewhere else None)
 
 
+def _mariadb() -> Path | None:
+    """The server itself; Debian keeps it where only root's PATH leads."""
+    elsewhere = shutil.which("mariadbd")
+    return next((path for path in (Path("/usr/sbin/mariadbd"), Path(elsewhere or "")) if path.is_file()), None)
+
+
 def _java() -> Path | None:
     """The first JAVA_HOME that is new enough."""
     on_path = shutil.which("java")
@@ -67,10 +73,11 @@ def _program(name: str) -> Callable[[], Path | None]:
 
 
 POSTGRES = Part("PostgreSQL", _postgres, ("postgresql",))
+MARIADB = Part("MariaDB", _mariadb, ("mariadb-server-core",))
 JAVA = Part(f"Java {OLDEST_JAVA} or newer", _java, ("default-jre-headless",))
 CHROMIUM = Part("Chromium", _program("chromium"), ("chromium",))
 CHROMEDRIVER = Part("ChromeDriver", _program("chromedriver"), ("chromium-driver",))
-PARTS = (POSTGRES, JAVA, CHROMIUM, CHROMEDRIVER)
+PARTS = (POSTGRES, MARIADB, JAVA, CHROMIUM, CHROMEDRIVER)
 
 
 def find(part: Part) -> Path:

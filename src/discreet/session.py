@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.engines.duckdb import duckdb
+from discreet.engines.experimental import sql_texts
 from discreet.errors import BadParameter, NotATheorem, OverBudget
 from discreet.exact import Number, number, positive
 from discreet.privacy.conversions import largest_zcdp
@@ -33,7 +34,7 @@ from discreet.table.plan import Outcome, Question
 from discreet.table.prepare import Prepared, prepare
 from discreet.table.preview import Preview, preview
 from discreet.table.public_keys import Listed, with_public_keys
-from discreet.table.run import Quote, quote, release
+from discreet.table.run import Quote, quote, release, works_of
 from discreet.table.schema import Declared, Schema, Table, resolve
 from discreet.table.sql import question as read_sql
 from discreet.table.suggest import Suggestion, sizes_question, suggested
@@ -349,6 +350,21 @@ class Query(Asked):
         if epsilon is None and rho is None:
             return tell(self._prepared, None)
         return tell(self._prepared, self._quote(epsilon, delta, rho, None, CONFIDENCE))
+
+    def statements(
+        self,
+        database: str,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> tuple[str, ...]:
+        """The SQL that a database such as "bigquery" would be asked before the noise; nothing is run or paid.
+
+        Which keys of a heavy unit count is chosen with a secret salt; here the word SALT stands for it.
+        """
+        asked = self._quote(epsilon, delta, rho, None, CONFIDENCE)
+        return sql_texts(database, works_of(asked, "SALT"), self.session._schemas)
 
     def _quote(
         self,

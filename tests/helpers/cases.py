@@ -16,7 +16,9 @@ from pathlib import Path
 from discreet.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from discreet.engines.emit import emit
 from discreet.engines.relations_sql import Origin
-from discreet.errors import BadQuestion
+from discreet.engines.sqlserver_dialect import SQLSERVER
+from discreet.engines.warehouse_dialects import BIGQUERY, MYSQL, SNOWFLAKE
+from discreet.errors import BadQuestion, Unsupported
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.measures import Approx
 from discreet.privacy.neighbours import Neighbours
@@ -33,6 +35,8 @@ from tests.helpers.shop import schemas
 
 FOLDER = Path(__file__).resolve().parent.parent / "cases"
 DIALECTS: tuple[Dialect, ...] = (DUCKDB, POSTGRES, SPARK)
+WAREHOUSES: tuple[Dialect, ...] = (BIGQUERY, SNOWFLAKE, MYSQL, SQLSERVER)
+"""Experimental; Databricks says what Spark says, and MariaDB what MySQL says in another collation."""
 ALLOWANCE = Approx(1, Fraction(1, 10**8))
 SALT = "salt"
 
@@ -58,6 +62,12 @@ class Case:
 def cases() -> dict[str, Case]:
     """All cases, by the name of their file."""
     return {path.stem: read(path) for path in sorted(FOLDER.glob("*.txt"))}
+
+
+@cache
+def warehouse_cases() -> dict[str, Case]:
+    """Some of the same questions in the experimental dialects, by the name of their file."""
+    return {path.stem: read(path) for path in sorted((FOLDER / "warehouses").glob("*.txt"))}
 
 
 def answered() -> dict[str, Case]:
@@ -87,9 +97,25 @@ def written(case: Case) -> Case:
         return Case(case.name, found | {"refused": f"{type(refusal).__name__}: {refusal}"})
     found["sensitivity"] = "\n".join(sensitivity(priced))
     for dialect in DIALECTS:
-        origins = {name: Origin(dialect.identifier(name), schema.stored) for name, schema in schemas().items()}
-        texts = [emit(job.work, dialect, origins).sql for job, _ in todo(priced)]
-        found[f"sql {dialect.name}"] = ";\n\n".join(laid_out(text) for text in texts)
+        found[f"sql {dialect.name}"] = ";\n\n".join(laid_out(text) for text in texts(priced, dialect))
+    return Case(case.name, found)
+
+
+def texts(priced: Quote, dialect: Dialect) -> list[str]:
+    """The SQL of every work of a question."""
+    origins = {name: Origin(dialect.identifier(name), schema.stored) for name, schema in schemas().items()}
+    return [emit(job.work, dialect, origins).sql for job, _ in todo(priced)]
+
+
+def written_for_warehouses(case: Case) -> Case:
+    """The case in the experimental dialects; what one of them refuses, by name."""
+    asked = question(case.ask, {name: schema.fields for name, schema in schemas().items()})
+    priced, found = priced_question(asked, schemas()), {"ask": case.ask}
+    for dialect in WAREHOUSES:
+        try:
+            found[f"sql {dialect.name}"] = ";\n\n".join(laid_out(text) for text in texts(priced, dialect))
+        except Unsupported as refusal:
+            found[f"sql {dialect.name}"] = f"refused: {refusal}"
     return Case(case.name, found)
 
 

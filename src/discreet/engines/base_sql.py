@@ -42,13 +42,13 @@ class Base:
         self._scope = Scope(dialect, self._source.columns)
         unit = self._source.columns[work.unit]
         self.unit = Key("u", unit.sort)
-        self._columns = [("u", unit.sql)]
+        self._columns = [("u", self._kept(unit))]
         self.keys = [self.key(f"k{i}", key) for i, key in enumerate(work.keys)]
 
     def key(self, name: str, key: WorkKey) -> Key:
         """A further column for a key, in few bits where that is quicker."""
         piece, allowed = write(key.expression, self._scope), key.allowed
-        sql, coded = typed(piece, self.dialect), False
+        sql, coded = self._kept(piece), False
         if self.dialect.codes and piece.sort is Sort.TEXT and allowed is not None:
             if 0 < len(allowed) <= _MOST_CODES and None not in allowed:
                 sql, coded = f"TRY_CAST({sql} AS ENUM({', '.join(map(self.dialect.literal, allowed))}))", True
@@ -71,8 +71,12 @@ class Base:
         """A further column for a value, under its new name."""
         piece = write(expression, self._scope)
         name = f"v{len(self._columns)}"
-        self._columns.append((name, typed(piece, self.dialect)))
+        self._columns.append((name, self._kept(piece)))
         return Piece(name, piece.sort, piece.reach, simple=True)
+
+    def _kept(self, piece: Piece) -> str:
+        """A column by which rows are grouped."""
+        return self.dialect.marked(piece.sql) if piece.sort is Sort.TEXT else typed(piece, self.dialect)
 
     def select(self) -> str:
         """All rows; call it when all columns are there."""
@@ -87,7 +91,7 @@ class Base:
         if key.coded:
             return f"{key.name} IS NOT NULL"
         allowed = key.allowed or ()
-        one = is_one_of(self._scope, Piece(key.name, key.sort), *(v for v in allowed if v is not None)).sql
+        one = is_one_of(self._scope, Piece(key.name, key.sort, simple=True), *(v for v in allowed if v is not None)).sql
         return f"({key.name} IS NULL OR {one})" if None in allowed else one
 
     def order(self, salt: str, keys: Sequence[Key], when: str | None = None) -> str:
@@ -96,17 +100,19 @@ class Base:
         ``when``: only then is anything computed; otherwise all keys have the same place.
         """
         d = self.dialect
-        text = " || '|' || ".join([d.text(salt), *(self._hashed(key) for key in (self.unit, *keys))])
-        terms = [d.call("binary", d.call("md5", text)), *map(self._compared, keys)]
+        parts = [d.text(salt)]
+        for key in (self.unit, *keys):
+            parts += [d.text("|"), self._hashed(key)]
+        terms = [d.call("binary", d.call("md5", d.texts(*parts))), *map(self._compared, keys)]
         if when is not None:
             terms = [f"CASE WHEN {when} THEN {term} END" for term in terms]
-        return ", ".join([terms[0], *(f"{term} NULLS LAST" for term in terms[1:])])
+        return ", ".join([terms[0], *(d.call("nulls_last", term) for term in terms[1:])])
 
     def _hashed(self, key: Key) -> str:
         d = self.dialect
         how = _AS_TEXT.get(key.sort)
-        text = d.call(how, key.name) if how else d.cast(key.name, Sort.TEXT)
-        return f"coalesce({text}, '')"
+        text = d.call(how, key.name) if how else d.cast(d.unmarked(key.name), Sort.TEXT)
+        return f"coalesce({text}, {d.text('')})"
 
     def _compared(self, key: Key) -> str:
         d = self.dialect

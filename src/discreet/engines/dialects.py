@@ -5,15 +5,17 @@ The meaning of every operation is the one of ``table/primitives.py``; what needs
 ``primitives_sql.py``.
 
 Sessions must be set up so that moments with a time zone are turned into UTC (set the time zone to UTC), and Spark reads
-string literals with backslash escapes (its default).
+string literals with backslash escapes (its default). What a dialect has no template for is refused by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import Enum
+from math import copysign, isinf
 
 from discreet.errors import Unsupported
 from discreet.table.kinds import Value
@@ -41,6 +43,23 @@ class Shape(Enum):
     SPREAD = "sums before anything moves, then windows: spread_sql.py"
 
 
+def doubled(value: str) -> str:
+    """A string literal of standard SQL.
+
+    >>> print(doubled("it's"))
+    'it''s'
+    """
+    return "'" + value.replace("'", "''") + "'"
+
+
+def escaped(value: str) -> str:
+    """A string literal where a backslash is an escape, on one line."""
+    return "'" + "".join(_ESCAPES.get(character, character) for character in value) + "'"
+
+
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\0": "\\u0000", "\n": "\\n", "\r": "\\r"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     """One database's way of writing SQL."""
@@ -51,8 +70,14 @@ class Dialect:
     """The type of sums: exact, at least 127 bits."""
     templates: Mapping[str, str]
     quote: str = '"'
-    escapes: bool = False
-    """Whether a backslash in a string literal is an escape."""
+    end_quote: str = ""
+    """The end of a quoted name, where it differs from its beginning."""
+    any_name: bool = True
+    """Whether a quoted name may hold the quote itself, doubled."""
+    quoting: Callable[[str], str] = doubled
+    """How a string literal is written."""
+    like_escape: str = ""
+    """The character that is an escape in a pattern of LIKE, if there is one."""
     nul: bool = True
     """Whether text can hold the character NUL."""
     whole_text: str = r"\A(?:{0})\z"
@@ -67,6 +92,18 @@ class Dialect:
     """How the sums of a work are written."""
     fence: str = ""
     """What keeps an inner SELECT from being merged into the outer one, which would copy its expressions."""
+    infinities: tuple[str, str] | None = ("Infinity", "-Infinity")
+    """How infinite doubles are written, if there are any."""
+    smallest: float = 0.0
+    """No double but 0 is surely held nearer to 0."""
+    count: str = "count"
+    """The function that counts rows in 64 bits."""
+    joined: str = " || "
+    """Between texts that are put together; nothing where concat() does that."""
+    truths: bool = True
+    """Whether a condition is a value like any other. If not, truth is a bit, and TRUE is no word."""
+    mark: str = ""
+    """What text gets at its end before it is grouped or compared, where spaces at the end would not count."""
 
     def identifier(self, name: str) -> str:
         """A quoted name, whatever is in it.
@@ -76,7 +113,10 @@ class Dialect:
         """
         if "\0" in name:
             raise Unsupported("a name with the character NUL", "rename the column")
-        return self.quote + name.replace(self.quote, self.quote * 2) + self.quote
+        if not self.any_name and not name.replace("_", "").replace(" ", "").replace("-", "").isalnum():
+            raise Unsupported(f"a name of more than letters, digits and _ on {self.name}", "rename the column")
+        end = self.end_quote or self.quote
+        return self.quote + name.replace(end, end * 2) + end
 
     def text(self, value: str) -> str:
         """A string literal, whatever is in it.
@@ -90,14 +130,24 @@ class Dialect:
             raise Unsupported("text that is no valid Unicode", "remove the lone surrogates") from None
         if not self.nul and "\0" in value:
             raise Unsupported("text with the character NUL", f"{self.name} cannot hold it: leave it out")
-        if not self.escapes:
-            return "'" + value.replace("'", "''") + "'"
-        plain = value.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\u0000")
-        return f"'{plain}'"
+        return self.quoting(value)
+
+    def texts(self, *texts: str) -> str:
+        """Texts put together; NULL if any is."""
+        return self.joined.join(texts) if self.joined else f"concat({', '.join(texts)})"
 
     def cast(self, sql: str, sort: Sort) -> str:
         """The value as another type; the caller knows that it fits."""
-        return f"CAST({sql} AS {self.types[sort]})"
+        own = f"cast_{sort.value}"
+        return self.call(own, sql) if own in self.templates else f"CAST({sql} AS {self.types[sort]})"
+
+    def marked(self, sql: str) -> str:
+        """Text that is to be grouped or compared."""
+        return self.call("marked", sql, self.text(self.mark)) if self.mark else sql
+
+    def unmarked(self, sql: str) -> str:
+        """The text itself again."""
+        return self.call("unmarked", sql) if self.mark else sql
 
     def literal(self, value: Value) -> str:
         """A constant of the right type.
@@ -109,7 +159,7 @@ class Dialect:
             case None:
                 return "NULL"
             case bool():
-                return "TRUE" if value else "FALSE"
+                return self.call("true" if value else "false")
             case int():
                 if not -(1 << 63) <= value < 1 << 63:
                     raise Unsupported("a number beyond 64 bits", "use smaller numbers")
@@ -118,9 +168,9 @@ class Dialect:
                 return self.text(value)
             case datetime():
                 utc = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
-                return f"{self.types[Sort.TIMESTAMP]} '{utc.isoformat(sep=' ', timespec='microseconds')}'"
+                return self.call("timestamp", utc.isoformat(sep=" ", timespec="microseconds"))
             case date():
-                return f"DATE '{value.isoformat()}'"
+                return self.call("date", value.isoformat())
             case _:  # a Fraction: typing has turned all of them into cells, unless they face a raw float
                 real = float(value)
                 if real != value:
@@ -128,13 +178,25 @@ class Dialect:
                 return self.real(real)
 
     def real(self, value: float) -> str:
-        """A double, exactly; also the infinities and NaN."""
-        names = {"inf": "Infinity", "-inf": "-Infinity", "nan": "NaN"}
-        return self.cast(f"'{names.get(repr(value), repr(value))}'", Sort.REAL)
+        """A double, exactly; also the infinities. Where there are none, the largest double is as far as it goes."""
+        if isinf(value):
+            largest = repr(copysign(sys.float_info.max, value))
+            word = largest if self.infinities is None else self.infinities[value < 0]
+        elif 0 < abs(value) < self.smallest:
+            raise Unsupported(f"a float this near to 0 on {self.name}", "declare wider bounds or a larger step")
+        else:
+            word = repr(value)
+        return self.cast(f"'{word}'", Sort.REAL)
 
     def call(self, operation: str, *arguments: str) -> str:
-        """An operation by its template."""
-        return self.templates[operation].format(*arguments)
+        """An operation by its template; refused if there is none."""
+        try:
+            template = self.templates[operation]
+        except KeyError:
+            what = operation.removeprefix("text_")
+            more = " of text" if what != operation else ""
+            raise Unsupported(f"{what}{more} on {self.name}", "compute it in a view, or use another engine") from None
+        return template.format(*arguments)
 
 
 UPPER, LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
@@ -148,12 +210,16 @@ COMMON = {
     "abs": "abs({0})",
     "sign": "CAST(sign({0}) AS BIGINT)",
     "mod": "({0} % NULLIF({1}, 0))",
+    "remainder": "({0} % {1})",
+    "decimal": "CAST({0} AS DECIMAL({1}, {2}))",
     "half": "({0} >> 1)",
     "floor": "floor({0})",
     "root": "floor(sqrt(CAST({0} AS DOUBLE)))",
     "sum": "sum({0})",
     "decimal_nan": "",
     # comparing and logic
+    "true": "TRUE",
+    "false": "FALSE",
     "eq": "({0} = {1})",
     "ne": "({0} <> {1})",
     "lt": "({0} < {1})",
@@ -161,13 +227,19 @@ COMMON = {
     "gt": "({0} > {1})",
     "ge": "({0} >= {1})",
     "same": "({0} IS NOT DISTINCT FROM {1})",
+    "text_eq": "({0} = {1})",
+    "text_ne": "({0} <> {1})",
     "text_lt": "({0} < {1})",
     "text_le": "({0} <= {1})",
     "text_gt": "({0} > {1})",
     "text_ge": "({0} >= {1})",
+    "text_min": "min({0})",
+    "text_max": "max({0})",
     "is_null": "({0} IS NULL)",
     "not": "(NOT {0})",
     "in": "({0} IN ({1}))",
+    "in_none": "CASE WHEN {0} IS NOT NULL THEN FALSE END",
+    "nulls_last": "{0} NULLS LAST",
     # text
     "binary": "{0}",
     "like": "({0} LIKE {1})",
@@ -188,6 +260,8 @@ COMMON = {
     "timestamp_to_date": "CAST({0} AS DATE)",
     "date_to_timestamp": "CAST({0} AS TIMESTAMP)",
     # dates
+    "date": "DATE '{0}'",
+    "timestamp": "TIMESTAMP '{0}'",
     "year": "CAST(year({0}) AS BIGINT)",
     "quarter": "CAST(quarter({0}) AS BIGINT)",
     "month": "CAST(month({0}) AS BIGINT)",
@@ -301,9 +375,11 @@ SPARK = Dialect(
     wide="DECIMAL(38, 0)",
     shape=Shape.SPREAD,
     quote="`",
-    escapes=True,
+    quoting=escaped,
+    like_escape="\\",
     templates=COMMON
     | {
+        "timestamp": "TIMESTAMP_NTZ '{0}'",
         "div": "({0} div NULLIF({1}, 0))",
         "quotient": "({0} div {1})",
         "half": "shiftright({0}, 1)",

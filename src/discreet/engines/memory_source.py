@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import Any, TypeAlias
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.errors import BadData
 from discreet.table.schema import Stored, StoredKind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Columns: TypeAlias = dict[str, list[Any]]
 
@@ -24,7 +25,7 @@ FIRST, LAST = ((moment - EPOCH) // MICROSECOND for moment in (datetime.min, date
 PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
-def columns(source: object) -> dict[str, Stored]:
+def columns(source: Any) -> dict[str, Stored]:
     """The stored type of each column.
 
     Of plain Python values the types follow from the values themselves: where they must not, give an Arrow table.
@@ -32,18 +33,24 @@ def columns(source: object) -> dict[str, Stored]:
     >>> columns({"n": [1, None], "name": ["a", "b"]})["n"].kind
     <StoredKind.INTEGER: 'integer'>
     """
-    if isinstance(source, pa.Table):
+    if _is_arrow(source):
         return {field.name: _of_arrow(field.type) for field in source.schema}
     return {name: _of_values(name, values) for name, values in _plain(source).items()}
 
 
-def rows(source: object) -> list[dict[str, Any]]:
+def rows(source: Any) -> list[dict[str, Any]]:
     """The rows, with plain Python values."""
-    if isinstance(source, pa.Table):
+    if _is_arrow(source):
         found: Columns = {name: _arrow_values(source.column(name)) for name in source.column_names}
     else:
         found = {name: [_plain_value(value) for value in values] for name, values in _plain(source).items()}
     return [dict(zip(found, values, strict=True)) for values in zip(*found.values(), strict=True)]
+
+
+def _is_arrow(source: Any) -> bool:
+    """Whether it is a table of Arrow; asked without Arrow, which is slow to import."""
+    kind = type(source)
+    return kind.__name__ == "Table" and kind.__module__.partition(".")[0] == "pyarrow"
 
 
 # --- plain Python ---------------------------------------------------------------------------------------------------
@@ -102,6 +109,8 @@ def _plain_value(value: Any) -> Any:
 
 
 def _of_arrow(kind: pa.DataType) -> Stored:
+    import pyarrow as pa
+
     if pa.types.is_dictionary(kind):
         return _of_arrow(kind.value_type)
     if pa.types.is_decimal(kind):
@@ -120,6 +129,8 @@ def _of_arrow(kind: pa.DataType) -> Stored:
 
 
 def _arrow_values(column: pa.ChunkedArray) -> list[Any]:
+    import pyarrow as pa
+
     kind = column.type
     if pa.types.is_dictionary(kind):
         column, kind = column.cast(kind.value_type), kind.value_type

@@ -15,7 +15,18 @@ from typing import TypeAlias
 
 from discreet.engines import reading_sql as reading
 from discreet.engines.dialects import Sort
-from discreet.engines.scope import NOTHING, UNBOUNDED, Piece, Scope, condition, constant
+from discreet.engines.scope import (
+    NOTHING,
+    UNBOUNDED,
+    Piece,
+    Scope,
+    as_condition,
+    as_value,
+    condition,
+    constant,
+    truth,
+)
+from discreet.errors import Unsupported
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.kinds import Value
 
@@ -130,10 +141,26 @@ _RESULTS: Mapping[str, tuple[Sort, Reach]] = {
 
 
 def _plain(function: str, scope: Scope, pieces: Sequence[Piece]) -> Piece:
-    ordered = function in ("lt", "le", "gt", "ge") and any(piece.sort is Sort.TEXT for piece in pieces)
+    texts = function in _COMPARED and any(piece.sort is Sort.TEXT for piece in pieces)
     sort, reach = _RESULTS[function]
-    sql = scope.dialect.call(f"text_{function}" if ordered else function, *(piece.sql for piece in pieces))
-    return Piece(sql, sort, min(reach(*(piece.reach for piece in pieces)), UNBOUNDED))
+    found = _filled(f"text_{function}" if texts else function, scope, pieces)
+    condition = sort is Sort.BOOLEAN and not scope.dialect.truths
+    reached = min(reach(*(piece.reach for piece in pieces)), UNBOUNDED)
+    return replace(found, sort=sort, reach=reached, condition=condition)
+
+
+_COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
+
+def _filled(operation: str, scope: Scope, pieces: Sequence[Piece], *more: str) -> Piece:
+    """The template with its arguments; what it says twice gets a name first."""
+    template = scope.dialect.templates.get(operation, "")
+    used, level = [], 0
+    for i, piece in enumerate(pieces):
+        one = scope.named(piece) if template.count(f"{{{i}}}") > 1 else piece
+        used.append(as_condition(one, scope.dialect) if operation == "not" else as_value(one, scope.dialect).sql)
+        level = max(level, one.level)
+    return Piece(scope.dialect.call(operation, *used, *more), Sort.NULL, level=level)
 
 
 # --- any number of arguments ----------------------------------------------------------------------------------------
@@ -146,17 +173,22 @@ def _same(pieces: Sequence[Piece], sql: str) -> Piece:
 
 
 def _case(scope: Scope, pieces: Sequence[Piece]) -> Piece:
-    whens, thens, otherwise = pieces[:-1:2], pieces[1:-1:2], pieces[-1]
-    branches = " ".join(f"WHEN {condition(when)} THEN {then.sql}" for when, then in zip(whens, thens, strict=True))
+    d = scope.dialect
+    whens, thens, otherwise = pieces[:-1:2], [as_value(p, d) for p in pieces[1:-1:2]], as_value(pieces[-1], d)
+    branches = " ".join(f"WHEN {condition(when, d)} THEN {then.sql}" for when, then in zip(whens, thens, strict=True))
     return _same([*thens, otherwise], f"CASE {branches} ELSE {otherwise.sql} END" if branches else otherwise.sql)
 
 
 def _coalesce(scope: Scope, pieces: Sequence[Piece]) -> Piece:
-    return _same(pieces, f"coalesce({', '.join(piece.sql for piece in pieces)})")
+    return _same(pieces, f"coalesce({', '.join(as_value(piece, scope.dialect).sql for piece in pieces)})")
 
 
 def _joined(word: str) -> Callable[[Scope, Sequence[Piece]], Piece]:
-    return lambda _, pieces: Piece(f"({f' {word} '.join(piece.sql for piece in pieces)})", Sort.BOOLEAN)
+    def all_of_it(scope: Scope, pieces: Sequence[Piece]) -> Piece:
+        d = scope.dialect
+        return truth(f"({f' {word} '.join(as_condition(piece, d) for piece in pieces)})", d)
+
+    return all_of_it
 
 
 def _extreme(order: str) -> Callable[[Scope, Sequence[Piece]], Piece]:
@@ -164,7 +196,8 @@ def _extreme(order: str) -> Callable[[Scope, Sequence[Piece]], Piece]:
 
     def one(scope: Scope, a: Piece, b: Piece) -> Piece:
         x, y = scope.named(a), scope.named(b)
-        first, second = _plain(order, scope, [x, y]), _plain("not", scope, [_plain(order, scope, [x, y])])
+        first = _plain(order, scope, [x, y])
+        second = _plain("not", scope, [first])
         sql = f"CASE WHEN {first.sql} THEN {x.sql} WHEN {second.sql} THEN {y.sql} END"
         return replace(_same([x, y], sql), level=max(x.level, y.level))
 
@@ -196,12 +229,18 @@ def is_one_of(scope: Scope, x: Piece, *values: Value) -> Piece:
     """
     d = scope.dialect
     if not values:
-        return Piece(f"CASE WHEN {x.sql} IS NOT NULL THEN FALSE END", Sort.BOOLEAN)
+        return truth(_filled("in_none", scope, [x]).sql, d)
     if len(values) <= _MANY or "in_many" not in d.templates:
-        return Piece(d.call("in", x.sql, ", ".join(d.literal(value) for value in values)), Sort.BOOLEAN)
+        listed = (d.text(value + d.mark) if isinstance(value, str) else d.literal(value) for value in values)
+        return truth(d.call("in", x.sql, ", ".join(listed)), d)
     texts = [value if isinstance(value, str) else _plain_text(value) for value in values]
     between = next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if not any(mark in text for text in texts))
-    return Piece(d.call("in_many", x.sql, d.text(between.join(texts)), d.text(between), d.types[x.sort]), Sort.BOOLEAN)
+    return truth(d.call("in_many", x.sql, d.text(between.join(texts)), d.text(between), d.types[x.sort]), d)
+
+
+def _in(scope: Scope, x: Piece, *values: Value) -> Piece:
+    d = scope.dialect
+    return is_one_of(scope, replace(x, sql=d.marked(x.sql)) if x.sort is Sort.TEXT else as_value(x, d), *values)
 
 
 def _plain_text(value: Value) -> str:
@@ -209,9 +248,15 @@ def _plain_text(value: Value) -> str:
 
 
 def _like(scope: Scope, x: Piece, pattern: str) -> Piece:
-    """Where backslash is LIKE's own escape, it is escaped by itself."""
+    """LIKE's own escape is escaped by itself: it is a character like any other. So is [, where it begins a set."""
     d = scope.dialect
-    return Piece(d.call("like", x.sql, d.text(pattern.replace("\\", "\\\\") if d.escapes else pattern)), Sort.BOOLEAN)
+    if "like_set" in d.templates:
+        if "_" in pattern:
+            raise Unsupported(f"LIKE with _ on {d.name}", "use SUBSTRING, or compute it in a view")
+        pattern = "".join(d.call("like_set", c) if c == "[" else c for c in pattern) + d.mark
+        return truth(d.call("like", d.marked(x.sql), d.text(pattern)), d)
+    plain = pattern.replace(d.like_escape, d.like_escape * 2) if d.like_escape else pattern
+    return truth(d.call("like", x.sql, d.text(plain)), d)
 
 
 def _substring(scope: Scope, x: Piece, start: int, count: int) -> Piece:
@@ -236,22 +281,26 @@ def _ceil_div(scope: Scope, piece: Piece, n: int) -> Piece:
 def _divided(scope: Scope, piece: Piece, n: int, correction: str) -> Piece:
     """The quotient towards zero, corrected by what the remainder says; nothing here can overflow."""
     x, d, by = scope.named(piece), scope.dialect, scope.dialect.literal(n)
-    change = correction.format(f"({x.sql} % {by})")
+    change = correction.format(d.call("remainder", x.sql, by))
     sql = f"({d.call('quotient', x.sql, by)} + CASE {change} ELSE 0 END)"
     return Piece(sql, Sort.INTEGER, x.reach // n + 1, level=x.level)
 
 
 def _matching(scope: Scope, x: Piece, pattern: str, sort: Sort) -> Piece:
-    d = scope.dialect
-    return Piece(d.cast(d.call("matching", x.sql, d.text(d.whole_text.format(pattern))), sort), sort, 10**18)
+    d, own = scope.dialect, f"text_to_{sort.value}"
+    if own in d.templates:  # no regular expression is needed there, or there is none
+        return replace(_filled(own, scope, [x]), sort=sort, reach=10**18)
+    found = _filled("matching", scope, [x], d.text(d.whole_text.format(pattern)))
+    return replace(found, sql=d.cast(found.sql, sort), sort=sort, reach=10**18)
 
 
 def _date_trunc(scope: Scope, x: Piece, unit: str) -> Piece:
     allowed = ["year", "quarter", "month", "week", "day", *(["hour", "minute"] if x.sort is Sort.TIMESTAMP else [])]
     if unit not in allowed:
         raise ValueError("no such unit of time")
-    d = scope.dialect
-    return Piece(d.cast(d.call("date_trunc", d.text(unit), x.sql), x.sort), x.sort)
+    d, own = scope.dialect, f"date_trunc_{unit}"
+    found = _filled(own, scope, [x]) if own in d.templates else Piece(d.call("date_trunc", d.text(unit), x.sql), x.sort)
+    return replace(found, sql=d.cast(found.sql, x.sort), sort=x.sort)
 
 
 def _add_days(scope: Scope, piece: Piece, n: int) -> Piece:
@@ -273,7 +322,7 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "read_date": reading.read_date,
     "read_timestamp": reading.read_timestamp,
     "read_float": reading.read_float,
-    "in": is_one_of,
+    "in": _in,
     "like": _like,
     "substring": _substring,
     "round_div": _round_div,

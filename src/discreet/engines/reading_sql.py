@@ -1,8 +1,8 @@
 """Stored values as engine values, in SQL: integers on the public grid, text, truth, dates and times of years 1 to 9999.
 
 Promise: total. Everything is clamped before it is cast or multiplied, so nothing can overflow, and NaN becomes NULL:
-it is above infinity in all these engines, so it falls through every WHEN. Whatever the arguments, a column is read
-only here.
+it is above infinity in these engines, or compares with nothing, so it falls through every WHEN. Whatever the arguments,
+a column is read only here.
 """
 
 from __future__ import annotations
@@ -37,12 +37,13 @@ def read_decimal(scope: Scope, column: Piece, digits: int, low: int, high: int) 
     """Clamped first, so that all that follows has at most 20 digits; then times 10^digits, nine zeros at a time."""
     d, x, reach = scope.dialect, column.sql, max(abs(low), abs(high))
     width = max(len(str(reach)), digits) + 1
-    a, b = (f"CAST('{_decimal(end, digits)}' AS DECIMAL({width}, {digits}))" for end in (low, high))
+    a, b = (d.call("decimal", f"'{_decimal(end, digits)}'", str(width), str(digits)) for end in (low, high))
     sql = f"CASE {d.call('decimal_nan', x)}WHEN {x} < {a} THEN {a} WHEN {x} > {b} THEN {b} ELSE {x} END"
     left = digits
     while left:
         step = min(left, 9)
-        sql = f"(CAST({sql} AS DECIMAL({width}, {left})) * CAST({10**step} AS DECIMAL({step + 1}, 0)))"
+        zeros = d.call("decimal", str(10**step), str(step + 1), "0")
+        sql = f"({d.call('decimal', sql, str(width), str(left))} * {zeros})"
         left -= step
     return Piece(d.cast(sql, Sort.INTEGER), Sort.INTEGER, reach)
 

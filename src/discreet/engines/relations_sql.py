@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.primitives_sql import write
 from discreet.engines.reading_sql import clamped
-from discreet.engines.scope import UNBOUNDED, Piece, Scope, condition, typed
+from discreet.engines.scope import UNBOUNDED, Piece, Scope, condition, never, typed
 from discreet.table.kinds import LARGEST
 from discreet.table.plan import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.table.schema import Stored, StoredKind
@@ -62,7 +62,7 @@ class Relations:
             case Filter(source, predicate):
                 below = self.rows(source)
                 scope = Scope(self.dialect, below.columns)
-                where = condition(write(predicate, scope))
+                where = condition(write(predicate, scope), self.dialect)
                 names = ", ".join(piece.sql for piece in below.columns.values())
                 return replace(below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {where})")
             case Project(source, columns):
@@ -102,11 +102,19 @@ class Relations:
             taken.append(free_name(name, taken))
             pieces.append((taken[-1], _of("r", piece)))
         pairs = [(left.columns[a], right.columns[b]) for a, b in node.on]
-        on = " AND ".join(f"l.{a.sql} = r.{b.sql}" for a, b in pairs) or "TRUE"
+        on = " AND ".join(self._equal(_of("l", a), _of("r", b)) for a, b in pairs) or self._always()
         if any(Sort.NULL in (a.sort, b.sort) for a, b in pairs):
-            on = "FALSE"
+            on = never(self.dialect)
         word = "LEFT JOIN" if node.how is How.LEFT else "JOIN"
         return self._select(pieces, f" FROM {left.sql} AS l {word} {right.sql} AS r ON {on}")
+
+    def _equal(self, a: Piece, b: Piece) -> str:
+        if a.sort is Sort.TEXT and self.dialect.mark:
+            return self.dialect.call("text_eq", a.sql, b.sql)
+        return f"{a.sql} = {b.sql}"
+
+    def _always(self) -> str:
+        return "TRUE" if self.dialect.truths else "(1 = 1)"
 
     def _union(self, parts: Sequence[Rows]) -> Rows:
         first = parts[0]
@@ -130,13 +138,31 @@ class Relations:
         scope = Scope(self.dialect, below.columns)
         keys = [(name, write(expression, scope)) for name, expression in node.keys]
         measures = [(measure.name, self._measure(measure, scope)) for measure in node.measures]
-        places = ", ".join(str(i + 1) for i in range(len(keys)))
-        inner = self._select([*keys, *measures], f" FROM {scope.around(below.sql)} AS t GROUP BY {places}")
+        if self.dialect.mark:
+            inner = self._grouped(keys, measures, scope.around(below.sql))
+        else:
+            places = ", ".join(str(i + 1) for i in range(len(keys)))
+            inner = self._select([*keys, *measures], f" FROM {scope.around(below.sql)} AS t GROUP BY {places}")
         sums = {m.name for m in node.measures if m.aggregate is Aggregate.SUM}
         if not sums:
             return inner
         outer = [(name, self._narrow(piece) if name in sums else piece) for name, piece in inner.columns.items()]
         return self._select(outer, f" FROM {inner.sql} AS t")
+
+    def _grouped(self, keys: Sequence[tuple[str, Piece]], measures: Sequence[tuple[str, Piece]], source: str) -> Rows:
+        """The same where GROUP BY takes no places: keys get names first, text is marked while it is grouped."""
+        d = self.dialect
+        own = [d.identifier(f"g{i}") for i in range(len(keys))]
+        named = ", ".join(
+            f"{d.marked(piece.sql) if piece.sort is Sort.TEXT else typed(piece, d)} AS {mine}"
+            for (_, piece), mine in zip(keys, own, strict=True)
+        )
+        shown = [
+            (name, replace(piece, sql=d.unmarked(mine) if piece.sort is Sort.TEXT else mine, condition=False))
+            for (name, piece), mine in zip(keys, own, strict=True)
+        ]
+        rest = f" FROM (SELECT t.*, {named} FROM {source} AS t) AS t GROUP BY {', '.join(own)}"
+        return self._select([*shown, *measures], rest)
 
     def _narrow(self, wide: Piece) -> Piece:
         """A sum of one unit, clamped into what every number must fit into."""
@@ -147,18 +173,21 @@ class Relations:
         piece = write(measure.arguments[0], scope) if measure.arguments else None
         x = "1" if piece is None else typed(piece, self.dialect)
         if measure.where is not None:
-            x = f"CASE WHEN {condition(write(measure.where, scope))} THEN {x} END"
+            x = f"CASE WHEN {condition(write(measure.where, scope), self.dialect)} THEN {x} END"
         match measure.aggregate, piece:
             case Aggregate.COUNT, _:
                 counted = "*" if piece is None and measure.where is None else x
-                return Piece(f"count({counted})", Sort.INTEGER)
-            case Aggregate.COUNT_DISTINCT, Piece():
-                return Piece(f"count(DISTINCT {x})", Sort.INTEGER)
+                return Piece(f"{self.dialect.count}({counted})", Sort.INTEGER)
+            case Aggregate.COUNT_DISTINCT, Piece(sort=sort):
+                different = self.dialect.marked(x) if sort is Sort.TEXT else x
+                return Piece(f"{self.dialect.count}(DISTINCT {different})", Sort.INTEGER)
             case Aggregate.SUM, Piece():
                 return Piece(self.dialect.call("sum", x), Sort.INTEGER)
             case (Aggregate.MIN | Aggregate.MAX) as extreme, Piece(sort=sort, reach=reach):
-                bare = self.dialect.call("binary", x) if sort is Sort.TEXT else x
-                return Piece(f"{extreme.value}({bare})", sort, reach)
+                if sort is Sort.TEXT:
+                    x = self.dialect.call("binary", x)
+                    return Piece(self.dialect.call(f"text_{extreme.value}", x), sort, reach)
+                return Piece(f"{extreme.value}({x})", sort, reach)
             case _:
                 raise ValueError("not a measure of one unit")
 

@@ -28,20 +28,44 @@ class Piece:
     """A column or a constant: it may be written twice."""
     level: int = 0
     """How many inner SELECTs it builds on."""
+    condition: bool = False
+    """A condition where conditions are no values."""
 
 
 NOTHING = Piece("NULL", Sort.NULL, 0, simple=True)
 """NULL of no particular kind. Engines disagree on what functions of it are, so none is ever called with it."""
 
 
+def truth(sql: str, dialect: Dialect) -> Piece:
+    """What a comparison gives: a value, or a condition where these are two things."""
+    return Piece(sql, Sort.BOOLEAN, condition=not dialect.truths)
+
+
 def typed(piece: Piece, dialect: Dialect) -> str:
     """The SQL of a column: one of nothing but NULL needs a type."""
-    return dialect.cast(piece.sql, Sort.INTEGER) if piece.sort is Sort.NULL else piece.sql
+    return dialect.cast(piece.sql, Sort.INTEGER) if piece.sort is Sort.NULL else as_value(piece, dialect).sql
 
 
-def condition(piece: Piece) -> str:
+def as_value(piece: Piece, dialect: Dialect) -> Piece:
+    """The piece as something that can be kept in a column."""
+    if not piece.condition:
+        return piece
+    return replace(piece, sql=dialect.call("truth", piece.sql), condition=False)
+
+
+def as_condition(piece: Piece, dialect: Dialect) -> str:
+    """The piece as something that can be asked: it may be unknown."""
+    return piece.sql if dialect.truths or piece.condition else dialect.call("holds", piece.sql)
+
+
+def condition(piece: Piece, dialect: Dialect) -> str:
     """The SQL of a condition: NULL of no particular kind is never true, and some engines want a truth."""
-    return "FALSE" if piece.sort is Sort.NULL else piece.sql
+    return never(dialect) if piece.sort is Sort.NULL else as_condition(piece, dialect)
+
+
+def never(dialect: Dialect) -> str:
+    """A condition that is false."""
+    return "FALSE" if dialect.truths else "(1 = 0)"
 
 
 class Scope:
@@ -57,6 +81,7 @@ class Scope:
         """The same value under a name, so that it can be written twice."""
         if piece.simple:
             return piece
+        piece = as_value(piece, self.dialect)
         while len(self._levels) <= piece.level:
             self._levels.append({})
         level = self._levels[piece.level]

@@ -64,16 +64,18 @@ class SortedSums(Sums):
         if not once:
             return f"{parts}{self._totals(weighed)}"
         cells = self._cells(["w"] * len(self.work.cells))
-        return f"{parts}SELECT {listed(self.k, cells)} FROM ({weighed}) AS t{grouped(self.k)}"
+        return f"{parts}SELECT {listed(self.k, cells)} FROM ({weighed}) AS t{grouped(self.k, self.d)}"
 
     def _picked(self, a: int, b: int) -> str:
         u_k = listed(["u"], self.k)
-        code = f"((s * {self.d.literal(a)} + {self.d.literal(b)}) % {PRIME}) * {SPLITS} + s"
+        line = f"(s * {self.d.literal(a)} + {self.d.literal(b)})"
+        code = f"{self.d.call('remainder', line, str(PRIME))} * {SPLITS} + s"
         pairs = f"SELECT {u_k}, count(*) AS n, min({code}) AS m FROM {self._sorted(*self.k)} GROUP BY {u_k}"
         parts, weighed = self._weighed_by_windows(pairs, ["n", "m"])
-        named = f"SELECT {listed(self.k, [f'm % {SPLITS} AS s', 'w'])} FROM ({weighed}) AS t"
+        picked = f"{self.d.call('remainder', 'm', str(SPLITS))} AS s"
+        named = f"SELECT {listed(self.k, [picked, 'w'])} FROM ({weighed}) AS t"
         by = [*self.k, "s"]
-        return f"{parts}SELECT {listed(by, self._cells(['w']))} FROM ({named}) AS t{grouped(by)}"
+        return f"{parts}SELECT {listed(by, self._cells(['w']))} FROM ({named}) AS t{grouped(by, self.d)}"
 
     # --- row by row -------------------------------------------------------------------------------------------------
 
@@ -151,5 +153,5 @@ def sorted_distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]
     parts, light, heavy = _kept(base, [*base.keys, value], pairs, u_pair, most=work.cap, salt=work.salt)
     kept = f"SELECT {listed(pair)} FROM {light}\n  UNION ALL SELECT {listed(pair)} FROM {heavy}"
     different = f"SELECT DISTINCT {listed(pair)} FROM ({kept}) AS t"
-    sql = f"{parts}SELECT {listed(k, ['count(*) AS n0'])} FROM ({different}) AS t{grouped(k)}"
+    sql = f"{parts}SELECT {listed(k, ['count(*) AS n0'])} FROM ({different}) AS t{grouped(k, d)}"
     return Statement(sql, tuple((key.name, key.sort) for key in base.keys), 1)

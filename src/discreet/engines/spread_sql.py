@@ -55,7 +55,7 @@ class SpreadSums(Sums):
             named = weighed if presence else self._rated(weighed)
             cells = ["w" if isinstance(cell, UnitSum) else f"r * {self._x_of(cell, 'n')}" for cell in self.work.cells]
         out = [*self.k, *by]
-        return f"SELECT {listed(out, self._cells(cells))} FROM ({named}) AS t{grouped(out)}"
+        return f"SELECT {listed(out, self._cells(cells))} FROM ({named}) AS t{grouped(out, self.d)}"
 
     def _x_of(self, cell: object, count: str) -> str:
         if isinstance(cell, UnitSum):
@@ -130,5 +130,5 @@ def spread_distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]
     pairs = f"SELECT {u_pair} FROM ({base.select()}) AS b WHERE {conditions} GROUP BY {u_pair}"
     few = kept(base, [*base.keys, value], pairs, f"count(*){_UNIT}", most=work.cap, salt=work.salt)
     different = f"SELECT DISTINCT {listed(pair)} FROM ({few}) AS t"
-    sql = f"SELECT {listed(k, ['count(*) AS n0'])} FROM ({different}) AS t{grouped(k)}"
+    sql = f"SELECT {listed(k, ['count(*) AS n0'])} FROM ({different}) AS t{grouped(k, d)}"
     return Statement(sql, tuple((key.name, key.sort) for key in base.keys), 1)

@@ -43,9 +43,9 @@ def listed(*parts: Sequence[str]) -> str:
     return ", ".join(name for part in parts for name in part)
 
 
-def grouped(names: Sequence[str]) -> str:
+def grouped(names: Sequence[str], d: Dialect) -> str:
     """One row for each group that has any; without keys, none if there are no rows."""
-    return f" GROUP BY {', '.join(names)}" if names else " HAVING count(*) > 0"
+    return f" GROUP BY {', '.join(names)}" if names else f" HAVING {d.count}(*) > 0"
 
 
 def cheap(relation: Relation) -> bool:
@@ -91,7 +91,7 @@ class Sums:
 
     def _sums(self) -> list[str]:
         """The columns of a pair besides its keys: its number of rows, its sums."""
-        return ["count(*) AS n", *(f"{self.d.call('sum', v.sql)} AS x{v.sql}" for v in self.values.values())]
+        return [f"{self.d.count}(*) AS n", *(f"{self.d.call('sum', v.sql)} AS x{v.sql}" for v in self.values.values())]
 
     def _x(self) -> list[str]:
         return ["n", *(f"x{v.sql}" for v in self.values.values())]
@@ -112,12 +112,14 @@ class Sums:
         """Units once in each of their groups: how many rows they have there is not needed."""
         u_k = listed(["u"], self.k)
         pairs = f"SELECT {u_k} FROM ({self.base.select()}) AS b GROUP BY {u_k} HAVING {self.base.counts(self.keys)}"
-        totals = f"SELECT {listed(self.k, self._cells(['w'] * len(self.work.cells)))} FROM weighed{grouped(self.k)}"
+        totals = (
+            f"SELECT {listed(self.k, self._cells(['w'] * len(self.work.cells)))} FROM weighed{grouped(self.k, self.d)}"
+        )
         return f"WITH {self._weighed([f'pairs {self.d.once} ({pairs})'], [])}\n{totals}"
 
     def _pair_table(self, source: str, *, having: bool) -> str:
         where = f" HAVING {self.base.counts(self.keys)}" if having else ""
-        sums = listed(["u"], self.k, self._sums() if having else ["count(*) AS n"])
+        sums = listed(["u"], self.k, self._sums() if having else [f"{self.d.count}(*) AS n"])
         return f"pairs {self.d.once} (SELECT {sums} FROM {source} GROUP BY {listed(['u'], self.k)}{where})"
 
     def _weighed(self, parts: list[str], columns: Sequence[str] | None = None) -> str:
@@ -138,7 +140,7 @@ class Sums:
         return ",\n".join(
             [
                 *parts,
-                f"units {d.once} (SELECT u, count(*) AS g, {size} AS q FROM pairs GROUP BY u)",
+                f"units {d.once} (SELECT u, {d.count}(*) AS g, {size} AS q FROM pairs GROUP BY u)",
                 f"kept {d.once} (SELECT {listed(['u'], self.k, x)} FROM ({ranked}) AS t WHERE place <= {many})",
                 f"weighed AS (SELECT {picked}, g.w FROM pairs AS p JOIN ({light}) AS g ON p.u = g.u\n"
                 f"  UNION ALL SELECT {picked}, g.w FROM kept AS p JOIN ({again}) AS g ON p.u = g.u)",
@@ -154,7 +156,7 @@ class Sums:
                 cells.append("w")
             else:
                 cells.append(f"r * x{self.values[cell].sql}" if cell in self.values else "r * n")
-        return f"SELECT {listed(self.k, self._cells(cells))} FROM ({rows}) AS t{grouped(self.k)}"
+        return f"SELECT {listed(self.k, self._cells(cells))} FROM ({rows}) AS t{grouped(self.k, self.d)}"
 
     def _cells(self, cells: Sequence[str]) -> list[str]:
         return [f"coalesce({self.d.call('sum', cell)}, 0) AS n{i}" for i, cell in enumerate(cells)]
@@ -170,7 +172,7 @@ class Sums:
         return f"counted {how} (SELECT * FROM ({self.base.select()}) AS b WHERE {conditions})"
 
     def _rows_by_units(self) -> str:
-        n = "SELECT u, count(*) AS n FROM counted GROUP BY u"
+        n = f"SELECT u, {self.d.count}(*) AS n FROM counted GROUP BY u"
         sized = f"SELECT u, {size_of_group(self.weights, self.d)} AS q, n FROM ({n}) AS t"
         weight = f"SELECT u, n, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS t"
         units = f"SELECT u, {row_weight(self.weights, self.d)} AS r FROM ({weight}) AS t"
@@ -192,7 +194,8 @@ class Sums:
 
     def _picked(self, a: int, b: int) -> str:
         """One row per unit and key, with the split that is picked for it: no row is looked at twice."""
-        code = f"((s * {self.d.literal(a)} + {self.d.literal(b)}) % {PRIME}) * {SPLITS} + s"
+        line = f"(s * {self.d.literal(a)} + {self.d.literal(b)})"
+        code = f"{self.d.call('remainder', line, str(PRIME))} * {SPLITS} + s"
         having = self.base.counts(self.keys)
         rows = f"SELECT * FROM ({self.base.select()}) AS b WHERE {self.base.counts(self.split)} AND s IS NOT NULL"
         pairs = (
@@ -200,7 +203,8 @@ class Sums:
             f"GROUP BY {listed(['u'], self.k)} HAVING {having})"
         )
         cells = self._cells(["w"])
-        named = f"SELECT {listed(self.k, [f'm % {SPLITS} AS s', 'w'])} FROM weighed"
+        picked = f"{self.d.call('remainder', 'm', str(SPLITS))} AS s"
+        named = f"SELECT {listed(self.k, [picked, 'w'])} FROM weighed"
         totals = f"SELECT {listed(self.k, ['s'], cells)} FROM ({named}) AS t GROUP BY {listed(self.k, ['s'])}"
         return f"WITH {self._weighed([pairs], ['m'])}\n{totals}"
 
@@ -218,7 +222,7 @@ class Sums:
             heavy = weight if value is None or fits else f"CAST({weight} AS {self.d.wide})"
             cells.append(heavy if value is None else f"{heavy} * c.{value.sql}")
         columns = [f"c.{name}" for name in names([*self.keys, *self.split])]
-        return f"SELECT {listed(columns, self._cells(cells))} FROM {joined}{grouped(columns)}"
+        return f"SELECT {listed(columns, self._cells(cells))} FROM {joined}{grouped(columns, self.d)}"
 
 
 COUNT = RowSum(Literal(1))
@@ -245,9 +249,9 @@ def distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]) -> St
     )
     sql = (
         f"WITH pairs {d.once} (SELECT {once} FROM ({base.select()}) AS b GROUP BY {once} HAVING {conditions}),\n"
-        f"units {d.once} (SELECT u, count(*) AS g FROM pairs GROUP BY u),\n"
+        f"units {d.once} (SELECT u, {d.count}(*) AS g FROM pairs GROUP BY u),\n"
         f"kept AS ({kept})\n"
-        f"SELECT {listed(k, ['count(*) AS n0'])} "
-        f"FROM (SELECT DISTINCT {listed(all_of_it)} FROM kept) AS t{grouped(k)}"
+        f"SELECT {listed(k, [f'{d.count}(*) AS n0'])} "
+        f"FROM (SELECT DISTINCT {listed(all_of_it)} FROM kept) AS t{grouped(k, d)}"
     )
     return Statement(base.shown(sql, base.keys, 1), tuple((key.name, key.sort) for key in base.keys), 1)

@@ -11,7 +11,7 @@ def size_of_unit(weights: Weights, d: Dialect) -> str:
     if weights.form is Form.ROWS or weights.per_group is None:
         return d.cast("sum(n)", Sort.INTEGER)
     if weights.per_group == 1:
-        return "count(*)"
+        return f"{d.count}(*)"
     return d.cast(f"sum({size_of_group(weights, d)})", Sort.INTEGER)
 
 

@@ -26,7 +26,7 @@ from discreet.table.prepare import Job, Part, Prepared, jobs
 from discreet.table.recipes import Estimate, Estimates, Floats
 from discreet.table.schema import Schema
 from discreet.table.statistics import Bins, Statistic, Units
-from discreet.table.work import Engine, Exact
+from discreet.table.work import AnyWork, Engine, Exact
 
 Integers: TypeAlias = NDArray[Any]
 Pay: TypeAlias = Callable[[Event | Approx], Receipt]
@@ -91,9 +91,7 @@ def release(
     plan = asked.plan
     sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
     todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
-    ready = getattr(engine, "ready", None)
-    if ready is not None:
-        ready()  # a server that is away is found before the payment
+    before_payment(engine, [job.work for some in todo for job in some], schemas)
     receipt = pay(plan.price)
     receipt.redeem(plan.price)
     selected = [selection is not None for _, _, selection in sets]
@@ -109,6 +107,21 @@ def release(
         for question in asked.questions
     )
     return answers, receipt
+
+
+def before_payment(engine: Engine, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
+    """A server that is away, and what an engine cannot compute, are found before the payment."""
+    ready, check = getattr(engine, "ready", None), getattr(engine, "check", None)
+    if ready is not None:
+        ready()
+    if check is not None:
+        check(works, schemas)
+
+
+def works_of(asked: Quote, salt: str) -> tuple[AnyWork, ...]:
+    """All that an engine is asked for these questions."""
+    sets = zip(asked.parts, asked.plan.sets, asked.plan.selections, strict=True)
+    return tuple(job.work for part, noised, selection in sets for job in jobs(part, noised, selection, salt))
 
 
 Found: TypeAlias = tuple[Job, Iterable[Exact]]

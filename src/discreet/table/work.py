@@ -136,7 +136,8 @@ class Exact:
 class Engine(Protocol):
     """Turns plans into exact numbers. It knows the data, and neither noise nor budget.
 
-    It may also have ``ready()``, which raises ``EngineUnreachable`` and is called before the payment; and
+    It may also have ``ready()``, which raises ``EngineUnreachable``, and ``check(works, schemas)``, which raises
+    ``Unsupported`` for what it cannot compute: both are called before the payment, and neither looks at data; and
     ``batches(work, schemas)``, which yields the ``Exact`` of one work piece by piece, each group in one piece: it is
     used where keys are selected, so that groups without a name need not be kept.
     """

@@ -12,9 +12,11 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.duckdb import duckdb
+from discreet.engines.experimental import Experimental
 from discreet.engines.memory import memory
 from discreet.engines.postgres import postgres
 from discreet.engines.spark import spark
+from discreet.engines.warehouses import WAREHOUSES
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.kinds import Value
 from discreet.table.plan import Project, Relation, Scan
@@ -22,9 +24,20 @@ from discreet.table.schema import Schema, Table, resolve
 from discreet.table.work import AnyWork, Engine, Exact
 from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts
 from tests.helpers import postgres_tables
+from tests.helpers.mariadb import MariaDB, tame
 
 UNIT = "__unit"
 T = TypeVar("T")
+_TAMED: dict[int, tuple[pa.Table, pa.Table]] = {}
+
+
+def cached_tame(table: pa.Table) -> pa.Table:
+    """Each table once, so that it is loaded once."""
+    if id(table) not in _TAMED:
+        _TAMED[id(table)] = table, tame(table)
+    return _TAMED[id(table)][1]
+
+
 Numbers: TypeAlias = dict[tuple[tuple[str, Value], ...], tuple[int, ...]]
 
 
@@ -36,6 +49,8 @@ class Lab:
     load: Callable[[str, pa.Table], Any] = lambda _name, table: table
     lacks: frozenset[str] = frozenset()
     """What its storage cannot hold at all: "nul" (the character U+0000), "beyond" (days outside years 1 to 9999)."""
+    tame: Callable[[pa.Table], pa.Table] = lambda table: table
+    """What a table becomes before its storage can hold it: for the engine and for the oracle."""
     every: int = 1
     """Of an engine that is slow to begin, only every n-th work is asked; the works say where to begin."""
     loaded: dict[tuple[str, int], tuple[pa.Table, Schema]] = field(default_factory=dict)
@@ -84,6 +99,12 @@ def _postgres(request: pytest.FixtureRequest) -> Lab:
     return Lab(postgres(dsn), lambda _name, table: postgres_tables.load(dsn, table), lacks=frozenset({"nul"}))
 
 
+def _mariadb(request: pytest.FixtureRequest) -> Lab:
+    server: MariaDB = request.getfixturevalue("mariadb")
+    engine = Experimental(WAREHOUSES["mariadb"], server.connect)
+    return Lab(engine, lambda _name, table: server.load(table), lacks=frozenset({"beyond"}), tame=cached_tame)
+
+
 def _spark(request: pytest.FixtureRequest) -> Lab:
     return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=10)
 
@@ -92,6 +113,7 @@ ENGINES = [
     EngineCase("memory", lambda _request: Lab(memory()), plain_layouts),
     EngineCase("duckdb", lambda _request: Lab(duckdb()), duckdb_layouts),
     EngineCase("postgres", _postgres),
+    EngineCase("mariadb", _mariadb, slow=True),
     EngineCase("spark", _spark, marks=(pytest.mark.xdist_group("spark"),), slow=True),
 ]
 STORED = [
@@ -126,6 +148,7 @@ def numbers(exact: Exact) -> Numbers:
 def agree(lab: Lab, works: Sequence[AnyWork], tables: Mapping[str, pa.Table]) -> None:
     """The engine gives the numbers of the oracle, all of them, exactly. (The oracle itself: in any order of rows.)"""
     works = lab.some(works)
+    tables = {name: lab.tame(table) for name, table in tables.items()}
     given = {name: _reversed(table) for name, table in tables.items()} if lab.engine.name == "memory" else tables
     for work, got, right in zip(works, lab.run(works, given), ORACLE.run(works, tables), strict=True):
         assert got == right, work
