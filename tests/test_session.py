@@ -379,3 +379,16 @@ def test_count_if_counts_under_a_condition() -> None:
 def test_a_column_that_is_not_there_is_named_with_the_nearest() -> None:
     with pytest.raises(BadParameter, match="did you mean cost"):
         dp.Session(visits=dp.table(VISITS, unit="patient_id", columns={"costs": dp.bounds(0, 1)}), budget=dp.Pure(1))
+
+
+def test_group_by_all_is_all_that_is_not_an_aggregate() -> None:
+    s = session()
+    text = "SELECT clinic, cost > 50 AS dear, 1 AS one, COUNT(*) AS n, SUM(cost) / COUNT(*) AS m FROM visits GROUP BY "
+    assert s.sql(text + "ALL").plan == s.sql(text + "clinic, cost > 50").plan
+    assert s.sql("SELECT COUNT(*) AS n FROM visits GROUP BY ALL").plan == s.sql("SELECT COUNT(*) AS n FROM visits").plan
+    for refused in (
+        "SELECT clinic, cost, COUNT(*) AS n FROM visits GROUP BY ALL",
+        "SELECT clinic FROM visits GROUP BY ALL",
+    ):
+        with pytest.raises(BadQuestion):
+            s.sql(refused)

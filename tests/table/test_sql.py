@@ -576,7 +576,6 @@ REFUSED: list[tuple[str, str, str]] = [
     ("-", f"{V} WHERE COUNT(*) > 1", "an aggregate in WHERE"),
     ("-", "SELECT SUM(cost) FILTER (WHERE SUM(cost) > 1) FROM visits", "an aggregate in FILTER"),
     ("-", "SELECT DISTINCT clinic, COUNT(*) FROM visits GROUP BY clinic", "SELECT DISTINCT together with aggregates"),
-    ("-", "SELECT clinic, COUNT(*) FROM visits GROUP BY ALL", "GROUP BY ALL"),
     ("-", "SELECT clinic, COUNT(*) FROM visits GROUP BY clinic WITH ROLLUP", "WITH ROLLUP"),
     ("-", "SELECT COUNT(*) FROM (SELECT clinic FROM visits GROUP BY ROLLUP(clinic)) t", "ROLLUP, CUBE or GROUPING"),
     ("-", "SELECT GROUPING(clinic), COUNT(*) FROM visits GROUP BY ROLLUP(clinic)", "GROUPING(...)"),

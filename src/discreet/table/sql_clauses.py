@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
 from discreet.table.asking import MOST_SETS, Scope, rowwise
+from discreet.table.expressions import Literal
 from discreet.table.rows import Rows, filtered, match
 from discreet.table.said import Name, Output, Said, has_total
 from discreet.table.sql_expressions import said
@@ -136,7 +137,10 @@ def keys_of(node: exp.Expr, outputs: Sequence[Output], scope: Scope) -> tuple[li
     if group is None:
         return [], None
     if group.args.get("all"):
-        raise Unsupported("GROUP BY ALL", "name the keys")
+        only(group, "all")
+        return list(
+            dict.fromkeys(o.said for o in outputs if not (has_total(o.said) or isinstance(o.said, Literal)))
+        ), None
     if any(group.args.get(part) for part in ("rollup", "cube", "grouping_sets", "totals")):
         raise Unsupported("WITH ROLLUP, WITH CUBE or WITH TOTALS", "write GROUP BY ROLLUP(a, b)")
     only(group, "expressions")

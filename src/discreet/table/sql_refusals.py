@@ -48,6 +48,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "Tuple": ("a row of several values", "compare the columns one by one"),
     "Unnest": ("UNNEST", "use plain columns"),
     "Values": ("VALUES as a table", "name a table of the session"),
+    "Var": ("a bare word, such as ORDER BY ALL", "name the columns"),
     "Window": ("a window function", "aggregate with GROUP BY instead"),
 }
 
