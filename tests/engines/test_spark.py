@@ -220,6 +220,9 @@ def test_unknown_keys_in_batches(
     answer = s.sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=SURE)
     assert dict(zip(answer["key"], answer["n"], strict=True)) == {f"k{i}": 50 for i in range(40)}
     assert not list(tmp_path.iterdir()), "nothing stays behind"
+    for copy in ("one", "two"):  # what was released once is the same in every copy
+        answer.write(tmp_path / copy)
+        assert pq.read_table(tmp_path / copy).equals(answer.to_arrow())
 
 
 # --- away, or interrupted ---------------------------------------------------------------------------------------------

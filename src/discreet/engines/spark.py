@@ -85,7 +85,7 @@ class Spark:
         """Raise ``EngineUnreachable`` if Spark does not compute anything now: a task must run on some executor."""
         try:
             session = self._spark()
-            self._tagged(session, lambda: session.range(1).repartition(1).count(), patience=self._patience)
+            self._tagged(session, lambda: session.range(0, 1, 1, 1).collect(), patience=self._patience)
         except DiscreetError:
             raise
         except Exception as error:

@@ -16,12 +16,13 @@ from discreet.engines.base_sql import Base, Key
 from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.relations_sql import Origin
 from discreet.engines.scope import Piece
-from discreet.engines.sums_sql import COUNT, PRIME, SPLITS, Statement, Sums, grouped, listed, names
+from discreet.engines.sums_sql import PRIME, SPLITS, Statement, Sums, grouped, listed, names
 from discreet.engines.weights_sql import row_weight, size_of_group, unit_weight
-from discreet.table.work import DistinctWork, Form, UnitSum
+from discreet.table.work import Cell, DistinctWork, Form, UnitSum
 
 _ROWS = 1 << 40
 _HALF = 22
+_FITS = 1 << 62
 _UNIT = " OVER (PARTITION BY u)"
 
 
@@ -47,20 +48,15 @@ class SpreadSums(Sums):
             one = self._grouped(rows, [*self.k, *by], ["count(*) AS c", *self._sums()[1:]])
             n, i = f"sum(c) OVER (PARTITION BY {pair})", f"row_number() OVER (PARTITION BY {pair} ORDER BY s)"
             named = self._rated(self._weighed_pieces(f"SELECT *, {n} AS n, {i} AS i FROM ({one}) AS p", several=True))
-            cells = [f"r * {self._x_of(cell, 'c')}" for cell in self.work.cells]
+            cells = [self._weighed_cell(cell, "c") for cell in self.work.cells]
         else:
             presence = self._counts_keys() and all(isinstance(cell, UnitSum) for cell in self.work.cells)
             pieces = self._grouped(rows, self.k, [] if presence else self._sums())
             weighed = self._weighed_pieces(pieces, several=False)
             named = weighed if presence else self._rated(weighed)
-            cells = ["w" if isinstance(cell, UnitSum) else f"r * {self._x_of(cell, 'n')}" for cell in self.work.cells]
+            cells = [self._weighed_cell(cell) for cell in self.work.cells]
         out = [*self.k, *by]
         return f"SELECT {listed(out, self._cells(cells))} FROM ({named}) AS t{grouped(out, self.d)}"
-
-    def _x_of(self, cell: object, count: str) -> str:
-        if isinstance(cell, UnitSum):
-            raise ValueError("units cannot be counted row by row")
-        return count if cell == COUNT else f"x{self.values[cell].sql}"  # type: ignore[index]
 
     def _counted(self) -> str:
         """The rows that count."""
@@ -70,18 +66,48 @@ class SpreadSums(Sums):
     def _grouped(self, rows: str, by: Sequence[str], sums: Sequence[str]) -> str:
         return f"SELECT {listed(['u'], by, sums)} FROM ({rows}) AS b GROUP BY {listed(['u'], by)}"
 
-    def _sums(self) -> list[str]:
-        return ["count(*) AS n", *(f"{self._sum(value)} AS x{value.sql}" for value in self.values.values())]
+    # --- sums of one piece ------------------------------------------------------------------------------------------
 
-    def _sum(self, value: Piece) -> str:
-        """The sum of one piece, wide in the end."""
-        x, d = value.sql, self.d
-        if value.reach * _ROWS < 1 << 63:
-            return f"CAST(sum({x}) AS {d.wide})"
-        if value.reach >> _HALF >= 1 << _HALF:
-            return d.call("sum", x)
-        high, low = f"sum(shiftright({x}, {_HALF}))", f"sum({x} & {(1 << _HALF) - 1})"
-        return f"CAST({high} AS {d.wide}) * {1 << _HALF} + {low}"
+    def _sums(self) -> list[str]:
+        sums = ["count(*) AS n"]
+        for value in self.values.values():
+            x = value.sql
+            if _short(value):
+                sums.append(f"sum({x}) AS x{x}")
+            elif _in_halves(value):
+                sums += [f"sum(shiftright({x}, {_HALF})) AS h{x}", f"sum({x} & {(1 << _HALF) - 1}) AS l{x}"]
+            else:
+                sums.append(f"{self.d.call('sum', x)} AS x{x}")
+        return sums
+
+    def _x(self) -> list[str]:
+        return [one.rpartition(" ")[2] for one in self._sums()]
+
+    def _weighed_cell(self, cell: Cell, count: str = "n") -> str:
+        """What a piece adds to a cell: in 64 bits wherever that is sure to do, since wide numbers are slow.
+
+        Weights make r * n at most ``scale`` times what one unit may add, so r * x is at most ``reach`` times that.
+        """
+        if isinstance(cell, UnitSum):
+            if self.split:
+                raise ValueError("units cannot be counted row by row")
+            return "w"
+        if cell not in self.values:
+            return f"r * {count}"
+        value, d, weights = self.values[cell], self.d, self.weights
+        rows = weights.cap if weights.form is Form.ROWS or weights.per_group is None else weights.per_group
+        fits = value.reach * weights.scale * rows < _FITS
+        x = f"x{value.sql}"
+        if not _in_halves(value):
+            return f"r * {x}" if fits or not _short(value) else f"CAST(r AS {d.wide}) * {x}"
+        high, low = f"h{value.sql}", f"l{value.sql}"
+        wide = f"(CAST({high} AS {d.wide}) * {1 << _HALF} + {low}) * r"
+        few = d.literal(_FITS // (value.reach + 1))
+        return (
+            f"CASE WHEN n <= {few} THEN {_wide(f'({high} * {1 << _HALF} + {low}) * r', d)} ELSE {wide} END"
+            if fits
+            else wide
+        )
 
     def _rated(self, weighed: str) -> str:
         return f"SELECT *, {row_weight(self.weights, self.d)} AS r FROM ({weighed}) AS t"
@@ -105,6 +131,20 @@ class SpreadSums(Sums):
                 q = f"CASE WHEN g <= {self.d.literal(most)} THEN g ELSE {self.d.literal(most)} END"
         sized = f"SELECT *, {q} AS q FROM ({pieces}) AS p"
         return f"SELECT *, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS t"
+
+
+def _short(value: Piece) -> bool:
+    """Whether 64 bits hold a sum over as many rows as there may be."""
+    return value.reach * _ROWS < 1 << 63
+
+
+def _in_halves(value: Piece) -> bool:
+    """Whether 64 bits hold the sums of its high and of its low bits."""
+    return not _short(value) and value.reach < 1 << 2 * _HALF
+
+
+def _wide(sql: str, d: Dialect) -> str:
+    return f"CAST({sql} AS {d.wide})"
 
 
 def kept(base: Base, keys: Sequence[Key], pieces: str, g: str, *, most: int, salt: str) -> str:

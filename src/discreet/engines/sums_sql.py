@@ -17,7 +17,7 @@ from discreet.engines.relations_sql import Origin
 from discreet.engines.weights_sql import row_weight, size_of_group, size_of_unit, unit_weight
 from discreet.table.expressions import Literal
 from discreet.table.plan import Filter, Project, Relation, Scan
-from discreet.table.work import DistinctWork, Form, RowSum, UnitSum, Work
+from discreet.table.work import Cell, DistinctWork, Form, RowSum, UnitSum, Work
 
 _FITS = 1 << 62
 PRIME = 2147483647
@@ -150,13 +150,14 @@ class Sums:
     def _totals(self, weighed: str) -> str:
         """From pairs with k0, ..., n, sums and the unit's weight w to one row per key."""
         rows = f"SELECT {listed(self.k, self._x())}, w, {row_weight(self.weights, self.d)} AS r FROM ({weighed}) AS t"
-        cells = []
-        for cell in self.work.cells:
-            if isinstance(cell, UnitSum):
-                cells.append("w")
-            else:
-                cells.append(f"r * x{self.values[cell].sql}" if cell in self.values else "r * n")
-        return f"SELECT {listed(self.k, self._cells(cells))} FROM ({rows}) AS t{grouped(self.k, self.d)}"
+        cells = self._cells([self._weighed_cell(cell) for cell in self.work.cells])
+        return f"SELECT {listed(self.k, cells)} FROM ({rows}) AS t{grouped(self.k, self.d)}"
+
+    def _weighed_cell(self, cell: Cell) -> str:
+        """What a pair adds to a cell."""
+        if isinstance(cell, UnitSum):
+            return "w"
+        return f"r * x{self.values[cell].sql}" if cell in self.values else "r * n"
 
     def _cells(self, cells: Sequence[str]) -> list[str]:
         return [f"coalesce({self.d.call('sum', cell)}, 0) AS n{i}" for i, cell in enumerate(cells)]

@@ -7,7 +7,8 @@ exact bounded aggregate lies within it with the stated confidence; what bounding
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
 from itertools import product
@@ -17,6 +18,7 @@ from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
 from discreet.privacy.events import Event
 from discreet.privacy.receipt import Receipt
+from discreet.table import writing
 from discreet.table.agreeing import agreeing
 from discreet.table.answered import Answered, Row
 from discreet.table.expressions import Call, Column, Expression, walk
@@ -77,6 +79,18 @@ class TableAnswer(Answered):
     def rows(self) -> list[Row]:
         """All rows, as dictionaries."""
         return [{name: row[name] for name in self.columns} for row in self._kept]
+
+    def _pieces(self) -> Iterator[TableAnswer]:
+        """Some thousands of rows at a time, unless an order, a limit or a fit needs all of them at once."""
+        fitted = any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values())
+        if self.outcome.order or self.outcome.limit is not None or fitted:
+            yield self
+            return
+        size = writing.PIECE
+        starts = [(s, i) for s, part in enumerate(self.released) for i in range(0, len(part.keys), size)]
+        for s, i in starts or [(0, 0)]:
+            cuts = [slice(i, i + size) if t == s else slice(0) for t in range(len(self.released))]
+            yield replace(self, released=tuple(map(_cut, self.released, cuts)))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
@@ -179,6 +193,11 @@ class TableAnswer(Answered):
 
 def _recipes(part: Released) -> list[tuple[str, Recipe]]:
     return list(zip(part.part.names, part.part.recipes, strict=True))
+
+
+def _cut(part: Released, rows: slice) -> Released:
+    estimates = {statistic: replace(e, values=e.values[rows]) for statistic, e in part.estimates.items()}
+    return Released(part.part, part.keys[rows], estimates)
 
 
 def _plain(recipe: Recipe, value: float) -> int | float | date | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import math
+import os
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
@@ -17,6 +18,7 @@ import pyarrow as pa
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number
+from discreet.table.writing import write_parquet
 
 _SHOWN = 40
 Row = dict[str, Any]
@@ -47,6 +49,10 @@ class Answered:
     def _kept(self) -> list[Row]:
         """The rows, perhaps with more in them than is shown."""
         return self.rows
+
+    def _pieces(self) -> Iterator[Answered]:
+        """The answer in pieces with some of the rows each, at least one."""
+        yield self
 
     @property
     def _level(self) -> Number:
@@ -101,9 +107,12 @@ class Answered:
             raise MissingExtra("Polars frames", extra="frames") from None
         return polars.from_arrow(self.to_arrow(errors=errors, confidence=confidence))
 
-    def write(self, path: str, *, errors: bool = True, confidence: Number | None = None) -> None:
-        """The answer as a Parquet file."""
-        import_parquet().write_table(self.to_arrow(errors=errors, confidence=confidence), path)
+    def write(self, path: str | os.PathLike[str], *, errors: bool = True, confidence: Number | None = None) -> None:
+        """The rows of ``to_arrow`` as a new Parquet file, some thousands at a time; ``BadParameter`` if it is there.
+
+        Writing again draws nothing: every copy holds the same released numbers.
+        """
+        write_parquet(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()))
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
         """A picture: one bar for each row, with its error bar."""
@@ -175,13 +184,6 @@ class Answered:
             f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}</small>"
             f"<details><ol>{steps}</ol></details>"
         )
-
-
-def import_parquet() -> Any:
-    """The Parquet part of Arrow, which waits for its first use."""
-    import pyarrow.parquet
-
-    return pyarrow.parquet
 
 
 def _percent(confidence: Number) -> str:

@@ -114,7 +114,7 @@ ENGINES = [
     EngineCase("duckdb", lambda _request: Lab(duckdb()), duckdb_layouts),
     EngineCase("postgres", _postgres),
     EngineCase("mariadb", _mariadb, slow=True),
-    EngineCase("spark", _spark, marks=(pytest.mark.xdist_group("spark"),), slow=True),
+    EngineCase("spark", _spark, slow=True),
 ]
 STORED = [
     EngineCase("duckdb over Parquet", lambda request: Lab(duckdb(), parquet_loader(request))),
