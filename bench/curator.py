@@ -25,7 +25,7 @@ from typing import Any
 from bench.measure import Row, show
 from discreet.curator import open_ledger, verify_ledger
 from discreet.curator.access import TABLE
-from discreet.curator.service import open_curator
+from discreet.curator.opening import open_curator
 from discreet.privacy import events
 from discreet.privacy.measures import Pure
 from tests.curator.service.grammar import malformed, question

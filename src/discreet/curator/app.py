@@ -31,8 +31,9 @@ from discreet.curator import learn, models, routes_ask, routes_owner
 from discreet.curator.access import ANYBODY, TABLE
 from discreet.curator.config import read_config
 from discreet.curator.gate import CALLER, Gate
+from discreet.curator.opening import open_curator
 from discreet.curator.replies import Refusal, fault, reply
-from discreet.curator.service import Curator, open_curator
+from discreet.curator.service import Curator
 
 CONFIG = "DISCREET_CONFIG"
 """The environment variable through which the processes of one service learn where their curator.toml is."""

@@ -63,7 +63,7 @@ def opened(config: Path) -> Iterator[Curator]:
     try:
         curator = service.Curator(said, late("store").open_ledger(said.ledger, key=said.key, head=said.head))
     except LedgerUnavailable:
-        curator = service.open_curator(said, create=True)
+        curator = late("opening").open_curator(said, create=True)
     try:
         yield curator
     finally:
@@ -83,7 +83,7 @@ def serve_command(
     said: Config = late("config").read_config(config)
     app = late("app")
     console = Console()
-    with closing(late("service").open_curator(said, create=True)) as curator:
+    with closing(late("opening").open_curator(said, create=True)) as curator:
         roles = late("access").Role
         if not any(token.role is roles.OWNER for token in curator.access.tokens().values()):
             token = curator.access.issue("owner", roles.OWNER)

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -23,23 +21,20 @@ from typing import Any
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.curator import declared, shown
 from discreet.curator.access import OWNER, Access, Caller
-from discreet.curator.books import Books, Dataset, Population, read_measure
+from discreet.curator.books import Books, Dataset, Population
 from discreet.curator.charges import Charge
 from discreet.curator.clock_grid import Grid
-from discreet.curator.config import Config, Entrusted
-from discreet.curator.isolation import Isolated
+from discreet.curator.config import Config
 from discreet.curator.journal import Clock, utc
-from discreet.curator.leftovers import sweep
 from discreet.curator.limits import Limits, Meter, check_size
 from discreet.curator.purse import Asking, Known, LedgerPurse
 from discreet.curator.replies import Refusal, log, reply, where
-from discreet.curator.store import Ledger, open_ledger
+from discreet.curator.rooms import Room, Rooms
+from discreet.curator.store import Ledger
 from discreet.curator.verify import verify_ledger
 from discreet.errors import (
     AlreadyProtected,
-    BadData,
     BadParameter,
-    DiscreetError,
     EngineFailed,
     LedgerBusy,
     LedgerUnavailable,
@@ -47,7 +42,7 @@ from discreet.errors import (
 )
 from discreet.exact import number
 from discreet.privacy.filters import Rule
-from discreet.privacy.measures import Approx, Measure
+from discreet.privacy.measures import Measure
 from discreet.privacy.neighbours import Neighbours
 from discreet.session import Query, Session
 from discreet.table.explain import story
@@ -87,40 +82,6 @@ class Asked:
         return found if self.error is None else found | {"error": str(number(self.error, "error"))}
 
 
-@dataclass(frozen=True, slots=True)
-class Room:
-    """A data set that can be asked: its tables behind an engine of their own."""
-
-    about: Mapping[str, Any]
-    session: Session
-    engine: Isolated
-    plans: Plans
-
-
-class Plans:
-    """The last plans of each analyst, so that a preview that moves with ε need not read its SQL again.
-
-    Nobody gains time by what another has asked: plans are kept for each analyst apart.
-    """
-
-    def __init__(self, most: int = 500) -> None:
-        self._most = most
-        self._kept: OrderedDict[tuple[str, str], Query] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: tuple[str, str]) -> Query | None:
-        """The plan, if it is kept."""
-        with self._lock:
-            return self._kept.get(key)
-
-    def put(self, key: tuple[str, str], query: Query) -> None:
-        """Keep a plan; the oldest one goes."""
-        with self._lock:
-            self._kept[key] = query
-            if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
-
-
 class Curator:
     """Data sets, a ledger and analysts. Any number of threads may use it."""
 
@@ -131,15 +92,13 @@ class Curator:
         self.meter = Meter(config.limits)
         self.strangers = Meter(STRANGERS)
         self.grid = Grid(float(config.quantum))
+        self.rooms = Rooms(config)
         self._clock = clock
         self.at = at
-        self._rooms: dict[str, Room] = {}
-        self._lock = threading.Lock()
 
     def close(self) -> None:
         """End the engines and let go of the ledger."""
-        for room in self._rooms.values():
-            room.engine.close()
+        self.rooms.close()
         self.ledger.close()
 
     # --- data sets --------------------------------------------------------------------------------------------------
@@ -165,41 +124,7 @@ class Curator:
 
     def room(self, known: Dataset) -> Room:
         """A data set, opened: once, until the owner describes it anew."""
-        room = self._rooms.get(known.name)
-        if room is not None and room.about == known.about:
-            return room
-        with self._lock:
-            room = self._rooms.get(known.name)
-            if room is None or room.about != known.about:
-                if room is not None:
-                    room.engine.close()
-                room = self._rooms[known.name] = self._open(known)
-            return room
-
-    def _open(self, known: Dataset) -> Room:
-        try:
-            return self._opened(declared.read(dict(known.about), known.name), self.population(known.population))
-        except DiscreetError as error:
-            log.error("%s cannot be opened: %s", known.name, error)
-            raise BadData("the data set cannot be opened now; the owner's log says why") from None
-
-    def _opened(self, dataset: declared.Dataset, people: Population) -> Room:
-        """The tables behind an engine of their own, if their declaration fits their columns."""
-        engine = Isolated(self.config.limits)
-        rule = Rule.ZCDP if people.rule is None and isinstance(people.budget, Approx) else people.rule
-        try:
-            tables = {name: one.at(self.config.data) for name, one in dataset.tables.items()}
-            session = Session(
-                tables,
-                budget=people.budget,
-                engine=engine,
-                neighbours=people.neighbours,
-                rule=rule,
-            )
-        except BaseException:
-            engine.close()
-            raise
-        return Room(declared.written(dataset), session, engine, Plans())
+        return self.rooms.get(known, lambda: self.population(known.population))
 
     def entrust(
         self,
@@ -224,7 +149,7 @@ class Curator:
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
         kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
-        room = self._opened(dataset, kept)
+        room = self.rooms.opened(dataset, kept)
         try:
             marks, about = dataset.marks(self.config.data), declared.written(dataset)
             if people is None and budget is not None:
@@ -235,10 +160,7 @@ class Curator:
         except BaseException:
             room.engine.close()
             raise
-        with self._lock:
-            before, self._rooms[name] = self._rooms.get(name), room
-        if before is not None:
-            before.engine.close()
+        self.rooms.put(name, room)
         return done.sequence
 
     # --- asking -----------------------------------------------------------------------------------------------------
@@ -374,62 +296,6 @@ def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
         shown.standing(ledger.standing(name), population)
         | {"analysts": [own(name, a.name) for a in analysts.values() if name in a.caps and not a.revoked]}
         for name, population in people.items()
-    ]
-
-
-# --- opening --------------------------------------------------------------------------------------------------------
-
-
-def open_curator(config: Config, *, create: bool = False, clock: Clock = utc, at: Point = lambda _: None) -> Curator:
-    """The curator that a configuration describes: its ledger, with the data sets of the file registered."""
-    sweep()
-    ledger = open_ledger(config.ledger, key=config.key, head=config.head, create=create, clock=clock, at=at)
-    curator = Curator(config, ledger, clock=clock, at=at)
-    try:
-        for name, entrusted in sorted(config.datasets.items(), key=lambda pair: pair[1].budget is None):
-            _entrust(curator, name, entrusted)
-    except BaseException:
-        curator.close()
-        raise
-    return curator
-
-
-def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
-    """Bring the ledger up to what the file says of a data set; a new budget takes an act of the owner.
-
-    A budget that the ledger had before is the file's way of being out of date: the later act counts.
-    """
-    people, known = curator.ledger.populations.get(entrusted.population), curator.ledger.datasets.get(name)
-    if people is not None and entrusted.budget not in (None, *_budgets(curator.ledger, people.name)):
-        raise BadParameter(
-            f"datasets.{name}.budget",
-            str(entrusted.budget),
-            f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
-        )
-    if known is not None and (known.retired or known.about == declared.written(entrusted.dataset)):
-        return
-    try:
-        curator.entrust(
-            name,
-            entrusted.dataset,
-            entrusted.population,
-            budget=entrusted.budget if people is None else None,
-            protects=entrusted.protects,
-            neighbours=entrusted.neighbours,
-            rule=entrusted.rule,
-        )
-    except AlreadyProtected:
-        known = curator.ledger.datasets.get(name)
-        if known is None or known.population != entrusted.population:  # else another server was quicker
-            raise
-
-
-def _budgets(ledger: Ledger, population: str) -> list[Measure]:
-    """All budgets that a population ever had."""
-    return [
-        read_measure(line.entry.body["budget"])
-        for kind in ("population", "budget")
-        for line in ledger.entries(kind=kind, population=population, limit=1_000_000)
     ]
 
 

@@ -22,7 +22,7 @@ import uvicorn
 from discreet.curator.access import Role
 from discreet.curator.app import create_app
 from discreet.curator.config import Config, read_config
-from discreet.curator.service import open_curator
+from discreet.curator.opening import open_curator
 from discreet.curator.serving import options
 from tests.curator.service.land import write_town
 from tests.helpers.processes import kill_tree, launch, until

@@ -17,7 +17,7 @@ from discreet.curator import open_ledger
 from discreet.curator.commands import add_commands
 from discreet.curator.config import read_config
 from discreet.curator.guide import propose_unit
-from discreet.curator.service import open_curator
+from discreet.curator.opening import open_curator
 from discreet.table.schema import Stored, StoredKind
 from tests.curator.service.land import CANARY, write_town
 

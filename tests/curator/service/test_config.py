@@ -9,7 +9,7 @@ import pytest
 
 from discreet.curator import declared
 from discreet.curator.config import Config, read_config
-from discreet.curator.service import open_curator
+from discreet.curator.opening import open_curator
 from discreet.errors import BadParameter
 from discreet.privacy.filters import Rule
 from discreet.privacy.measures import ZCDP, Approx, Pure

@@ -13,7 +13,7 @@ import pytest
 
 from discreet.curator import verify_receipt
 from discreet.curator.leftovers import PREFIX
-from discreet.curator.service import open_curator
+from discreet.curator.opening import open_curator
 from discreet.privacy.measures import Pure
 from tests.curator.service.servers import Server, Village
 

@@ -19,7 +19,8 @@ from discreet.curator.app import create_app
 from discreet.curator.config import Config, read_config
 from discreet.curator.journal import utc
 from discreet.curator.limits import Meter
-from discreet.curator.service import Curator, open_curator
+from discreet.curator.opening import open_curator
+from discreet.curator.service import Curator
 from discreet.curator.serving import options
 from tests.curator.service.land import write_town
 from tests.helpers.processes import until
