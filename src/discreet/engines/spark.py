@@ -137,10 +137,11 @@ class Spark:
         """The session with the settings on which exactness rests; its own come back afterwards."""
         session = self._spark()
         with _LOCKS.setdefault(session, RLock()):
-            before = {name: session.conf.get(name, None) for name in _SETTINGS}
+            others = [name for name, value in _SETTINGS.items() if session.conf.get(name) != value]
+            before = {name: session.conf.get(name, None) for name in others}
             try:
-                for name, value in _SETTINGS.items():
-                    session.conf.set(name, value)
+                for name in others:
+                    session.conf.set(name, _SETTINGS[name])
                 yield session
             finally:
                 for name, old in before.items():

@@ -1,0 +1,60 @@
+"""Sessions of Spark Connect: the same numbers. In a process of its own, since one process has one kind of session."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.helpers.spark import ROOT, environment
+
+PROGRAM = """
+from itertools import islice
+import pyarrow as pa
+from pyspark.sql import SparkSession
+import discreet as dp
+from tests.contracts.engines import forms
+from tests.contracts.engines.lab import Lab, agree
+from tests.helpers.tables import crowd
+
+builder = SparkSession.builder.remote("local[2]")
+for setting in ("shuffle.partitions=4", "session.timeZone=Asia/Kolkata"):
+    builder = builder.config(*("spark.sql." + setting).split("="))
+session = builder.getOrCreate()
+assert "connect" in type(session).__module__
+engine = dp.engines.spark(session)
+works = [
+    work
+    for make, name in (
+        (forms.known, "text"), (forms.unknown, "integers"), (forms.split, "moments"), (forms.picked, "text with NULL"),
+        (forms.distinct, "days"),
+    )
+    for work in islice(make(name), 4, 5)
+]
+agree(Lab(engine), works, {"t": crowd(40)})
+
+rows = pa.table({"user": list(range(60)), "place": ["a" if i < 40 else f"rare {i}" for i in range(60)]})
+table = dp.table(rows, unit="user", columns={"place": dp.unknown_keys()})
+s = dp.Session(t=table, budget=dp.Approx(1000, "1e-9"), engine=engine)
+answer = s.sql("SELECT place, COUNT(*) AS n FROM t GROUP BY place").release(epsilon=1000)
+assert answer.rows == [{"place": "a", "n": 40}], answer.rows
+assert session.conf.get("spark.sql.session.timeZone") == "Asia/Kolkata", "it came back"
+session.stop()
+print("AGREED", len(works))
+"""
+
+
+def test_spark_connect_gives_the_numbers_of_the_oracle(tmp_path: Path) -> None:
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=tmp_path,
+        env={**os.environ, **environment(tmp_path), "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert "AGREED 5" in done.stdout, done.stderr
+    assert "SQL config" not in done.stderr, "settings that are right already are not set"
