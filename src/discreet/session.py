@@ -327,7 +327,7 @@ class Query(Asked):
     ) -> Preview:
         """Error bars and cost, from public metadata alone. ``rows``: in a group of how many."""
         asked = self._quote(epsilon, delta, rho, error, confidence)
-        return self.session._preview(asked, self._prepared, rows, confidence)
+        return self.session._preview(asked, asked.questions[0], rows, confidence)
 
     def release(
         self,
@@ -452,7 +452,7 @@ class Workload:
     ) -> tuple[Preview, ...]:
         """Error bars of each question; the cost is that of all together."""
         asked = self._quote(epsilon, delta, rho)
-        return tuple(self.session._preview(asked, q._prepared, rows, confidence) for q in self.queries)
+        return tuple(self.session._preview(asked, question, rows, confidence) for question in asked.questions)
 
     def release(
         self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None

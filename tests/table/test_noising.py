@@ -1,8 +1,10 @@
 """Noise plans keep their allowance: by an accountant of its own, and the threshold by the exact tail."""
 
+import math
 from fractions import Fraction
 from math import isqrt
 
+import numpy as np
 import pytest
 
 from discreet.errors import BadParameter, NotATheorem
@@ -17,6 +19,7 @@ from discreet.table.bounding import Noise
 from discreet.table.expressions import Column, Literal
 from discreet.table.noising import Need, _quantile, _threshold, check_allowance, plan_noise, tree_of
 from discreet.table.schema import Caps
+from discreet.table.spread import Share, sum_error
 from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units
 
 COUNT = Rows(Literal(1), 1, Fraction(1))
@@ -123,3 +126,45 @@ def test_keys_that_nobody_listed_need_delta() -> None:
 def test_an_allowance_of_nothing_buys_nothing() -> None:
     with pytest.raises(BadParameter):
         check_allowance(Pure(0))
+
+
+# --- two sides --------------------------------------------------------------------------------------------------------
+
+ABOVE, BELOW = Rows(Column("u"), 100, Fraction(1), Column("v")), Rows(Column("v"), 100, Fraction(1), Column("u"))
+
+
+@pytest.mark.parametrize("allowance", [Pure("1/3"), ZCDP("1/7")])
+def test_two_sides_are_paid_for_once(allowance: Pure | ZCDP) -> None:
+    both = plan_noise((need(ABOVE, BELOW),), allowance, ADD)
+    alone = plan_noise((need(Rows(Column("u"), 100, Fraction(1))),), allowance, ADD)
+    assert both.sets[0][ABOVE].noise == both.sets[0][BELOW].noise == next(iter(alone.sets[0].values())).noise
+    if isinstance(allowance, Pure):
+        assert price_basic(both.event).epsilon == allowance.epsilon
+    else:
+        assert price_zcdp(both.event) == allowance
+
+
+def test_two_sides_beside_a_count_share_with_it() -> None:
+    plan = plan_noise((need(ABOVE, BELOW, COUNT, grouped=False),), Pure(1), ADD)
+    assert price_basic(plan.event).epsilon == 1
+    assert plan.sets[0][COUNT].noise.event != plan.sets[0][ABOVE].noise.event
+
+
+@pytest.mark.parametrize("allowance", [Pure(100), ZCDP(200)])
+@pytest.mark.parametrize("miss", [0.3, 0.05, 1e-3])
+def test_the_error_of_two_draws_by_exact_convolution(allowance: Pure | ZCDP, miss: float) -> None:
+    small = Caps(max_rows=1, max_groups=1, max_rows_per_group=1)
+    one = plan_noise((need(ABOVE, BELOW, caps=small, grouped=False),), allowance, ADD).sets[0][ABOVE]
+    noise = one.noise
+    wide = 60 if isinstance(noise, Laplace) else 12
+    step = max(1, int(noise.scale if isinstance(noise, Laplace) else math.sqrt(noise.sigma_squared)) // 200)
+    k = np.arange(-wide * 200, wide * 200 + 1) * step
+    log = (
+        -np.abs(k) / float(noise.scale) if isinstance(noise, Laplace) else -(k**2.0) / (2 * float(noise.sigma_squared))
+    )
+    mass = np.exp(log) / np.exp(log).sum()
+    both = np.convolve(mass, mass)
+    at = np.arange(2 * k[0], 2 * k[-1] + 1, step)
+    cells = sum_error([Share(one, 1.0, 2)], miss) / float(one.unit)
+    beyond = float(both[np.abs(at) > cells].sum())
+    assert 0.9 * miss < beyond < 1.02 * miss  # a lattice of 200 points for each scale

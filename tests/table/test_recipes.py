@@ -7,15 +7,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from discreet.privacy.measures import ZCDP, Pure
+from discreet.privacy.neighbours import Neighbours
+from discreet.table import two_sides
+from discreet.table.choosing import recipes
 from discreet.table.evaluate import evaluate
-from discreet.table.expressions import Column, Expression
+from discreet.table.expressions import Column, Expression, Literal
 from discreet.table.facts import Typed
 from discreet.table.kinds import Number
 from discreet.table.lower import LoweredMeasure
-from discreet.table.noising import tree_of
+from discreet.table.noising import Need, plan_noise, tree_of
 from discreet.table.plan import Aggregate, Measure
-from discreet.table.recipes import Estimate, Estimates, Floats, Quantile, Recipe, SumFrom, recipes
-from discreet.table.statistics import Bins, Rows, Statistic
+from discreet.table.recipes import Estimate, Estimates, Floats, Plain, Quantile, Recipe, SumFrom
+from discreet.table.run import as_estimate
+from discreet.table.schema import Caps
+from discreet.table.spread import Share, sum_error
+from discreet.table.statistics import Bins, Rows, Statistic, Units, paid_with
 
 X = Typed(Number(Fraction(1, 4), -8, 40), nullable=False, lowered=Column("x"))
 Y = Typed(Number(Fraction(1), 0, 10), nullable=False, lowered=Column("y"))
@@ -118,10 +125,69 @@ def test_the_interval_holds_when_the_statistics_are_within_their_errors(
     assert low[0] - 1e-6 <= wanted <= high[0] + 1e-6
 
 
-def test_a_sum_beside_a_mean_uses_its_statistics() -> None:
-    total, mean, count = asked((Aggregate.SUM, (X,)), (Aggregate.AVG, (X,)), (Aggregate.COUNT, ()))
-    assert isinstance(total, SumFrom)
-    assert {*total.needs, *mean.needs, *count.needs} == set(mean.needs)
+SHARED = ((Aggregate.SUM, (X,)), (Aggregate.AVG, (X,)), (Aggregate.COUNT, ()))
+
+
+def test_a_count_beside_one_sum_and_mean_comes_from_two_sides() -> None:
+    total, mean, count = asked(*SHARED)
+    assert (type(total), type(mean), type(count)) == (two_sides.Sum, two_sides.Mean, two_sides.Count)
+    used = {*total.needs, *mean.needs, *count.needs}
+    assert (len(used), len({paid_with(s) for s in used})) == (2, 1)
+
+
+@given(row=some.fixed_dictionaries({"x": some.integers(-8, 40)}))
+def test_the_two_sides_of_a_row_are_whole_and_add_up_to_the_bound(row: dict[str, int]) -> None:
+    above, below = asked(*SHARED)[0].needs
+    assert isinstance(above, Rows)
+    assert isinstance(below, Rows)
+    assert (above.beside, below.beside) == (below.value, above.value)
+    up, down = cell(above.value, row), cell(below.value, row)
+    assert min(up, down) >= 0
+    assert up + down == above.bound == below.bound
+
+
+@given(rows=ROWS, moved=some.tuples(some.floats(-1, 1), some.floats(-1, 1)), size=some.floats(0.01, 50))
+def test_what_comes_from_two_sides_is_right(
+    rows: list[dict[str, int]], moved: tuple[float, float], size: float
+) -> None:
+    for recipe, (aggregate, _) in zip(asked(*SHARED), SHARED, strict=True):
+        exact = {s: truth(s, rows) for s in recipe.needs}
+        plain: Estimates = {s: Estimate(v, lambda _: 0.0) for s, v in exact.items()}
+        wanted = right(aggregate, rows)
+        assert recipe.value(plain)[0] == pytest.approx(wanted, abs=1e-6)
+        noisy: Estimates = {
+            s: Estimate(v + m * size, lambda _: size) for (s, v), m in zip(exact.items(), moved, strict=True)
+        }
+        low, high = recipe.ends(noisy, 0.05)
+        assert low[0] - 1e-6 <= wanted <= high[0] + 1e-6
+        assert low[0] <= recipe.value(noisy)[0] <= high[0]
+
+
+@pytest.mark.parametrize("allowance", [Pure(1), ZCDP(1)])
+def test_how_far_off_what_comes_from_two_sides_is(allowance: Pure | ZCDP) -> None:
+    total, count = asked((Aggregate.SUM, (Y,)), (Aggregate.COUNT, ()))
+    need = Need(caps=Caps(max_rows=1), statistics=total.needs, grouped=True, selects=False)
+    (noised,) = plan_noise((need,), allowance, Neighbours.ADD_REMOVE).sets
+    noisy: Estimates = {s: as_estimate(np.zeros(1), one) for s, one in noised.items()}
+    one = next(iter(noised.values()))
+    above = 0.5 + one.error(0.05)  # the range starts at 0: one side is the sum
+    assert total.ends(noisy, 0.05)[1][0] == pytest.approx(above, rel=1e-6)
+    assert count.ends(noisy, 0.05)[1][0] == pytest.approx(0.5 + sum_error([Share(one, 0.1, 2)], 0.05), rel=1e-6)
+
+
+def test_several_sums_share_one_count() -> None:
+    one, other, count = asked((Aggregate.SUM, (X,)), (Aggregate.AVG, (Y,)), (Aggregate.COUNT, ()))
+    assert isinstance(one, SumFrom)
+    assert isinstance(count, Plain)
+    assert len({*one.needs, *other.needs, *count.needs}) == 3
+
+
+def test_a_count_that_something_else_needs_is_released_once() -> None:
+    mean, spread = asked((Aggregate.AVG, (X,)), (Aggregate.VARIANCE, (X,)))
+    assert len({*mean.needs, *spread.needs} & {Rows(Literal(1), 1, Fraction(1))}) == 1
+    measures = (LoweredMeasure(Measure("a", Aggregate.AVG, (X.lowered,)), (X,), None),)
+    (selected,) = recipes(measures, once=True, selects=True)
+    assert Units() in selected.needs
 
 
 def test_a_sum_alone_is_one_statistic() -> None:

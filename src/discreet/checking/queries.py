@@ -10,7 +10,7 @@ is drawn, nothing is spent, and the session's data is never read.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -31,7 +31,7 @@ from discreet.table.noising import Noised, Selection, tree_of
 from discreet.table.prepare import Job, Part, jobs
 from discreet.table.run import Quote
 from discreet.table.schema import Declared, Schema, Stored, StoredKind
-from discreet.table.statistics import Bins, Statistic, Units
+from discreet.table.statistics import Bins, Statistic, Units, paid_with
 from discreet.table.work import AnyWork, Engine, Exact
 
 SALT = "0123456789abcdef0123456789abcdef"
@@ -181,6 +181,7 @@ class Judge:
             named = {key[: len(self.part.keys)] for key in exact.keys}
             if domain is not None and not named <= set(domain):
                 return "a key that nobody listed came back"
+        moved: dict[Hashable, int] = {}
         for i, statistic in enumerate(job.statistics):
             a, b = _vector(first, i), _vector(second, i)
             if self.selection is not None:
@@ -189,19 +190,14 @@ class Judge:
                     return wrong
                 common = a.keys() & b.keys()
                 a, b = ({k: v for k, v in side.items() if k in common} for side in (a, b))
-            wrong = self._moved(statistic, a, b)
-            if wrong is not None:
-                return wrong
+            noise, moves = self.noised[statistic].noise, _moves(statistic, a, b)
+            rooted = isinstance(noise, Gaussian)
+            paid = paid_with(statistic)
+            moved[paid] = moved.get(paid, 0) + sum(m * m if rooted else abs(m) for m in moves)
+            allowed = noise.moves_squared if isinstance(noise, Gaussian) else noise.moves
+            if moved[paid] > allowed:
+                return f"{statistic} moves by {moved[paid]}, the noise allows {allowed}"
         return None
-
-    def _moved(self, statistic: Statistic, a: Vector, b: Vector) -> str | None:
-        noise = self.noised[statistic].noise
-        moves = _moves(statistic, a, b)
-        if isinstance(noise, Gaussian):
-            moved, allowed = sum(m * m for m in moves), noise.moves_squared
-        else:
-            moved, allowed = sum(abs(m) for m in moves), noise.moves
-        return f"{statistic} moves by {moved}, the noise allows {allowed}" if moved > allowed else None
 
     def _lonely(self, statistic: Statistic, selection: Selection, a: Vector, b: Vector) -> str | None:
         """Lonely keys: those that one side alone has. There are few, and each weighs what the threshold allows."""

@@ -63,7 +63,7 @@ class SortedSums(Sums):
         parts, weighed = self._weighed_by_windows(pairs, [] if once else self._x())
         if not once:
             return f"{parts}{self._totals(weighed)}"
-        cells = self._cells(["w"] * len(self.work.cells))
+        cells = self._cells([self._sum("w")] * len(self.work.cells))
         return f"{parts}SELECT {listed(self.k, cells)} FROM ({weighed}) AS t{grouped(self.k, self.d)}"
 
     def _picked(self, a: int, b: int) -> str:
@@ -75,7 +75,7 @@ class SortedSums(Sums):
         picked = f"{self.d.call('remainder', 'm', str(SPLITS))} AS s"
         named = f"SELECT {listed(self.k, [picked, 'w'])} FROM ({weighed}) AS t"
         by = [*self.k, "s"]
-        return f"{parts}SELECT {listed(by, self._cells(['w']))} FROM ({named}) AS t{grouped(by, self.d)}"
+        return f"{parts}SELECT {listed(by, self._cells([self._sum('w')]))} FROM ({named}) AS t{grouped(by, self.d)}"
 
     # --- row by row -------------------------------------------------------------------------------------------------
 

@@ -42,19 +42,22 @@ class SpreadSums(Sums):
             code = f"((s * {a} + {b}) % {PRIME}) * {SPLITS} + s"
             pieces = self._grouped(rows, self.k, [f"min({code}) AS m"])
             weighed = self._weighed_pieces(pieces, several=False)
-            cells, named = ["w"], f"SELECT {listed(self.k, [f'm % {SPLITS} AS s', 'w'])} FROM ({weighed}) AS t"
+            cells, named = (
+                [self._sum("w")],
+                f"SELECT {listed(self.k, [f'm % {SPLITS} AS s', 'w'])} FROM ({weighed}) AS t",
+            )
         elif by:
             pair = listed(["u"], self.k)
             one = self._grouped(rows, [*self.k, *by], ["count(*) AS c", *self._sums()[1:]])
             n, i = f"sum(c) OVER (PARTITION BY {pair})", f"row_number() OVER (PARTITION BY {pair} ORDER BY s)"
             named = self._rated(self._weighed_pieces(f"SELECT *, {n} AS n, {i} AS i FROM ({one}) AS p", several=True))
-            cells = [self._weighed_cell(cell, "c") for cell in self.work.cells]
+            cells = [self._total(cell, "c") for cell in self.work.cells]
         else:
             presence = self._counts_keys() and all(isinstance(cell, UnitSum) for cell in self.work.cells)
             pieces = self._grouped(rows, self.k, [] if presence else self._sums())
             weighed = self._weighed_pieces(pieces, several=False)
             named = weighed if presence else self._rated(weighed)
-            cells = [self._weighed_cell(cell) for cell in self.work.cells]
+            cells = [self._total(cell) for cell in self.work.cells]
         out = [*self.k, *by]
         return f"SELECT {listed(out, self._cells(cells))} FROM ({named}) AS t{grouped(out, self.d)}"
 
@@ -78,7 +81,7 @@ class SpreadSums(Sums):
                 sums += [f"sum(shiftright({x}, {_HALF})) AS h{x}", f"sum({x} & {(1 << _HALF) - 1}) AS l{x}"]
             else:
                 sums.append(f"{self.d.call('sum', x)} AS x{x}")
-        return sums
+        return [*sums, *self._present()]
 
     def _x(self) -> list[str]:
         return [one.rpartition(" ")[2] for one in self._sums()]

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from discreet.engines.base_sql import Base, Key
 from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.relations_sql import Origin
+from discreet.engines.scope import Piece
 from discreet.engines.weights_sql import row_weight, size_of_group, size_of_unit, unit_weight
-from discreet.table.expressions import Literal
+from discreet.table.expressions import Call, Literal
 from discreet.table.plan import Filter, Project, Relation, Scan
 from discreet.table.work import Cell, DistinctWork, Form, RowSum, UnitSum, Work
 
@@ -63,11 +64,9 @@ class Sums:
         self.base = Base(work, dialect, tables)
         self.keys = self.base.keys
         self.split = [] if work.split is None else [self.base.key("s", work.split)]
-        self.values = {
-            cell: self.base.value(cell.value)
-            for cell in dict.fromkeys(work.cells)
-            if isinstance(cell, RowSum) and cell != COUNT
-        }
+        sums = [cell for cell in dict.fromkeys(work.cells) if isinstance(cell, RowSum) and cell != COUNT]
+        self.rests = {cell: found for cell in sums if (found := _rest(cell, sums)) is not None}
+        self.values = {cell: self.base.value(cell.value) for cell in sums if cell not in self.rests}
         self.k = names(self.keys)
 
     def statement(self) -> Statement:
@@ -91,10 +90,18 @@ class Sums:
 
     def _sums(self) -> list[str]:
         """The columns of a pair besides its keys: its number of rows, its sums."""
-        return [f"{self.d.count}(*) AS n", *(f"{self.d.call('sum', v.sql)} AS x{v.sql}" for v in self.values.values())]
+        sums = [f"{self.d.call('sum', v.sql)} AS x{v.sql}" for v in self.values.values()]
+        return [f"{self.d.count}(*) AS n", *sums, *self._present()]
+
+    def _present(self) -> list[str]:
+        """How many values are not NULL, where that is needed."""
+        return [f"{self.d.count}({v}) AS c{v}" for v in self._others()]
+
+    def _others(self) -> list[str]:
+        return list(dict.fromkeys(self.values[of].sql for _, of in self.rests.values()))
 
     def _x(self) -> list[str]:
-        return ["n", *(f"x{v.sql}" for v in self.values.values())]
+        return ["n", *(f"x{v.sql}" for v in self.values.values()), *(f"c{v}" for v in self._others())]
 
     def _units(self) -> str:
         one = f"SELECT {listed(self._sums())} FROM ({self.base.select()}) AS b GROUP BY u HAVING u IS NOT NULL"
@@ -112,9 +119,8 @@ class Sums:
         """Units once in each of their groups: how many rows they have there is not needed."""
         u_k = listed(["u"], self.k)
         pairs = f"SELECT {u_k} FROM ({self.base.select()}) AS b GROUP BY {u_k} HAVING {self.base.counts(self.keys)}"
-        totals = (
-            f"SELECT {listed(self.k, self._cells(['w'] * len(self.work.cells)))} FROM weighed{grouped(self.k, self.d)}"
-        )
+        cells = self._cells([self._sum("w")] * len(self.work.cells))
+        totals = f"SELECT {listed(self.k, cells)} FROM weighed{grouped(self.k, self.d)}"
         return f"WITH {self._weighed([f'pairs {self.d.once} ({pairs})'], [])}\n{totals}"
 
     def _pair_table(self, source: str, *, having: bool) -> str:
@@ -150,17 +156,31 @@ class Sums:
     def _totals(self, weighed: str) -> str:
         """From pairs with k0, ..., n, sums and the unit's weight w to one row per key."""
         rows = f"SELECT {listed(self.k, self._x())}, w, {row_weight(self.weights, self.d)} AS r FROM ({weighed}) AS t"
-        cells = self._cells([self._weighed_cell(cell) for cell in self.work.cells])
-        return f"SELECT {listed(self.k, cells)} FROM ({rows}) AS t{grouped(self.k, self.d)}"
+        cells = [self._total(cell) for cell in self.work.cells]
+        return f"SELECT {listed(self.k, self._cells(cells))} FROM ({rows}) AS t{grouped(self.k, self.d)}"
 
-    def _weighed_cell(self, cell: Cell) -> str:
+    def _total(self, cell: Cell, count: str = "n") -> str:
+        """A cell, from pairs with their weights w and r."""
+        if isinstance(cell, RowSum) and cell in self.rests:
+            whole, of = self.rests[cell]
+            return self._less(whole, f"r * c{self.values[of].sql}", self._weighed_cell(of, count))
+        return self._sum(self._weighed_cell(cell, count))
+
+    def _weighed_cell(self, cell: Cell, count: str = "n") -> str:
         """What a pair adds to a cell."""
         if isinstance(cell, UnitSum):
             return "w"
-        return f"r * x{self.values[cell].sql}" if cell in self.values else "r * n"
+        return f"r * x{self.values[cell].sql}" if cell in self.values else f"r * {count}"
 
-    def _cells(self, cells: Sequence[str]) -> list[str]:
-        return [f"coalesce({self.d.call('sum', cell)}, 0) AS n{i}" for i, cell in enumerate(cells)]
+    def _cells(self, sums: Sequence[str]) -> list[str]:
+        return [f"{one} AS n{i}" for i, one in enumerate(sums)]
+
+    def _sum(self, summand: str) -> str:
+        return f"coalesce({self.d.call('sum', summand)}, 0)"
+
+    def _less(self, whole: int, weights: str, values: str) -> str:
+        """Σ W (whole - v) as whole · Σ W - Σ W v: a count is quicker to sum than a value."""
+        return f"(CAST({self.d.literal(whole)} AS {self.d.wide}) * {self._sum(weights)} - {self._sum(values)})"
 
     # --- weights joined back to the rows ----------------------------------------------------------------------------
 
@@ -203,7 +223,7 @@ class Sums:
             f"pairs {self.d.once} (SELECT {listed(['u'], self.k)}, min({code}) AS m FROM ({rows}) AS b "
             f"GROUP BY {listed(['u'], self.k)} HAVING {having})"
         )
-        cells = self._cells(["w"])
+        cells = self._cells([self._sum("w")])
         picked = f"{self.d.call('remainder', 'm', str(SPLITS))} AS s"
         named = f"SELECT {listed(self.k, [picked, 'w'])} FROM weighed"
         totals = f"SELECT {listed(self.k, ['s'], cells)} FROM ({named}) AS t GROUP BY {listed(self.k, ['s'])}"
@@ -218,15 +238,30 @@ class Sums:
         for cell in self.work.cells:
             if isinstance(cell, UnitSum):
                 raise ValueError("units cannot be counted row by row")
-            value = self.values.get(cell)
+            whole, of = self.rests.get(cell, (None, cell))
+            value = self.values.get(of)
             fits = value is not None and value.reach * self.weights.scale < _FITS
             heavy = weight if value is None or fits else f"CAST({weight} AS {self.d.wide})"
-            cells.append(heavy if value is None else f"{heavy} * c.{value.sql}")
+            if value is None:
+                cells.append(self._sum(weight))
+            elif whole is None:
+                cells.append(self._sum(f"{heavy} * c.{value.sql}"))
+            else:
+                present = f"CASE WHEN c.{value.sql} IS NOT NULL THEN {weight} ELSE 0 END"
+                cells.append(self._less(whole, present, f"{heavy} * c.{value.sql}"))
         columns = [f"c.{name}" for name in names([*self.keys, *self.split])]
         return f"SELECT {listed(columns, self._cells(cells))} FROM {joined}{grouped(columns, self.d)}"
 
 
 COUNT = RowSum(Literal(1))
+
+
+def _rest(cell: RowSum, sums: Sequence[RowSum]) -> tuple[int, RowSum] | None:
+    """A constant and another sum, if the value of this one is the constant less the value of that."""
+    match cell.value:
+        case Call("sub", (Literal(int(whole)), value)) if RowSum(value) in sums:
+            return whole, RowSum(value)
+    return None
 
 
 # --- distinct values ------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from functools import partial
 
 import numpy as np
 
+from discreet.table import two_sides
 from discreet.table.bounding import each_counts_once
 from discreet.table.recipes import Dated, Estimate, Estimates, Fitted, Floats, Limit, Mean, Plain, Recipe, SumFrom
 from discreet.table.run import Released
@@ -77,15 +78,13 @@ def _cut(part: Released) -> Estimates:
     for statistic, limit in _limits(part).items():
         noisy = part.estimates[statistic]
         values[statistic] = np.clip(noisy.values, *_ends(limit, values, noisy.values))
-        estimates[statistic] = _moved(noisy, values[statistic], noisy.values, noisy.error, limit)
+        estimates[statistic] = _moved(noisy, values[statistic], noisy.values, limit)
     return estimates
 
 
-def _moved(
-    noisy: Estimate, values: Floats, centre: Floats, error: Callable[[float], float], limit: Limit | None
-) -> Fitted:
+def _moved(noisy: Estimate, values: Floats, centre: Floats, limit: Limit | None) -> Fitted:
     least, most = _public(limit)
-    return Fitted(values, error, noisy.noised, centre=centre, least=least, most=most)
+    return Fitted(values, noisy.error, noisy.noised, noisy.law, centre=centre, least=least, most=most)
 
 
 # --- a finest grouping set and its totals -----------------------------------------------------------------------------
@@ -139,7 +138,8 @@ def _together(released: tuple[Released, ...], finest: int) -> tuple[Released, ..
         values[statistic] = on_grid(inside)
         for i, e in enumerate(noisy):
             centre, moved = (shape.rows(i, fit.totals(t, i)) for t in (fitted, values[statistic]))
-            estimates[i][statistic] = _moved(e, moved, centre, partial(_error, fit, noisy, i), limit)
+            law = _law(fit, noisy, i)
+            estimates[i][statistic] = _moved(replace(e, error=partial(sum_error, law), law=law), moved, centre, limit)
     shown = _shown(
         [replace(part, estimates=e) for part, e in zip(parts, estimates, strict=True)], _totals(shape, parts)
     )
@@ -150,14 +150,14 @@ def _fit(shape: Shape, noisy: Sequence[Estimate]) -> Totals:
     return Totals(shape.sizes, shape.sets, tuple(e.noised.variance for e in noisy if e.noised is not None))
 
 
-def _error(fit: Totals, noisy: Sequence[Estimate], which: int, miss: float) -> float:
-    """The error bar of the fit, for each number of one grouping set."""
+def _law(fit: Totals, noisy: Sequence[Estimate], which: int) -> tuple[Share, ...]:
+    """The noises in each fitted number of one grouping set."""
     shares = []
     for term in fit.law(which):
         noised = noisy[term.set].noised
         assert noised is not None  # noqa: S101
         shares.append(Share(noised, float(term.coefficient), term.many))
-    return sum_error(shares, miss)
+    return tuple(shares)
 
 
 def _totals(shape: Shape, parts: Sequence[Released]) -> list[Callable[[Floats], Floats] | None]:
@@ -209,7 +209,7 @@ def _shown(parts: Sequence[Released], totals: Sequence[Callable[[Floats], Floats
     ) -> Recipe:
         if isinstance(recipe, Dated):
             return replace(recipe, inner=settled(recipe.inner, finest, estimates, None))
-        if isinstance(recipe, Mean):
+        if isinstance(recipe, Mean | two_sides.Mean):
             return Settled(recipe, _mean(recipe, estimates), False)
         if total is None or not _adds_up(recipe):
             return recipe
@@ -224,15 +224,20 @@ def _shown(parts: Sequence[Released], totals: Sequence[Callable[[Floats], Floats
 
 
 def _adds_up(recipe: Recipe) -> bool:
-    return isinstance(recipe, SumFrom) or (isinstance(recipe, Plain) and isinstance(recipe.statistic, Rows))
+    if isinstance(recipe, Plain):
+        return isinstance(recipe.statistic, Rows)
+    return isinstance(recipe, SumFrom | two_sides.Combined)
 
 
 def _unrounded(recipe: Recipe) -> Recipe:
-    return replace(recipe, is_whole=False) if isinstance(recipe, Plain | SumFrom) else recipe
+    return replace(recipe, is_whole=False) if isinstance(recipe, Plain | SumFrom | two_sides.Combined) else recipe
 
 
-def _mean(recipe: Mean, estimates: Estimates) -> Floats:
+def _mean(recipe: Mean | two_sides.Mean, estimates: Estimates) -> Floats:
     """The sum by the count, as they are now; the middle of the bounds where nothing is counted."""
+    if isinstance(recipe, two_sides.Mean):
+        above, below = recipe.both(estimates)
+        return recipe.ratio(above.values, below.values)
     top, many = estimates[recipe.centred].values, estimates[recipe.count].values
     distance = np.divide(top, many, out=np.zeros_like(top), where=many > 0)
     return np.clip(float(recipe.x.centre) + distance, float(recipe.x.low), float(recipe.x.high))

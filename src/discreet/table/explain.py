@@ -10,7 +10,7 @@ from discreet.table.noising import Noised
 from discreet.table.plan import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.table.prepare import Part, Prepared
 from discreet.table.run import Quote
-from discreet.table.statistics import Bins, Distinct, Rows, Units
+from discreet.table.statistics import Bins, Distinct, Rows, Units, paid_with
 from discreet.table.work import Form
 
 
@@ -67,7 +67,7 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
         lines.append("rows that are in none of the finer groups are in no total of them")
     if asked is None:
         return lines
-    lines += [_noised(one) for one in asked.noised(part).values()]
+    lines += [_noised(one) for one in {paid_with(s): one for s, one in asked.noised(part).items()}.values()]
     selection = asked.selection(part)
     if selection is not None:
         units = asked.noised(part)[Units()]
@@ -80,6 +80,11 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
 
 def _noised(one: Noised) -> str:
     match one.statistic:
+        case Rows(beside=other) as rows if other is not None:
+            what = (
+                f"sum how far values lie above and below the ends of their range of {float(rows.bound * rows.step):g} "
+                "(two sums that together move like one: they give count, sum and mean)"
+            )
         case Rows(bound=1, step=step) if step == 1:
             what = "count rows"
         case Rows(bound=bound, step=step):

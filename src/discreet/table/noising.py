@@ -7,7 +7,7 @@ keep the allowance. The shares of the statistics add up to it exactly. Proof: no
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,7 +26,7 @@ from discreet.privacy.measures import ZCDP, Approx, Pure
 from discreet.privacy.neighbours import Neighbours
 from discreet.table.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
 from discreet.table.schema import Caps
-from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units, paid_with
 from discreet.table.work import Weights
 
 Allowance: TypeAlias = Pure | Approx | ZCDP
@@ -179,7 +179,7 @@ def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance:
         _selection(found[Units()], need.caps, noise, delta / selecting) if need.selects else None
         for need, found in zip(needs, sets, strict=True)
     )
-    drawn = [one.noise.event for found in sets for one in found.values()]
+    drawn = [one.noise.event for found in sets for one in {paid_with(s): one for s, one in found.items()}.values()]
     event = events.Composed([*drawn, *(events.Threshold(0, s.delta) for s in selections if s is not None)])
     price: Event | Approx = event
     if isinstance(allowance, Approx) and noise is Noise.GAUSSIAN:
@@ -190,13 +190,20 @@ def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance:
 def _shares(needs: list[Mapping[Statistic, float]], power: int) -> list[dict[Statistic, Fraction]]:
     """Shares that make the sum of importance · variance least: with variance ∝ 1/share^(power-1), share ∝ w^(1/power).
 
-    They are multiples of 1/1024 or so that add up to 1 exactly.
+    They are multiples of 1/1024 or so that add up to 1 exactly, when what is paid for together counts once.
     """
-    roots = [{s: max(w, 1e-6) ** (1 / power) for s, w in need.items()} for need in needs]
+    roots = [{paid: max(w, 1e-6) ** (1 / power) for paid, w in _together(need).items()} for need in needs]
     total = sum(sum(need.values()) for need in roots)
-    whole = [{s: max(1, round(_SHARES * r / total)) for s, r in need.items()} for need in roots]
+    whole = [{paid: max(1, round(_SHARES * r / total)) for paid, r in need.items()} for need in roots]
     divisor = sum(sum(need.values()) for need in whole)
-    return [{s: Fraction(n, divisor) for s, n in need.items()} for need in whole]
+    return [{s: Fraction(found[paid_with(s)], divisor) for s in need} for need, found in zip(needs, whole, strict=True)]
+
+
+def _together(need: Mapping[Statistic, float]) -> dict[Hashable, float]:
+    found: dict[Hashable, float] = {}
+    for statistic, weight in need.items():
+        found[paid_with(statistic)] = found.get(paid_with(statistic), 0.0) + weight
+    return found
 
 
 def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, neighbours: Neighbours) -> Noised:
@@ -217,7 +224,8 @@ def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, 
         l1, l2_squared = levels * scale * reach.l1 * bound, levels * scale**2 * reach.l2_squared * bound**2
     if neighbours is Neighbours.CHANGE_ONE:
         l1, l2_squared = 2 * l1, 4 * l2_squared
-    several = grouped or isinstance(statistic, Bins)
+    two = isinstance(statistic, Rows) and statistic.beside is not None
+    several = grouped or two or isinstance(statistic, Bins)
     if noise is Noise.GAUSSIAN and not several:
         l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
     return Noised(statistic, reach, noise_for(budget, Moves(l1, l2_squared), 2 if several else 1))

@@ -12,13 +12,14 @@ from math import prod
 
 from discreet.errors import BadQuestion
 from discreet.table.bounding import each_counts_once, rows
+from discreet.table.choosing import recipes
 from discreet.table.expressions import Call, Expression, Literal, columns
 from discreet.table.kinds import Number, Value
-from discreet.table.lower import UNIT, LoweredKey, LoweredQuestion
+from discreet.table.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.table.noising import Need, Noised, Selection
 from discreet.table.plan import Filter, Outcome, Relation
 from discreet.table.prune import prune
-from discreet.table.recipes import Recipe, recipes
+from discreet.table.recipes import Recipe
 from discreet.table.schema import Caps
 from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units
 from discreet.table.work import AnyWork, Cell, DistinctWork, RowSum, UnitSum, Weights, Work, WorkKey
@@ -36,9 +37,13 @@ class Part:
     """The rows, with all columns."""
     caps: Caps
     keys: tuple[LoweredKey, ...]
-    names: tuple[str, ...]
-    """The measures, by name."""
+    measures: tuple[LoweredMeasure, ...]
     recipes: tuple[Recipe, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(m.measure.name for m in self.measures)
 
     @property
     def source(self) -> Relation:
@@ -67,9 +72,19 @@ class Part:
         """Whether both are about the same groups of the same rows, so that they can share statistics."""
         return (self.whole, self.caps, self.keys) == (other.whole, other.caps, other.keys)
 
+    def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
+        """The same groups with these measures, each with its recipe."""
+        once = bool(self.keys) and each_counts_once(self.caps)
+        return replace(self, measures=measures, recipes=recipes(measures, once=once, selects=self.selects))
+
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""
-        return replace(self, names=(*self.names, *other.names), recipes=(*self.recipes, *other.recipes))
+        return self.asking((*self.measures, *other.measures))
+
+    def of(self, joint: Part) -> Part:
+        """This part with the recipes that its measures have in a joint one."""
+        found = dict(zip(joint.measures, joint.recipes, strict=True))
+        return replace(self, recipes=tuple(found[m] for m in self.measures))
 
     def domain(self) -> tuple[tuple[Value, ...], ...] | None:
         """All combinations of listed keys, in engine terms; None if some are not listed."""
@@ -100,9 +115,8 @@ def prepare(asked: LoweredQuestion) -> Prepared:
     for names in asked.sets:
         keys = tuple(by_name[name] for name in names)
         _check_keys(keys)
-        made = recipes(asked.measures, once=bool(keys) and each_counts_once(asked.caps))
         whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
-        parts.append(Part(whole, asked.caps, keys, tuple(m.measure.name for m in asked.measures), made))
+        parts.append(Part(whole, asked.caps, keys, (), ()).asking(asked.measures))
     return Prepared(asked, tuple(parts))
 
 

@@ -13,8 +13,8 @@ from discreet.privacy.frozen import show
 from discreet.privacy.measures import ZCDP
 from discreet.table.noising import Allowance
 from discreet.table.prepare import Part
-from discreet.table.recipes import Dated, Plain, Recipe, SumFrom
-from discreet.table.run import Quote
+from discreet.table.recipes import Dated, Estimate, Floats, Recipe
+from discreet.table.run import Quote, as_estimate
 from discreet.table.statistics import Statistic, Units
 
 TYPICAL = 1000
@@ -95,8 +95,8 @@ def preview(
     noised = asked.noised(part)
     selection = asked.selection(part)
 
-    def noise(statistic: Statistic, miss: float) -> float:
-        return noised[statistic].error(miss)
+    def noise(statistic: Statistic, values: Floats) -> Estimate:
+        return as_estimate(values, noised[statistic])
 
     columns = tuple(
         _column(name, recipe, noise, rows, float(1 - level))
@@ -122,9 +122,8 @@ def _advice(allowance: Allowance) -> str:
 
 
 def _column(
-    name: str, recipe: Recipe, noise: Callable[[Statistic, float], float], rows: int | None, miss: float
+    name: str, recipe: Recipe, noise: Callable[[Statistic, Floats], Estimate], rows: int | None, miss: float
 ) -> ColumnPreview:
-    depends = not isinstance(recipe, Plain | SumFrom)
-    many = (rows or TYPICAL) if depends else None
+    many = (rows or TYPICAL) if recipe.depends_on_rows else None
     unit = "days" if isinstance(recipe, Dated) else ""
     return ColumnPreview(name, recipe.error_if(noise, float(many or TYPICAL), miss), many, unit)

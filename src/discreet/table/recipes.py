@@ -17,16 +17,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import Unsupported
 from discreet.table import statistics as st
-from discreet.table.expressions import Call, Expression, Literal
-from discreet.table.kinds import Number
-from discreet.table.lower import LoweredMeasure
 from discreet.table.moments import Span
 from discreet.table.noising import Noised
 from discreet.table.plan import Aggregate
+from discreet.table.spread import Share
 from discreet.table.statistics import Bins, Centred, Statistic
-from discreet.table.typed import Typed
 
 Floats = NDArray[np.float64]
 
@@ -40,6 +36,13 @@ class Estimate:
     """The largest error with probability 1 - miss, of one entry (for bins: of any one prefix sum)."""
     noised: Noised | None = None
     """The noise that is in it."""
+    law: tuple[Share, ...] = ()
+    """The noises whose weighted sum the error of one entry is; none for bins."""
+
+    @property
+    def middle(self) -> Floats:
+        """The numbers that the error is about."""
+        return self.values
 
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """An interval for each entry that holds the exact one with probability 1 - miss."""
@@ -55,6 +58,11 @@ class Fitted(Estimate):
     least: float
     most: float
     """Public: the exact number lies between the two."""
+
+    @property
+    def middle(self) -> Floats:
+        """Before it was moved."""
+        return self.centre
 
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """The interval around the centre, cut to what is possible, and stretched to the value if that lies outside."""
@@ -82,9 +90,9 @@ class Recipe(ABC):
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """An interval for each group that holds the exact bounded aggregate with probability 1 - miss."""
 
-    def error_if(self, noise: Callable[[Statistic, float], float], rows: float, miss: float) -> float:
+    def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """The expected error bar in a group of so many rows, before data is touched."""
-        one = {s: Estimate(self._typical(s, rows), lambda m, s=s: noise(s, m)) for s in self.needs}  # type: ignore[misc]
+        one = {s: noise(s, self._typical(s, rows)) for s in self.needs}
         low, high = self.ends(one, miss)
         middle = self.value(one)
         return float(np.max(np.maximum(high - middle, middle - low)))
@@ -92,6 +100,8 @@ class Recipe(ABC):
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         if isinstance(statistic, Bins):
             return np.full((1, statistic.bins), rows / statistic.bins)
+        if isinstance(statistic, st.Rows) and statistic.beside is not None:
+            return np.array([rows * float(statistic.bound * statistic.step) / 2])
         counted = isinstance(statistic, st.Units) or (isinstance(statistic, st.Rows) and statistic.bound == 1)
         return np.array([rows if counted else 0.0])
 
@@ -104,6 +114,11 @@ class Recipe(ABC):
     def limits(self) -> tuple[Limit, ...]:
         """What is publicly known of the statistics in it."""
         return ()
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """Whether the error bar depends on how many rows a group has."""
+        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +153,7 @@ class Plain(Recipe):
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The released number, less and more its error (and the rounding to whole numbers)."""
-        return _rounded(noisy[self.statistic].values, *noisy[self.statistic].ends(miss), self.is_whole)
+        return rounded(noisy[self.statistic].values, *noisy[self.statistic].ends(miss), self.is_whole)
 
     @property
     def whole(self) -> bool:
@@ -151,8 +166,13 @@ class Plain(Recipe):
         least = 0.0 if self.is_count or self.sign > 0 else -np.inf
         return (Limit(self.statistic, least, 0.0 if self.sign < 0 else np.inf),)
 
+    @property
+    def depends_on_rows(self) -> bool:
+        """The noise is all."""
+        return False
 
-def _rounded(values: Floats, low: Floats, high: Floats, whole: bool) -> tuple[Floats, Floats]:
+
+def rounded(values: Floats, low: Floats, high: Floats, whole: bool) -> tuple[Floats, Floats]:
     """An interval around values, which are shown rounded if they are whole."""
     if not whole:
         return low, high
@@ -187,7 +207,7 @@ class SumFrom(Recipe):
         centre = float(self.x.centre)
         values = noisy[self.centred].values + centre * noisy[self.count].values
         around = np.minimum(centre * least, centre * most), np.maximum(centre * least, centre * most)
-        return _rounded(values, low + around[0], high + around[1], self.is_whole)
+        return rounded(values, low + around[0], high + around[1], self.is_whole)
 
     @property
     def whole(self) -> bool:
@@ -198,6 +218,11 @@ class SumFrom(Recipe):
     def limits(self) -> tuple[Limit, ...]:
         """As many values as are counted, each within its bounds."""
         return _per_row(self.x, self.centred, self.count)
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """The noise is all."""
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,100 +454,3 @@ class Dated(Recipe):
 
 
 _SECONDS = 24 * 60 * 60
-
-# --- which recipe ---------------------------------------------------------------------------------------------------
-
-
-def recipes(measures: tuple[LoweredMeasure, ...], *, once: bool = False) -> tuple[Recipe, ...]:
-    """The recipe of each measure; sums share what counts and means need anyway.
-
-    ``once``: a unit counts once in each of its groups, so the number of rows is the number of units.
-    """
-    first = [_recipe(m, once) for m in measures]
-    pairs = tuple(zip(measures, first, strict=True))
-    shared = {s for m, r in pairs if m.measure.aggregate is not Aggregate.SUM for s in r.needs}
-    made = [_sum(m, shared, once) if m.measure.aggregate is Aggregate.SUM else r for m, r in pairs]
-    return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
-
-
-def _dated(measure: LoweredMeasure, recipe: Recipe, span: Span) -> Dated:
-    return Dated(recipe, span, isinstance(span.first, datetime) or measure.measure.aggregate is Aggregate.AVG)
-
-
-def _sum(measure: LoweredMeasure, shared: set[Statistic], once: bool) -> Recipe:
-    """A sum alone is one statistic; beside a count or mean of the same rows it is made of theirs."""
-    (argument,) = measure.arguments
-    n = st.count(argument, measure.where, once=once)
-    if n not in shared:
-        return _recipe(measure, once)
-    x = st.centred(argument, "SUM")
-    whole = x.step.denominator == 1 and x.centre.denominator == 1
-    return SumFrom(x, st.centred_total(x, measure.where), n, whole)
-
-
-def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
-    where = measure.where
-    aggregate, arguments = measure.measure.aggregate, measure.arguments
-    match aggregate:
-        case Aggregate.COUNT:
-            return Plain(st.count(arguments[0] if arguments else None, where, once=once), True)
-        case Aggregate.COUNT_UNITS:
-            if where is not None:
-                raise Unsupported("FILTER on COUNT(DISTINCT unit)", "put the condition into WHERE")
-            return Plain(st.Units(), True)
-        case Aggregate.COUNT_DISTINCT:
-            value = arguments[0].lowered
-            return Plain(st.Distinct(value if where is None else _null_unless(where, value)), True)
-        case Aggregate.SUM:
-            statistic = st.total(arguments[0], where, "SUM")
-            return Plain(statistic, statistic.step.denominator == 1, is_count=False, sign=_sign(arguments[0]))
-        case Aggregate.AVG:
-            x = st.centred(arguments[0], "AVG")
-            return Mean(x, st.centred_total(x, where), st.count(arguments[0], where, once=once))
-        case Aggregate.VARIANCE | Aggregate.STDDEV:
-            x = st.centred(arguments[0], aggregate.name, st.COARSE)
-            total = st.centred_total(x, where)
-            n = st.count(arguments[0], where, once=once)
-            return Moment(aggregate, x, x, n, total, total, st.product(x, x, where))
-        case Aggregate.COVARIANCE | Aggregate.CORRELATION:
-            return _pair(measure, once)
-        case Aggregate.QUANTILE:
-            level = measure.measure.level
-            assert level is not None  # noqa: S101
-            return Quantile(st.bins(arguments[0], where, "QUANTILE"), level)
-        case Aggregate.MIN | Aggregate.MAX:
-            low = aggregate is Aggregate.MIN
-            return Quantile(st.bins(arguments[0], where, aggregate.name), Fraction(0 if low else 1), -1 if low else 1)
-
-
-def _pair(measure: LoweredMeasure, once: bool) -> Moment:
-    """Only rows count in which both are there."""
-    first, second = measure.arguments
-    name = measure.measure.aggregate.name
-    where = measure.where
-    for argument in (first, second):
-        if argument.nullable:
-            here: Expression = Call("not", (Call("is_null", (argument.lowered,)),))
-            where = here if where is None else Call("and", (where, here))
-    x, y = st.centred(first, name, st.COARSE), st.centred(second, name, st.COARSE)
-    squares = measure.measure.aggregate is Aggregate.CORRELATION
-    return Moment(
-        measure.measure.aggregate,
-        x,
-        y,
-        st.count(None, where, once=once),
-        st.centred_total(x, where),
-        st.centred_total(y, where),
-        st.product(x, y, where),
-        st.product(x, x, where) if squares else None,
-        st.product(y, y, where) if squares else None,
-    )
-
-
-def _sign(x: Typed) -> int:
-    kind = x.kind
-    return (kind.low >= 0) - (kind.high <= 0) if isinstance(kind, Number) else 0
-
-
-def _null_unless(where: Expression, value: Expression) -> Expression:
-    return Call("case", (where, value, Literal(None)))

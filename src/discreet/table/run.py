@@ -25,6 +25,7 @@ from discreet.table.noising import Allowance, Noised, NoisePlan, Selection, plan
 from discreet.table.prepare import Job, Part, Prepared, jobs
 from discreet.table.recipes import Estimate, Estimates, Floats
 from discreet.table.schema import Schema
+from discreet.table.spread import Share
 from discreet.table.statistics import Bins, Statistic, Units
 from discreet.table.work import AnyWork, Engine, Exact
 
@@ -38,6 +39,7 @@ class Quote:
     """Questions with their noise and their price. Making one touches no data and spends nothing."""
 
     questions: tuple[Prepared, ...]
+    """With the recipes that they have together."""
     parts: tuple[Part, ...]
     """The grouping sets of all questions; what several questions need is there once."""
     plan: NoisePlan
@@ -67,7 +69,13 @@ def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neigh
         else:
             parts.append(part)
     plan = plan_noise(tuple(part.need for part in parts), allowance, neighbours)
-    return Quote(tuple(questions), tuple(parts), plan, allowance)
+    planned = tuple(replace(q, parts=tuple(_of(part, parts) for part in q.parts)) for q in questions)
+    return Quote(planned, tuple(parts), plan, allowance)
+
+
+def _of(part: Part, joint: Sequence[Part]) -> Part:
+    """A question's grouping set, made of what all questions share."""
+    return part.of(next(shared for shared in joint if shared.same_groups(part)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +195,7 @@ def _noisy(
                 estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
             else:
                 values = _add(_spread(exact.keys, exact.numbers[i], places), one, bits)
-                estimates[statistic] = Estimate(_as_floats(values, one), one.error, one)
+                estimates[statistic] = as_estimate(_as_floats(values, one), one)
     return _in_order(Released(part, tuple(places), estimates))
 
 
@@ -222,6 +230,11 @@ def _below(values: Integers, limit: int) -> bool:
     return len(values) == 0 or (int(values.max()) < limit and int(values.min()) > -limit)
 
 
+def as_estimate(values: Floats, one: Noised) -> Estimate:
+    """Noisy numbers with the law of their noise."""
+    return Estimate(values, one.error, one, () if isinstance(one.statistic, Bins) else (Share(one, 1.0, 1),))
+
+
 def _as_floats(noisy: Integers, one: Noised) -> Floats:
     """Noisy cells in the statistic's own units: floats only from here on."""
     return np.asarray(noisy.astype(np.float64) * float(one.unit), dtype=np.float64)
@@ -247,7 +260,7 @@ def _select(
     rest = [
         (other, _joined([_named(exact, names) for exact in batch], len(other.statistics))) for other, batch in others
     ]
-    return [(job, first), *rest], Estimate(_as_floats(np.concatenate(noisy), one), one.error, one)
+    return [(job, first), *rest], as_estimate(_as_floats(np.concatenate(noisy), one), one)
 
 
 def _named(exact: Exact, names: Set[tuple[Value, ...]]) -> Exact:
@@ -279,7 +292,7 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
     for i, counts in enumerate(leaves):
         noisy = _add(tree.nodes(counts), one, bits)
         fitted[i] = tree.consistent(noisy.astype(np.float64))
-    return Estimate(fitted * float(one.unit), one.error, one)
+    return as_estimate(fitted * float(one.unit), one)
 
 
 def _in_order(released: Released) -> Released:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import NormalDist
 
@@ -30,6 +30,10 @@ class Share:
     noise: Noised
     weight: float
     many: int
+
+    def times(self, factor: float) -> Share:
+        """The same noises with other weights."""
+        return replace(self, weight=factor * self.weight)
 
 
 def sum_error(shares: Sequence[Share], miss: float) -> float:
@@ -56,6 +60,8 @@ def _laplace(scales: Scales, miss: float) -> float:
     """A t with P[|Σ X_i| > t] <= miss for Laplace X_i: by the law itself, or by its moments for tiny misses."""
     if len(scales) == 1 and scales[0][1] == 1:
         return scales[0][0] * -math.log(miss)
+    if len(scales) == 1 and scales[0][1] == 2:
+        return scales[0][0] * _two(miss)
     deviation = math.sqrt(sum(2 * many * s * s for s, many in scales))
     scales = tuple((s / deviation, many) for s, many in scales)
     low, high = 0.0, _chernoff(scales, miss)
@@ -66,6 +72,16 @@ def _laplace(scales: Scales, miss: float) -> float:
         middle = (low + high) / 2
         low, high = (low, middle) if law.tail(middle) <= miss else (middle, high)
     return high * deviation
+
+
+@lru_cache(maxsize=256)
+def _two(miss: float) -> float:
+    """A t with (1 + t/2) exp(-t) <= miss, near the least: this is P[|X₁ + X₂| > t] for scale 1."""
+    low, high = 0.0, 80.0
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        low, high = (middle, high) if (1 + middle / 2) * math.exp(-middle) > miss else (low, middle)
+    return high
 
 
 class _Law:

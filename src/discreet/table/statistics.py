@@ -6,6 +6,7 @@ all, and one unit moves it by at most its ``bound`` times what the unit weighs.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
@@ -28,6 +29,9 @@ class Rows:
     value: Expression
     bound: int
     step: Fraction
+    beside: Expression | None = None
+    """The value of the other of two sides: both are at least 0 and together at most ``bound``, so that both sums
+    together move no further than one of them may, and cost as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,13 @@ Statistic: TypeAlias = Rows | Units | Distinct | Bins
 
 ONE = Literal(1)
 ZERO = Literal(0)
+
+
+def paid_with(statistic: Statistic) -> Hashable:
+    """The same for statistics that are paid for together: two sides; any other is paid for alone."""
+    if isinstance(statistic, Rows) and statistic.beside is not None:
+        return frozenset((statistic.value, statistic.beside))
+    return statistic
 
 
 def number(typed: Typed, what: str) -> Number:
@@ -122,6 +133,36 @@ def total(argument: Typed, where: Expression | None, what: str) -> Rows:
 def centred_total(x: Centred, where: Expression | None) -> Rows:
     """Σ (x - centre)."""
     return Rows(_only(x.cells, where), x.reach, x.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Σ(x - low) and Σ(high - x): how far the rows lie above and below the ends of their range, in all.
+
+    With range = high - low, their sum is range · n, and (high · above + low · below) / range is Σx: so two numbers for
+    the price of one give the count, the sum and the mean. Rows where x is NULL add nothing to either.
+    """
+
+    above: Rows
+    below: Rows
+    low: Fraction
+    range: Fraction
+    whole: bool
+    """Whether Σx is a whole number."""
+
+
+def sides(argument: Typed, where: Expression | None, what: str) -> Sides:
+    """The two sides of an argument's public range, on a grid as fine as one from its middle: twice ``FINEST`` cells."""
+    kind = number(argument, what)
+    reach, coarser = kind.high - kind.low, 1
+    up: Expression = Call("sub", (argument.lowered, Literal(kind.low)))
+    if reach > 2 * FINEST:
+        coarser = -(-reach // (2 * FINEST))
+        up, reach = Call("round_div", (up, Literal(coarser))), -(-reach // coarser)
+    down = _only(Call("sub", (Literal(reach), up)), where)
+    up, step = _only(up, where), kind.step * coarser
+    whole = kind.step.denominator == 1 and coarser == 1
+    return Sides(Rows(up, reach, step, down), Rows(down, reach, step, up), kind.ends[0], reach * step, whole)
 
 
 @dataclass(frozen=True, slots=True)
