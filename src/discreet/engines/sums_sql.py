@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from discreet.engines.base_sql import Base, Key
 from discreet.engines.dialects import Dialect, Sort
 from discreet.engines.relations_sql import Origin
-from discreet.engines.scope import Piece
 from discreet.engines.weights_sql import row_weight, size_of_group, size_of_unit, unit_weight
 from discreet.table.expressions import Call, Literal
 from discreet.table.plan import Filter, Project, Relation, Scan
