@@ -2,12 +2,15 @@
 
     .venv-bench/bin/python -m bench.on_spark 1e6 2        rows, cores; then, if not all, the questions
     .venv-bench/bin/python -m bench.on_spark groups 5e6   unknown keys with so many groups, and the driver's memory
+    .venv/bin/python -m bench.on_spark groups 5e6 cluster the same on a cluster of processes on this machine
+    .venv-bench/bin/python -m bench.on_spark scaling 1e6  one core beside two; then, if not all, the questions
 
 One process and one session, which is warm before anything is measured; ours and the floor run in turns.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
@@ -154,9 +157,8 @@ def questions(rows: int, cores: int, *names: str) -> None:
     show("Spark", figures)
 
 
-def groups(number: int) -> None:
+def groups(number: int, spark: Any, staging: str | None = None) -> None:
     """As many groups as users' pairs; few of them have a name in the end."""
-    spark = started(2)
     path = FOLDER / f"groups-{number:.0e}.parquet"
     if not path.exists():
         rows = spark.range(0, 2 * number, 1, 8)
@@ -164,22 +166,57 @@ def groups(number: int) -> None:
         rows.selectExpr("id AS user_id", f"{key} AS key").write.parquet(str(path))
     start = time.perf_counter()
     table = dp.table(str(path), unit="user_id", columns={"key": dp.unknown_keys()}, max_groups=1, max_rows=1)
-    session = dp.Session(t=table, budget=dp.Approx(EPSILON, DELTA), engine=dp.engines.spark(spark))
+    engine = dp.engines.spark(spark, staging=staging)
+    session = dp.Session(t=table, budget=dp.Approx(EPSILON, DELTA), engine=engine)
     answer = session.sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=EPSILON)
     seconds = time.perf_counter() - start
-    gateway: Any = spark.sparkContext._gateway
-    java = subprocess.run(["ps", "-o", "rss=", "-p", str(gateway.proc.pid)], capture_output=True, text=True, check=True)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    status = Path(f"/proc/{java(spark).pid}/status").read_text()
+    driver = int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
+    what = "driver alone" if staging else "driver and executor in one"
     print(
-        f"{number:.0e} groups: {len(answer)} named in {seconds:.1f} s; peak of this process {peak:.0f} MB; "
-        f"Java (driver and executor in one) {int(java.stdout) / 1024:.0f} MB"
+        f"{number:.0e} groups: {len(answer)} named in {seconds:.1f} s; peak of this process {own:.0f} MB, "
+        f"of Java ({what}) {driver:.0f} MB, together {own + driver:.0f} MB"
     )
+
+
+def groups_on_cluster(number: int) -> None:
+    """The same on a cluster of processes, where the driver is by itself."""
+    from pyspark.sql import SparkSession
+
+    from tests.helpers.spark import Cluster, end, environment
+
+    with Cluster(workers=2) as cluster:
+        os.environ.update(environment(cluster.folder))
+        builder = SparkSession.builder.appName("bench")
+        for name, value in (cluster.settings() | {"spark.driver.memory": "512m"}).items():
+            builder = builder.config(name, value)
+        (cluster.folder / "staging").mkdir()
+        spark = builder.getOrCreate()
+        groups(number, spark, str(cluster.folder / "staging"))
+        end(spark)
+
+
+def scaling(rows: str, *names: str) -> None:
+    """The same questions with one core and with two, each in a process of its own."""
+    seconds: dict[str, list[float]] = {}
+    for cores in ("1", "2"):
+        command = [sys.executable, "-m", "bench.on_spark", rows, cores, *names]
+        lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        for row in (json.loads(line) for line in lines if line.startswith("{")):
+            if row["peer"] == "floor" and not row["task"].endswith("CPU"):
+                seconds.setdefault(row["task"].partition(",")[0], []).append(float(row["ours"].split()[0]))
+    for question, (one, two) in seconds.items():
+        print(f"{question}, {rows} rows: {one:.2f} s on 1 core, {two:.2f} s on 2: {one / two:.2f} times as fast")
 
 
 def main() -> None:
     words = [word for word in sys.argv[1:] if word not in ("postgres", "spark")]
     if words[:1] == ["groups"]:
-        groups(int(float(words[1])))
+        number = int(float(words[1]))
+        groups_on_cluster(number) if "cluster" in words else groups(number, started(2))
+    elif words[:1] == ["scaling"]:
+        scaling(*words[1:])
     else:
         questions(int(float(words[0])) if words else 1_000_000, int(words[1]) if words[1:] else 2, *words[2:])
 
