@@ -13,7 +13,16 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory import memory
-from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget, Unsupported
+from discreet.errors import (
+    BadData,
+    BadParameter,
+    BadQuestion,
+    EngineFailed,
+    NotATheorem,
+    OverBudget,
+    ReceiptRefused,
+    Unsupported,
+)
 from discreet.table.work import AnyWork, Exact
 
 PEOPLE = 4_000
@@ -122,6 +131,25 @@ def test_a_failing_engine_keeps_the_charge_and_says_nothing() -> None:
     s = session(engine=Watched(fails=True), budget=dp.Pure(1))
     with pytest.raises(EngineFailed, match=r"^the engine could not finish; what was spent stays spent"):
         s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
+    assert s.remaining == dp.Pure("3/4")
+
+
+def test_what_is_paid_and_failed_can_be_asked_again_for_one_answer() -> None:
+    engine = Watched(fails=True)
+    s = session(engine=engine, budget=dp.Pure(1))
+    with pytest.raises(EngineFailed) as caught:
+        s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
+    first = caught.value.again
+    assert first is not None
+    with pytest.raises(EngineFailed) as caught:
+        first()
+    again = caught.value.again
+    assert again is not None
+    engine.fails = False
+    assert isinstance(again().value, int)
+    assert s.remaining == dp.Pure("3/4")
+    with pytest.raises(ReceiptRefused, match="one payment is good for one release"):
+        again()
     assert s.remaining == dp.Pure("3/4")
 
 

@@ -32,6 +32,9 @@ never of anything that depends on one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 _SHOWN = 60
 
 
@@ -106,9 +109,14 @@ class EngineUnreachable(DiscreetError):
 
 
 class EngineFailed(DiscreetError):
-    """The engine could not compute what was paid for. The charge stands; the message is the same whatever happened."""
+    """The engine could not compute what was paid for. The charge stands; the message is the same whatever happened.
+
+    Where no noise was drawn yet, ``again`` is a function that asks once more under the same payment: a local session
+    sets it. It gives one answer at most.
+    """
 
     def __init__(self) -> None:
+        self.again: Callable[[], Any] | None = None
         super().__init__("the engine could not finish; what was spent stays spent. The owner's log has the reason")
 
 

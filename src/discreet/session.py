@@ -11,12 +11,14 @@ from copy import copy
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
+from functools import partial
+from operator import itemgetter
 from typing import Any, Protocol
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.engines.duckdb import duckdb
 from discreet.engines.experimental import sql_texts
-from discreet.errors import BadParameter, NotATheorem, OverBudget
+from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number, number, positive
 from discreet.privacy.conversions import largest_zcdp
 from discreet.privacy.events import Event
@@ -34,7 +36,7 @@ from discreet.table.plan import Outcome, Question
 from discreet.table.prepare import Prepared, prepare
 from discreet.table.preview import Preview, preview
 from discreet.table.public_keys import Listed, with_public_keys
-from discreet.table.run import Quote, quote, release, works_of
+from discreet.table.run import Answers, Quote, quote, release, works_of
 from discreet.table.schema import Declared, Schema, Table, resolve
 from discreet.table.sql import question as read_sql
 from discreet.table.suggest import Suggestion, sizes_question, suggested
@@ -181,7 +183,7 @@ class Session:
         name, column = self._find(column)
         asked, step = sizes_question(name, column, self._schemas)
         price = self._quote((prepare(asked),), self._terms.allowance(epsilon, delta, rho))
-        (answer,) = self._release(price, (asked.outcome,))
+        answer: TableAnswer = self._release(price, (asked.outcome,), itemgetter(0))
         error = max(e or 0.0 for e in answer.errors("0.9999999", simultaneous=True)["n"])
         counts = dict(zip(answer["power"], answer["n"], strict=True))
         return suggested(f"{name}.{column}", step, counts, error)
@@ -235,11 +237,34 @@ class Session:
         left = str(self._purse.after(asked.plan.price) if fits else self._purse.remaining)
         return preview(asked, which.parts[0], remaining=left, affordable=fits, rows=rows, confidence=confidence)
 
-    def _release(self, asked: Quote, outcomes: Sequence[Outcome]) -> tuple[TableAnswer, ...]:
-        if not self._purse.fits(asked.plan.price):
+    def _release(
+        self,
+        asked: Quote,
+        outcomes: Sequence[Outcome],
+        shown: Callable[[tuple[TableAnswer, ...]], Any],
+        paid: Receipt | None = None,
+    ) -> Any:
+        """Pay (unless it is paid) and answer. What is paid and could not be answered may be asked for again."""
+        if paid is None and not self._purse.fits(asked.plan.price):
             raise OverBudget(asked=asked.allowance, left=self._purse.remaining)
-        with Progress(self._progress) as progress:
-            answers, receipt = release(asked, self._engine, self._schemas, self._purse.spend, progress.step)
+
+        def pay(price: Event | Approx) -> Receipt:
+            nonlocal paid
+            paid = self._purse.spend(price) if paid is None else paid
+            return paid
+
+        try:
+            with Progress(self._progress) as progress:
+                answers, receipt = release(asked, self._engine, self._schemas, pay, progress.step)
+        except EngineFailed as failed:
+            if paid is not None and not paid.used:
+                failed.again = partial(self._release, asked, outcomes, shown, paid)
+            raise
+        return shown(self._answers(asked, outcomes, answers, receipt))
+
+    def _answers(
+        self, asked: Quote, outcomes: Sequence[Outcome], answers: Answers, receipt: Receipt
+    ) -> tuple[TableAnswer, ...]:
         return tuple(
             TableAnswer(
                 outcome=outcome,
@@ -339,7 +364,9 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        return self.session._release(self._quote(epsilon, delta, rho, error, confidence), (self.plan.outcome,))[0]
+        asked = self._quote(epsilon, delta, rho, error, confidence)
+        answer: TableAnswer = self.session._release(asked, (self.plan.outcome,), itemgetter(0))
+        return answer
 
     def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
@@ -459,7 +486,10 @@ class Workload:
     ) -> tuple[TableAnswer, ...]:
         """Pay once, then answer all."""
         asked = self._quote(epsilon, delta, rho)
-        return self.session._release(asked, [query.plan.outcome for query in self.queries])
+        answers: tuple[TableAnswer, ...] = self.session._release(
+            asked, [query.plan.outcome for query in self.queries], tuple
+        )
+        return answers
 
 
 def _check_foreign_keys(schemas: Mapping[str, Schema]) -> None:

@@ -88,7 +88,7 @@ def fails_in_the_middle(dsn: str, strike: Callable[[psycopg.Connection[Any]], No
     assert str(caught.value) == str(EngineFailed())
     assert asking.remaining == dp.Pure(90)
     holder.close()
-    return asking
+    return asking, caught.value.again
 
 
 def answers(asking: Any) -> None:
@@ -97,12 +97,16 @@ def answers(asking: Any) -> None:
 
 
 def test_the_server_is_killed_in_the_middle(clinic: str, durable_postgres: Postgres) -> None:
-    asking = fails_in_the_middle(clinic, lambda _: durable_postgres.kill())
+    asking, again = fails_in_the_middle(clinic, lambda _: durable_postgres.kill())
     with pytest.raises(EngineUnreachable):
         asking.engine.ready()
     assert asking.remaining == dp.Pure(90)
+    with pytest.raises(EngineUnreachable):
+        again()
     durable_postgres.start()
     asking.engine.ready()
+    assert abs(again().value - 100) < 10  # under the same payment
+    assert asking.remaining == dp.Pure(90)
     answers(asking)  # the same session goes on
     assert asking.remaining == dp.Pure(40)
 
@@ -111,7 +115,7 @@ def test_the_connection_is_cut_in_the_middle(clinic: str) -> None:
     def cut(holder: psycopg.Connection[Any]) -> None:
         holder.execute(WAITING.replace("pid", "pg_terminate_backend(pid)", 1))
 
-    asking = fails_in_the_middle(clinic, cut)
+    asking, _ = fails_in_the_middle(clinic, cut)
     answers(asking)
     assert asking.remaining == dp.Pure(40)
 

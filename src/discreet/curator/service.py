@@ -225,7 +225,7 @@ class Curator:
     def _answered(self, query: Query, quote: Quote, purse: LedgerPurse, asked: Asked) -> tuple[bytes, Any]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            (found,) = query.session._release(quote, (query.plan.outcome,))
+            (found,) = query.session._release(quote, (query.plan.outcome,), tuple)
             told = shown.answer(found, number(asked.confidence, "confidence"))
             return shown.dump(told), _accuracy(told)
         except Known:

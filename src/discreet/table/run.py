@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -101,10 +102,10 @@ def release(
     todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
     before_payment(engine, [job.work for some in todo for job in some], schemas)
     receipt = pay(plan.price)
-    receipt.redeem(plan.price)
     selected = [selection is not None for _, _, selection in sets]
     told("reading the data")
     found = _found(engine, todo, selected, schemas)
+    receipt.redeem(plan.price)  # from here on noise is drawn: one payment, one release
     told("reading the data and adding noise" if any(selected) else "adding noise")
     released = [
         _noisy(part, noised, selection, exact, bits)
@@ -147,9 +148,15 @@ def _found(
     works = [job.work for some, later in zip(todo, streamed, strict=True) if not later for job in some]
     whole = iter(_checked(engine.run(works, schemas), len(works)) if works else ())
     return [
-        [(job, _batches(engine, job, schemas) if later else [next(whole)]) for job in some]
+        [(job, _begun(_batches(engine, job, schemas)) if later else [next(whole)]) for job in some]
         for some, later in zip(todo, streamed, strict=True)
     ]
+
+
+def _begun(batches: Iterator[Exact]) -> Iterable[Exact]:
+    """The same, the first of them computed: most that can go wrong has gone wrong by then, before any noise."""
+    first = next(batches, None)
+    return [] if first is None else chain([first], batches)
 
 
 def _batches(engine: Any, job: Job, schemas: Mapping[str, Schema]) -> Iterator[Exact]:
