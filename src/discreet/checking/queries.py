@@ -245,7 +245,8 @@ def make_tables(schemas: Mapping[str, Schema], chance: random.Random, most_rows:
         for name, schema in schemas.items()
         if schema.table.public
     }
-    units = tuple(_bundle(schemas, chance, most_rows, u) for u in range(chance.choice((1, 1, 2, 3))))
+    first = chance.choice((1, 1, _EDGE - 9, -_EDGE))  # ids may be any: hashes of 64 bits, say
+    units = tuple(_bundle(schemas, chance, most_rows, first + u) for u in range(chance.choice((1, 1, 2, 3))))
     nobody = _bundle(schemas, chance, 2, None) if chance.random() < 0.3 else {}
     return Tables({**public, **{name: rows for name, rows in nobody.items() if name not in public}}, units)
 
@@ -279,8 +280,7 @@ def _links(schemas: Mapping[str, Schema], name: str, unit: int | None, chance: r
 def _id(stored: Stored, unit: int | None, chance: random.Random) -> Any:
     if unit is None:
         return None
-    own = 1 + unit
-    return own if stored.kind is StoredKind.INTEGER else str(own)
+    return unit if stored.kind is StoredKind.INTEGER else str(unit)
 
 
 def _row(schema: Schema, chance: random.Random, fixed: Row) -> Row:

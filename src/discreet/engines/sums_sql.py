@@ -64,7 +64,7 @@ class Sums:
         self.keys = self.base.keys
         self.split = [] if work.split is None else [self.base.key("s", work.split)]
         sums = [cell for cell in dict.fromkeys(work.cells) if isinstance(cell, RowSum) and cell != COUNT]
-        self.rests = {cell: found for cell in sums if (found := _rest(cell, sums)) is not None}
+        self.rests = _rests(sums)
         self.values = {cell: self.base.value(cell.value) for cell in sums if cell not in self.rests}
         self.k = names(self.keys)
 
@@ -253,6 +253,12 @@ class Sums:
 
 
 COUNT = RowSum(Literal(1))
+
+
+def _rests(sums: Sequence[RowSum]) -> dict[RowSum, tuple[int, RowSum]]:
+    """The sums that follow from others; each from one that is summed itself, never from one that follows, too."""
+    found = {cell: rest for cell in sums if (rest := _rest(cell, sums)) is not None}
+    return {cell: (whole, of) for cell, (whole, of) in found.items() if of not in found}
 
 
 def _rest(cell: RowSum, sums: Sequence[RowSum]) -> tuple[int, RowSum] | None:

@@ -15,6 +15,8 @@ from discreet.table.lowered import UNIT, Catalog, Lowered, carried, joint_caps
 from discreet.table.plan import How, Join, Project, Relation, UnionAll
 from discreet.table.typed import no_such
 
+_NONE: Mapping[tuple[str, str], tuple[str, str]] = {}
+
 
 def free_name(name: str, taken: Mapping[str, object]) -> str:
     """The name, or with the first of _2, _3, ... that is not taken.
@@ -29,8 +31,17 @@ def free_name(name: str, taken: Mapping[str, object]) -> str:
     return found
 
 
-def join(left: Lowered, right: Lowered, asked: Join, catalog: Catalog) -> Lowered:
-    """Rows of both with equal columns; rows of two private relations only if they belong to one unit."""
+def join(
+    left: Lowered,
+    right: Lowered,
+    asked: Join,
+    catalog: Catalog,
+    stored: Mapping[tuple[str, str], tuple[str, str]] = _NONE,
+) -> Lowered:
+    """Rows of both with equal columns; rows of two private relations only if they belong to one unit.
+
+    ``stored``: for pairs of columns, those that are compared in their place, as they are stored; nobody else sees them.
+    """
     if not asked.on:
         raise Unsupported("a join without equal columns", "say which columns must be equal, as in ON a.id = b.id")
     for a, b in asked.on:
@@ -57,15 +68,17 @@ def join(left: Lowered, right: Lowered, asked: Join, catalog: Catalog) -> Lowere
             _share(fields, a, renamed[b])
     unit = f"{UNIT}_right" if both else UNIT
     other = right.relation
-    if both or any(name != new for name, new in renamed.items()):
+    hides = both or bool(stored)
+    if hides or any(name != new for name, new in renamed.items()):
         carried = ((unit, Column(UNIT)),) if right.private else ()
-        other = Project(other, (*((new, Column(name)) for name, new in renamed.items()), *carried))
-    on = tuple((a, renamed[b]) for a, b in asked.on)
+        hidden = ((b, Column(b)) for _, b in stored.values())
+        other = Project(other, (*((new, Column(name)) for name, new in renamed.items()), *carried, *hidden))
+    on = tuple(stored.get((a, b), (a, renamed[b])) for a, b in asked.on)
     if both:  # equal units are equal unit columns: those pairs need no comparison of their own
         others = [(a, b) for a, b in asked.on if not (left.fields[a].is_unit and right.fields[b].is_unit)]
         on = ((UNIT, unit), *((a, renamed[b]) for a, b in others))
     joined: Relation = Join(left.relation, other, on, asked.how)
-    if both:
+    if hides:
         joined = Project(joined, (*((name, Column(name)) for name in fields), (UNIT, Column(UNIT))))
     return Lowered(
         relation=joined,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from discreet.table.expressions import Expression
+from discreet.table.expressions import Column, Expression
 from discreet.table.facts import Typed, is_null_literal, refuse
 from discreet.table.joins import join, union_all
 from discreet.table.lowered import UNIT, Catalog, Columns, Lowered, carried, check_names
@@ -75,25 +75,31 @@ def _lower(relation: Relation, catalog: Catalog) -> Lowered:
 
 
 def _join(asked: Join, catalog: Catalog) -> Lowered:
-    """A join along a foreign key needs no second look for the unit: the table that it leads to has it."""
+    """A join along a foreign key needs no second look for the unit: the table that it leads to has it.
+
+    The key is compared as it is stored: as it is read, clamped, it could lead to somebody else.
+    """
     match asked:
         case Join(left=Scan(table=a), right=Scan(table=b), on=on):
-            if _leads(a, b, [pair[0] for pair in on], [pair[1] for pair in on], catalog):
+            here, there = f"{UNIT}_from", f"{UNIT}_to"
+            if (pair := _leads(a, b, on, catalog)) is not None:
+                left = scan(a, catalog, bare=True, stored=((here, Column(pair[0])),))
+                right = scan(b, catalog, stored=((there, Column(pair[1])),))
                 # Rows without a partner have no unit and would be dropped, so LEFT keeps no more than INNER.
-                return join(scan(a, catalog, bare=True), scan(b, catalog), replace(asked, how=How.INNER), catalog)
-            if _leads(b, a, [pair[1] for pair in on], [pair[0] for pair in on], catalog):
-                return join(scan(a, catalog), scan(b, catalog, bare=True), asked, catalog)
+                return join(left, right, replace(asked, how=How.INNER), catalog, {pair: (here, there)})
+            if (pair := _leads(b, a, tuple((y, x) for x, y in on), catalog)) is not None:
+                left = scan(a, catalog, stored=((there, Column(pair[1])),))
+                right = scan(b, catalog, bare=True, stored=((here, Column(pair[0])),))
+                return join(left, right, asked, catalog, {(pair[1], pair[0]): (there, here)})
     return join(_lower(asked.left, catalog), _lower(asked.right, catalog), asked, catalog)
 
 
-def _leads(a: str, b: str, from_: list[str], to: list[str], catalog: Catalog) -> bool:
-    """Whether these columns are the declared foreign key from table a to table b."""
+def _leads(a: str, b: str, on: tuple[tuple[str, str], ...], catalog: Catalog) -> tuple[str, str] | None:
+    """The pair of columns that is the declared foreign key from table a to table b, if there is one."""
     if a not in catalog or b not in catalog or catalog[b].table.public:
-        return False
+        return None
     through = through_of(a, catalog)
-    return through is not None and (catalog[a].table.unit, *through) in [
-        (x, b, y) for x, y in zip(from_, to, strict=True)
-    ]
+    return next((p for p in on if through is not None and (catalog[a].table.unit, *through) == (p[0], b, p[1])), None)
 
 
 def _filter(source: Lowered, condition: Expression) -> Lowered:

@@ -12,8 +12,11 @@ from discreet.table.schema import Schema, Stored, StoredKind
 from discreet.table.typed import no_such
 
 
-def scan(name: str, catalog: Catalog, *, bare: bool = False) -> Lowered:
-    """A table: all its columns, read, and its unit. Bare: without it, for a join that brings the unit."""
+def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = ()) -> Lowered:
+    """A table: all its columns, read, and its unit. Bare: without it, for a join that brings the unit.
+
+    ``stored``: further columns as they are stored, under reserved names, for a join that finds units by them.
+    """
     schema = _schema(name, catalog)
     given = schema.table
     fields: dict[str, TypedColumn] = {}
@@ -34,12 +37,14 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False) -> Lowered:
         reads.append((column, _read(column, schema.stored[column], known_.kind)))
         if isinstance(known_.kind, (Date, Timestamp)) and known_.kind != type(known_.kind)():
             ends[column] = clamped_lowered(Column(column), known_.kind.low, known_.kind.high)
+    reads += stored
     private = not (given.public or bare)
     unit_kind = _unit_kind(_owner(name, catalog), catalog) if private else None
     relation = _with_unit(name, tuple(reads), catalog, 0) if private else Project(Scan(name), tuple(reads))
     if ends:  # in a step of its own, so that reading stands there once
         above = tuple((column, ends.get(column, Column(column))) for column in fields)
-        relation = Project(relation, (*above, *(((UNIT, Column(UNIT)),) if private else ())))
+        kept = (*(name for name, _ in stored), *((UNIT,) if private else ()))
+        relation = Project(relation, (*above, *((column, Column(column)) for column in kept)))
     return Lowered(
         relation=relation,
         fields=fields,

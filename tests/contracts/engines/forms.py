@@ -31,7 +31,8 @@ ONE = RowSum(Literal(1))
 X = RowSum(Column("x"))
 REST = RowSum(f("sub", 1 << 40, Column("x")))
 """The other side of X, which engines may work out from it; where x is NULL, it is 0 as well."""
-ROWS: tuple[Cell, ...] = (ONE, X, RowSum(f("mul", f("sign", Column("x")), Column("k"))), REST)
+REST_OF_REST = RowSum(f("sub", 1 << 41, f("sub", 1 << 40, Column("x"))))
+ROWS: tuple[Cell, ...] = (ONE, X, RowSum(f("mul", f("sign", Column("x")), Column("k"))), REST, REST_OF_REST)
 
 
 def key(name: str, *allowed: object) -> WorkKey:
