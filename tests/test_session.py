@@ -205,6 +205,18 @@ def test_a_workload_shares_what_it_can() -> None:
     assert s.remaining == dp.Approx(9, s.remaining.delta)  # type: ignore[union-attr]
 
 
+def test_true_is_not_1_in_a_workload() -> None:
+    """To Python they are equal: the second question was asked of the rows of the first."""
+    rows = "SELECT id, CASE WHEN w > 4 THEN {} ELSE {} END AS y FROM t"
+    ones = f"SELECT SUM(y) AS s FROM ({rows.format(1, 0)}) v"
+    fives = f"SELECT SUM(CASE WHEN y THEN 5 ELSE 3 END) AS s FROM ({rows.format(True, False)}) v"
+    for engine in (memory(), dp.engines.duckdb(threads=1)):
+        t = dp.table(pa.table({"id": [1, 2, 3], "w": [4, 5, 6]}), unit="id", max_rows=1)
+        s = dp.Session(t=t, budget=dp.Pure(1 << 20), engine=engine)
+        for order, exact in (([ones, fives], [2, 13]), ([fives, ones], [13, 2])):
+            assert [answer.value for answer in s.workload(order).release(epsilon=1 << 16)] == exact
+
+
 def test_rules_and_budgets() -> None:
     many = session(budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP)
     asked = many.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")

@@ -21,11 +21,26 @@ class Column:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A public constant."""
+    """A public constant.
+
+    >>> Literal(1) == Literal(True)
+    False
+    """
 
     value: Value
+
+    def __eq__(self, other: object) -> bool:
+        """The same value of the same kind: to Python, True is 1, but rows of one are not rows of the other."""
+        return isinstance(other, Literal) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[bool, Value]:
+        return isinstance(self.value, bool), self.value
 
 
 @dataclass(frozen=True, slots=True)
