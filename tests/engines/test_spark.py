@@ -207,12 +207,13 @@ def test_no_warning_reaches_the_user(spark: SparkSession) -> None:
 MANY = pa.table({"user": list(range(3000)), "key": [f"k{i % 40}" if i < 2000 else f"rare {i}" for i in range(3000)]})
 
 
-@pytest.mark.parametrize("staging", ["of its own", "given", "none"])
+@pytest.mark.parametrize("staging", ["of its own", "given", "none", "heavy units"])
 def test_unknown_keys_in_batches(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, staging: str
 ) -> None:
     monkeypatch.setattr(spark_result, "BATCH", 97)
-    engine = dp.engines.spark(spark, staging=str(tmp_path) if staging == "given" else None)
+    given = str(tmp_path) if staging == "given" else None
+    engine = dp.engines.spark(spark, staging=given, heavy_units=staging == "heavy units")
     if staging == "none":
         monkeypatch.setattr(sys.modules[type(engine).__module__], "_here", lambda _session: False)
     table = dp.table(MANY, unit="user", columns={"key": dp.unknown_keys()})

@@ -40,7 +40,7 @@ class Shape(Enum):
 
     HASHED = "hash tables and joins: sums_sql.py"
     SORTED = "one sort and no join: sorted_sql.py"
-    SPREAD = "sums before anything moves, then windows: spread_sql.py"
+    SPREAD = "rows move once, then sums and windows: spread_sql.py"
 
 
 def doubled(value: str) -> str:
@@ -90,6 +90,8 @@ class Dialect:
     """Whether keys are grouped faster as small codes: ENUM(...) of the listed texts, integers of few bits."""
     shape: Shape = Shape.HASHED
     """How the sums of a work are written."""
+    gather: str = ""
+    """What brings the rows of a unit to one place before they are summed (clusters)."""
     fence: str = ""
     """What keeps an inner SELECT from being merged into the outer one, which would copy its expressions."""
     infinities: tuple[str, str] | None = ("Infinity", "-Infinity")
@@ -374,6 +376,7 @@ SPARK = Dialect(
     },
     wide="DECIMAL(38, 0)",
     shape=Shape.SPREAD,
+    gather=" DISTRIBUTE BY u",
     quote="`",
     quoting=escaped,
     like_escape="\\",

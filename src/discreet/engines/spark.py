@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLate
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -68,12 +69,15 @@ class Spark:
         settings: Mapping[str, str],
         staging: str | None,
         patience: float,
+        *,
+        heavy_units: bool,
     ) -> None:
         self._session = session
         self._master = master
         self._given = dict(settings)
         self._staging = staging
         self._patience = patience
+        self._dialect = replace(SPARK, gather="") if heavy_units else SPARK
         self._known: dict[object, tuple[Source, Origin]] = {}
 
     @property
@@ -159,7 +163,7 @@ class Spark:
             try:
                 for source, _ in known.values():
                     source.show()
-                yield session, [emit(work, SPARK, origins) for work in works]
+                yield session, [emit(work, self._dialect, origins) for work in works]
             finally:
                 for source, _ in known.values():
                     source.hide(session)
@@ -247,6 +251,7 @@ def spark(
     settings: Mapping[str, str] | None = None,
     staging: str | None = None,
     patience: float = 120,
+    heavy_units: bool = False,
 ) -> Spark:
     """Tables, DataFrames and files of Spark 4: of a session that is there (a cluster, say), or of a new one.
 
@@ -254,7 +259,8 @@ def spark(
     and ``settings`` are for a session of our own, which starts at its first use. ``staging`` is a folder that the
     cluster and this process can both reach, for keys that nobody listed: with it, millions of groups pass through this
     process batch by batch. What is written there is private; it is removed at the end. A cluster that runs no task
-    within ``patience`` seconds counts as unreachable.
+    within ``patience`` seconds counts as unreachable. ``heavy_units``: one unit may have a large share of all rows (a
+    default id, say); then rows are summed before they move, which is slower otherwise.
     """
     if session is not None and not hasattr(session, "sql"):
         raise BadParameter("session", session, "must be a SparkSession, or left out")
@@ -264,4 +270,4 @@ def spark(
         raise BadParameter("staging", staging, "must be a folder, or left out")
     if not isinstance(patience, (int, float)) or not patience > 0:
         raise BadParameter("patience", patience, "must be a number of seconds")
-    return Spark(session, master, settings or {}, staging, patience)
+    return Spark(session, master, settings or {}, staging, patience, heavy_units=heavy_units)

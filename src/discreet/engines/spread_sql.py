@@ -1,8 +1,9 @@
-"""The bounded sums of a work for clusters (Spark), where moving rows costs most: sums first, then windows, no join.
+"""The bounded sums of a work for clusters (Spark), where moving rows costs most: sums, then windows, no join.
 
-Rows are summed by unit, key and split where they are, so that what moves is one piece for each of these and each task,
-however many rows a unit has. What is known of a unit as a whole is a window over its pieces. Where a unit has too many
-keys, its pieces are sorted once more by hash; the hash of units that have few is never computed.
+Rows move once, to the place of their unit, and are summed there by unit, key and split. What is known of a unit as a
+whole is a window over its pieces. Without ``gather``, rows are summed where they are, and what moves is one piece for
+each unit, key, split and task, twice: that is slower, unless one unit has a large share of all rows. Where a unit has
+too many keys, its pieces are sorted once more by hash; the hash of units that have few is never computed.
 
 Sums of one piece are of 64 bits, in two halves if need be: right for tables of up to 2^40 rows. Sums over units are
 wide.
@@ -64,7 +65,7 @@ class SpreadSums(Sums):
     def _counted(self) -> str:
         """The rows that count."""
         conditions = self.base.counts([*self.keys, *self.split]) + (" AND s IS NOT NULL" if self.split else "")
-        return f"SELECT * FROM ({self.base.select()}) AS b WHERE {conditions}"
+        return f"SELECT * FROM ({self.base.select()}) AS b WHERE {conditions}{self.d.gather}"
 
     def _grouped(self, rows: str, by: Sequence[str], sums: Sequence[str]) -> str:
         return f"SELECT {listed(['u'], by, sums)} FROM ({rows}) AS b GROUP BY {listed(['u'], by)}"
@@ -170,7 +171,8 @@ def spread_distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]
     k, pair = names(base.keys), [*names(base.keys), value.name]
     u_pair = listed(["u"], pair)
     conditions = f"{base.counts(base.keys)} AND {value.name} IS NOT NULL"
-    pairs = f"SELECT {u_pair} FROM ({base.select()}) AS b WHERE {conditions} GROUP BY {u_pair}"
+    rows = f"SELECT {u_pair} FROM ({base.select()}) AS b WHERE {conditions}{d.gather}"
+    pairs = f"SELECT {u_pair} FROM ({rows}) AS b GROUP BY {u_pair}"
     few = kept(base, [*base.keys, value], pairs, f"count(*){_UNIT}", most=work.cap, salt=work.salt)
     different = f"SELECT DISTINCT {listed(pair)} FROM ({few}) AS t"
     sql = f"SELECT {listed(k, ['count(*) AS n0'])} FROM ({different}) AS t{grouped(k, d)}"

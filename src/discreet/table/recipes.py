@@ -369,7 +369,7 @@ class Quantile(Recipe):
     def value(self, noisy: Estimates) -> Floats:
         """The point where the noisy distribution function, made rising, passes the level."""
         estimate = noisy[self.bins]
-        below = np.maximum(np.maximum.accumulate(np.cumsum(estimate.values, axis=1), axis=1), 0.0)
+        below = np.maximum(_rising(np.cumsum(estimate.values, axis=1)), 0.0)
         return np.array([self._at(f, t) for f, t in zip(below, self._targets(below[:, -1], estimate), strict=True)])
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
@@ -406,6 +406,13 @@ class Quantile(Recipe):
         inside = rising[place] - before
         share = min(max((wanted - before) / inside, 0.0), 1.0) if inside > 0 else 0.5
         return low + (place + share) * width
+
+
+def _rising(values: Floats) -> Floats:
+    """Rows made rising, halfway between their highest so far and their lowest from here on: either alone is biased."""
+    so_far = np.maximum.accumulate(values, axis=1)
+    from_here = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
+    return np.asarray((so_far + from_here) / 2)
 
 
 def _first(values: Floats, wanted: float) -> int:
