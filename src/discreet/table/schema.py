@@ -276,14 +276,23 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
             raise BadParameter(
                 "unit", given.unit, f"must be a column of whole numbers or text; it is {stored[given.unit].kind.value}"
             )
+        if given.through is None and _ours(given.unit):
+            raise BadParameter(
+                "unit", given.unit, "must not begin with __ or #, as our own names do: rename the column"
+            )
         if given.unit in given.columns and given.columns[given.unit] != Declared():
             raise BadParameter(f"columns[{given.unit!r}]", "declared", "must be left out: it is the unit")
     fields = {
         column: _field(name, column, how, given.columns.get(column, Declared()))
         for column, how in stored.items()
-        if how.kind is not StoredKind.OTHER and not column.startswith(("__", "#"))  # names of our own
+        if how.kind is not StoredKind.OTHER and not _ours(column)
     }
     return Schema(table=given, stored=dict(stored), fields=fields)
+
+
+def _ours(name: str) -> bool:
+    """Whether a name is one of those that we give ourselves."""
+    return name.startswith(("__", "#"))
 
 
 def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
