@@ -186,6 +186,7 @@ def _sniff(path: str, cursor: driver.DuckDBPyConnection) -> _Sniffed:
     options = [f"{name}={DUCKDB.text(mark)}" for name, mark in given.items()]
     options += [f"skip={int(skip)}", f"header={'true' if header else 'false'}", f"columns={{{texts}}}"]
     options += ["auto_detect=false", "ignore_errors=true", "null_padding=true", "strict_mode=false"]
+    options += ["parallel=false"]  # or a line break inside quotes is an error, next to null_padding
     return _Sniffed(names, ", ".join(options), dates, moments)
 
 
