@@ -91,7 +91,10 @@ def _hospital(console: Console) -> None:
             shown.add_row(*(_cell(row[name], errors[name][i] if name in errors else None) for name in answer.columns))
         console.print(shown)
         console.print(f"left: {session.remaining}\n")
-    console.print("Error bars hold with 95 % confidence. A preview of them is free, and costs are known before.\n")
+    console.print(
+        f"Error bars hold with 95 % confidence; {answer.counted}.\n"
+        "A preview of them is free, and costs are known before.\n"
+    )
 
 
 def hospital(count: int) -> Session:

@@ -289,7 +289,8 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
     console = Console()
     console.print(printed)
     console.print(
-        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}[/]", highlight=False
+        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{answer.counted}[/]",
+        highlight=False,
     )
 
 

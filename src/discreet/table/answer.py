@@ -21,6 +21,7 @@ from discreet.privacy.receipt import Receipt
 from discreet.table import writing
 from discreet.table.agreeing import agreeing
 from discreet.table.answered import Answered, Row
+from discreet.table.bounding import in_words
 from discreet.table.expressions import Call, Column, Expression, walk
 from discreet.table.kinds import Number as NumberKind
 from discreet.table.kinds import Value
@@ -91,6 +92,14 @@ class TableAnswer(Answered):
         for s, i in starts or [(0, 0)]:
             cuts = [slice(i, i + size) if t == s else slice(0) for t in range(len(self.released))]
             yield replace(self, released=tuple(map(_cut, self.released, cuts)))
+
+    def _caveats(self) -> tuple[str, ...]:
+        return (self.counted,)
+
+    @property
+    def counted(self) -> str:
+        """What counts of one unit."""
+        return in_words(self.released[0].part.caps, grouped=bool(self.released[0].part.keys))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story

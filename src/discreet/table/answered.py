@@ -59,6 +59,10 @@ class Answered:
         """The confidence of error bars, unless said otherwise."""
         return CONFIDENCE
 
+    def _caveats(self) -> tuple[str, ...]:
+        """What the error bars do not speak of."""
+        return ()
+
     # --- values -----------------------------------------------------------------------------------------------------
 
     @property
@@ -154,7 +158,8 @@ class Answered:
         widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
         lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
         more = f"\n... {len(self) - _SHOWN} more rows" if len(self) > _SHOWN else ""
-        return "\n".join(lines) + f"{more}\nspent {self._told()[0]}; error bars {_percent(self._level)}"
+        said = f"spent {self._told()[0]}; error bars {_percent(self._level)}"
+        return "\n".join(lines) + more + "\n" + "\n".join([said, *self._caveats()])
 
     __repr__ = __str__
 
@@ -179,9 +184,10 @@ class Answered:
         lines = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in body)
         cost, story = self._told()
         steps = "".join(f"<li>{html.escape(step)}</li>" for step in story)
+        caveats = "".join(f"<br>{html.escape(one)}" for one in self._caveats())
         return (
             f"<table><thead><tr>{''.join(f'<th>{c}</th>' for c in head)}</tr></thead><tbody>{lines}</tbody></table>"
-            f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}</small>"
+            f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}{caveats}</small>"
             f"<details><ol>{steps}</ol></details>"
         )
 

@@ -62,6 +62,21 @@ def each_counts_once(caps: Caps) -> bool:
     return caps.max_rows_per_group == 1 or rows(caps) == 1
 
 
+def in_words(caps: Caps, *, grouped: bool) -> str:
+    """What counts of one unit, for people.
+
+    >>> in_words(Caps(), grouped=False)
+    'at most 10 rows of each unit count; what is beyond is not in the error bars'
+    """
+    if grouped and each_counts_once(caps):
+        what = f"each unit counts once in a group, and in at most {groups(caps)} groups"
+    elif grouped and caps.max_groups is not None:
+        what = f"at most {rows(caps)} rows of each unit count, in at most {groups(caps)} groups"
+    else:
+        what = f"at most {rows(caps)} {'rows' if rows(caps) > 1 else 'row'} of each unit count"
+    return f"{what}; what is beyond is not in the error bars"
+
+
 def row_reach(caps: Caps, noise: Noise, *, grouped: bool) -> Reach:
     """The weights of rows.
 

@@ -11,6 +11,7 @@ from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
 from discreet.privacy.frozen import show
 from discreet.privacy.measures import ZCDP
+from discreet.table.bounding import in_words
 from discreet.table.noising import Allowance
 from discreet.table.prepare import Part
 from discreet.table.recipes import Dated, Estimate, Floats, Recipe
@@ -45,6 +46,8 @@ class Preview:
     named_from: int | None
     """Keys that nobody listed: a key is named, more likely than not, from so many units on."""
     advice: str
+    counted: str = ""
+    """What counts of one unit."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
@@ -73,7 +76,7 @@ class Preview:
             lines.append(f"{column.name}: ± {column.error:.4g}{unit} ({self.confidence:.0%}){when}")
         if self.named_from is not None:
             lines.append(f"a key is named from about {self.named_from:,} units on")
-        return "\n".join([*lines, self.advice])
+        return "\n".join([*lines, self.counted, self.advice])
 
     __repr__ = __str__
 
@@ -109,6 +112,7 @@ def preview(
         remaining=remaining,
         affordable=affordable,
         noise=f"discrete {asked.plan.noise.value} noise",
+        counted=in_words(part.caps, grouped=bool(part.keys)),
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
         advice=_advice(asked.allowance),
     )
