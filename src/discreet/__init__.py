@@ -38,6 +38,7 @@ from discreet.table.schema import bounds, keys, table, unknown_keys
 if TYPE_CHECKING:
     from discreet import engines
     from discreet.checking import attacks, audit, audit_one_run, check, replay
+    from discreet.curator.client import connect
     from discreet.session import Session
     from discreet.table.answer import TableAnswer
     from discreet.table.verbs import (
@@ -91,6 +92,7 @@ __all__ = [
     "check",
     "col",
     "compose",
+    "connect",
     "correlation",
     "count",
     "count_distinct",
@@ -131,6 +133,7 @@ __all__ = [
 
 _LATE = {
     "discreet.checking": ("attacks", "audit", "audit_one_run", "check", "replay"),
+    "discreet.curator.client": ("connect",),
     "discreet.session": ("Session",),
     "discreet.table.answer": ("TableAnswer",),
     "discreet.table.verbs": (

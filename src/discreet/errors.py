@@ -12,6 +12,7 @@
     ├── NoLaw               a mechanism whose output law is not written down cannot be checked exactly
     ├── OverBudget          the budget does not cover the cost; nothing was drawn
     ├── ReceiptRefused      a receipt was used before, or was paid for something else
+    ├── CuratorRefused      a curator's service refuses by itself: a bad token, too many requests
     ├── BadSignature        a receipt or card was changed, or was not signed by this ledger
     ├── LedgerError         the durable ledger refuses; nothing is released
     │   ├── LedgerBusy      others held it for too long; ask again
@@ -149,6 +150,20 @@ class OverBudget(DiscreetError):
 
 class ReceiptRefused(DiscreetError):
     """A receipt was used before, or was paid for something else. Nothing was drawn."""
+
+
+class CuratorRefused(DiscreetError):
+    """A curator's service refuses before anything is asked or spent; ``kind`` says why, such as "Unauthorised".
+
+    >>> raise CuratorRefused("Unauthorised", "a valid token is needed here")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.CuratorRefused: a valid token is needed here
+    """
+
+    def __init__(self, kind: str, message: str) -> None:
+        self.kind = kind
+        super().__init__(message)
 
 
 class BadSignature(DiscreetError):

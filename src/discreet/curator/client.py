@@ -14,37 +14,54 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote, urlsplit
 
 from discreet import errors
 from discreet.answer import CONFIDENCE
-from discreet.errors import BadParameter, DiscreetError, LedgerUnavailable
+from discreet.errors import BadParameter, CuratorRefused, DiscreetError, LedgerUnavailable, Unsupported
 from discreet.exact import Number, number
 from discreet.table.answered import Answered, Row
+from discreet.table.preview import ColumnPreview, Preview
 
 _TRIES = 4
 _SECONDS = 120.0
 _AGAIN = frozenset({"LedgerBusy", "LedgerUnavailable", "TooMany"})
 
 
-class Remote(DiscreetError):
-    """A refusal of the service that is not in the tree, such as a token that is not good."""
+def _refused(what: str, hint: str) -> Callable[..., NoReturn]:
+    """A part of a local session or answer that does not go over the line: refused by name."""
 
-    def __init__(self, kind: str, message: str) -> None:
-        self.kind = kind
-        super().__init__(message)
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Unsupported(f"{what} from afar", hint)
+
+    return refuse
+
+
+_ASK_SQL = 'ask a curator with session.sql("SELECT ...")'
+_IN_SQL = "write it into the SQL"
+_OWNER = "ask the owner, who declares the tables"
 
 
 def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
-    """A curator's data set, to be asked like a ``Session``; ``dataset`` may be left out if there is one."""
+    """A curator's data set, to be asked like a ``Session``; ``dataset`` may be left out if there is one.
+
+    Guarantee: each release is charged once, however often the connection breaks. Nothing is sent to anybody but the
+    curator. ``CuratorRefused`` if the token is not good, ``LedgerUnavailable`` if nobody is there.
+
+    >>> connect("curator.example", "discreet_...")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.BadParameter: url is 'curator.example', but it must be http:// or https:// and a host
+    """
     line = _Line(url, token)
     names = [str(one["name"]) for one in line.get("/api/datasets")]
     if dataset is None and len(names) != 1:
@@ -87,6 +104,15 @@ class RemoteSession:
     def sql(self, text: str) -> RemoteQuery:
         """A question in SQL. Nothing is spent until ``release``."""
         return RemoteQuery(self, text)
+
+    def __getitem__(self, name: str) -> NoReturn:
+        raise Unsupported("a table with verbs from afar", _ASK_SQL)
+
+    ask = _refused("a plan", _ASK_SQL)
+    workload = _refused("a workload", "ask its questions one by one, or as one with GROUPING SETS")
+    suggest_bounds = _refused("suggest_bounds", _OWNER)
+    suggest_max_rows = _refused("suggest_max_rows", _OWNER)
+    with_columns = _refused("with_columns", _OWNER)
 
     def answers(self) -> list[dict[str, Any]]:
         """The questions that you paid, oldest first."""
@@ -148,6 +174,18 @@ class RemoteQuery:
         body["key"] = key if key is not None else secrets.token_hex(16)
         return RemoteAnswer(self.session._line.post(self.session._path("questions"), body))
 
+    def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
+        """The plan for a price, with how far one unit reaches at each step and the noise. Free."""
+        if epsilon is None and rho is None:
+            raise BadParameter("epsilon", None, "must say a price, such as epsilon=0.1: a curator plans for one")
+        return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
+
+    having = _refused("having", _IN_SQL)
+    order_by = _refused("order_by", _IN_SQL)
+    limit = _refused("limit", _IN_SQL)
+    quote = _refused("a quote", "preview tells what it costs")
+    statements = _refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
+
     def _body(
         self,
         epsilon: Number | None,
@@ -167,11 +205,11 @@ class RemoteQuery:
         return body
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class RemotePreview:
     """What a release would cost, and the error bars that it would have."""
 
-    said: Mapping[str, Any] = field(repr=False)
+    said: Mapping[str, Any]
 
     @property
     def cost(self) -> str:
@@ -188,22 +226,47 @@ class RemotePreview:
         """What is left before it, in words."""
         return str(self.said["remaining"])
 
+    @property
+    def confidence(self) -> float:
+        """Of the error bars."""
+        return float(self.said["confidence"])
+
+    @property
+    def story(self) -> tuple[str, ...]:
+        """How the answer would be made."""
+        return tuple(self.said["story"])
+
     def error(self, name: str) -> float:
         """The error bar of a column."""
-        return next(float(one["error"]) for one in self.said["columns"] if one["name"] == name)
+        return self._shown.error(name)
 
     def as_dict(self) -> dict[str, Any]:
         """All that the curator said."""
         return dict(self.said)
 
+    @property
+    def _shown(self) -> Preview:
+        """The same as it is told of a session here."""
+        said = self.said
+        columns = tuple(
+            ColumnPreview(
+                one["name"], math.inf if one["error"] is None else float(one["error"]), one["rows"], one["unit"]
+            )
+            for one in said["columns"]
+        )
+        left = said["left_after"]["text"] if said["affordable"] else said["remaining"]
+        return Preview(
+            columns, self.confidence, self.cost, str(left), self.affordable, said["noise"], said["named_from"],
+            said["advice"],
+        )  # fmt: skip
+
     def __str__(self) -> str:
-        lines = [f"costs {self.cost}; {self.remaining} is left"]
-        lines += [
-            f"{one['name']}: ± {one['error']:.4g} {one['unit']}".rstrip()
-            for one in self.said["columns"]
-            if one["error"] is not None
-        ]
-        return "\n".join([*lines, str(self.said["advice"])])
+        return str(self._shown)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self._shown._repr_html_()
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,21 +327,55 @@ class RemoteAnswer(Answered):
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with the confidence that was asked for."""
-        if confidence is not None and _exact(confidence, "confidence") != self._level:
-            raise BadParameter("confidence", confidence, f"must be {self._level}: the answer was asked for with that")
+        self._check_level(confidence)
         return dict(self.said["answer"]["errors_together" if simultaneous else "errors"])
 
-    def intervals(self) -> dict[str, list[tuple[Any, Any] | None]]:
-        """For each column of numbers, an interval per row."""
+    def intervals(
+        self, confidence: Number | None = None, *, simultaneous: bool = False
+    ) -> dict[str, list[tuple[Any, Any] | None]]:
+        """For each column of numbers, an interval per row, with the confidence that was asked for.
+
+        With ``simultaneous``, all hold together; they then reach as far on the shorter side as on the longer.
+        """
+        self._check_level(confidence)
+        if simultaneous:
+            bars = self.errors(simultaneous=True)
+            return {name: [_around(*pair) for pair in zip(self[name], bars[name], strict=True)] for name in bars}
         found: dict[str, list[tuple[Any, Any] | None]] = {}
         for name, column in self.said["answer"]["intervals"].items():
             read = self._reader(name)
             found[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
         return found
 
+    def _check_level(self, confidence: Number | None) -> None:
+        if confidence is not None and _exact(confidence, "confidence") != self._level:
+            raise BadParameter("confidence", confidence, f"must be {self._level}: the answer was asked for with that")
+
+    consistent = _refused("consistent()", "numbers that agree are worked out where the noise was drawn")
+
     def _reader(self, name: str) -> Callable[[Any], Any]:
         """What makes a value of a column from its JSON."""
         return _READ.get(self.said["answer"].get("kinds", {}).get(name), _as_is)
+
+
+_CALENDAR = 10_000_000
+"""Days: more than there are."""
+
+
+def _around(value: Any, error: float | None) -> tuple[Any, Any] | None:
+    """All that is no farther off; dates and times: in days, whole ones for dates."""
+    if value is None or error is None:
+        return None
+    if isinstance(value, datetime):
+        far = timedelta(days=min(error, _CALENDAR)) + timedelta(microseconds=1)
+    elif isinstance(value, date):
+        far = timedelta(days=math.ceil(min(error, _CALENDAR)))
+    else:
+        return value - error, value + error
+    try:
+        return value - far, value + far
+    except OverflowError:  # beyond the calendar
+        return None
 
 
 def _as_is(value: Any) -> Any:
@@ -359,7 +456,7 @@ def _raised(said: Any) -> DiscreetError:
         error = found.__new__(found)
         error.args = (message,)
         return error
-    return Remote(kind, message)
+    return CuratorRefused(kind, message)
 
 
 def _exact(value: Number, name: str) -> Fraction:

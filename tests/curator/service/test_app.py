@@ -379,6 +379,7 @@ def test_every_error_of_the_tree_has_a_status_and_the_one_shape() -> None:
         errors.BadParameter("a", 1, "must be 2"),
         errors.Unsupported("a", "b"),
         errors.OverBudget(asked=1, left=0),
+        errors.CuratorRefused("Unauthorised", "b"),
         errors.MissingExtra("a", extra="b"),
         errors.EngineFailed(),
     ]

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
 
 import pytest
 
+from discreet import connect
 from discreet.curator import verify_card, verify_receipt
-from discreet.curator.client import Remote, connect
+from discreet.curator.client import RemoteAnswer, RemotePreview, RemoteQuery, RemoteSession
 from discreet.errors import (
     BadParameter,
     BadQuestion,
+    CuratorRefused,
     KeyReused,
     LedgerUnavailable,
     NotRegistered,
     OverBudget,
     Unsupported,
 )
+from discreet.session import Query, Session
+from discreet.table.answer import TableAnswer
+from discreet.table.preview import Preview
 from tests.curator.service.land import CITIES
 from tests.curator.service.town import Town
 
@@ -83,6 +89,83 @@ def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str
     assert answer.plot("n")
 
 
+def test_a_preview_is_told_like_that_of_a_session(served: tuple[Town, str]) -> None:
+    town, url = served
+    preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
+    cost, count, pay, advice = str(preview).splitlines()
+    assert cost.startswith("costs rho ")
+    assert cost.endswith("would be left")
+    assert count == f"n: ± {preview.error('n'):.4g} (90%)"
+    assert pay == f"pay: ± {preview.error('pay'):.4g} (90%) in a group of 40 rows"
+    assert advice.startswith("half the error")
+    assert repr(preview) == str(preview)
+    over = connect(url, town.ann).sql(COUNT).preview(epsilon=10_000_000)
+    assert "more than is left" in str(over)
+
+
+def test_the_plan_is_told(served: tuple[Town, str]) -> None:
+    town, url = served
+    query = connect(url, town.ann).sql(COUNT)
+    assert query.explain(epsilon="1").startswith("read people")
+    assert "Gaussian" in query.explain(epsilon="1") or "gaussian" in query.explain(epsilon="1")
+    with pytest.raises(BadParameter, match="epsilon"):
+        query.explain()
+
+
+def test_all_error_bars_together(served: tuple[Town, str]) -> None:
+    town, url = served
+    answer = (
+        connect(url, town.ann)
+        .sql("SELECT AVG(day) AS middle, MIN(day) AS first, COUNT(*) AS n FROM trips")
+        .release(epsilon="50")
+    )
+    alone, together = answer.intervals("0.95"), answer.intervals(simultaneous=True)
+    assert set(alone) == set(together) == {"middle", "first", "n"}
+    for name in alone:
+        (one,), (all_,) = alone[name], together[name]
+        assert one is not None
+        assert all_ is not None
+        assert all_[0] <= one[0] <= answer[name][0] <= one[1] <= all_[1]
+    with pytest.raises(BadParameter):
+        answer.intervals("0.5")
+
+
+def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) -> None:
+    town, url = served
+    session = connect(url, town.ann)
+    query = session.sql(COUNT)
+    answer = query.release(epsilon="1")
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: session["people"],
+        lambda: session.ask(None),
+        lambda: session.workload([COUNT, COUNT]),
+        lambda: session.suggest_bounds("pay", epsilon=1),
+        lambda: session.suggest_max_rows("people", epsilon=1),
+        lambda: session.with_columns(people={}),
+        lambda: query.having("n > 3"),
+        lambda: query.order_by("n"),
+        lambda: query.limit(3),
+        lambda: query.quote(epsilon=1),
+        lambda: query.statements("duckdb"),
+        answer.consistent,
+    )
+    for act in acts:
+        with pytest.raises(Unsupported, match="from afar"):
+            act()
+
+
+def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
+    """What a session, query or answer here has, one from afar has or refuses; but for what is not of an analyst."""
+    pairs = (
+        (Session, RemoteSession, {"engine", "schemas", "serving"}),
+        (Query, RemoteQuery, {"again", "plan"}),
+        (TableAnswer, RemoteAnswer, {"outcome", "released", "event"}),
+        (Preview, RemotePreview, {"columns", "noise", "named_from", "advice"}),
+    )
+    for here, afar, owners in pairs:
+        assert {name for name in dir(here) if name[0] != "_"} - set(dir(afar)) <= owners
+
+
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
@@ -103,7 +186,7 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
         session.sql(COUNT).release()
     with pytest.raises(OverBudget):
         session.sql(COUNT).release(epsilon=10_000_000)
-    with pytest.raises(Remote) as found:
+    with pytest.raises(CuratorRefused, match="a valid token") as found:
         connect(url, "discreet_0_0")
     assert found.value.kind == "Unauthorised"
     with pytest.raises(BadParameter):
