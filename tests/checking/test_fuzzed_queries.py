@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, datetime
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -15,7 +16,14 @@ import discreet as dp
 from discreet.checking import check_query
 from discreet.engines.memory import memory
 from discreet.errors import BadQuestion
-from discreet.session import Query
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.privacy.conversions import largest_zcdp
+from discreet.session import Query, Workload
+from discreet.table import noising
+from discreet.table.expressions import Column
+from discreet.table.plan import Outcome
+from discreet.table.run import Quote
+from discreet.table.statistics import Rows
 from discreet.table.work import AnyWork, Engine, Work
 from tests.checking.test_queries import CAPS, Faulty
 from tests.table.test_fuzz_sql import Grammar
@@ -100,3 +108,94 @@ def test_random_questions_find_a_planted_fault() -> None:
         not check_query(query, tables=4, seed=1, **price).ok for _, query, price in accepted(Faulty(larger), 0, 12)
     ]
     assert sum(found) >= 2
+
+
+# --- what workloads cost ----------------------------------------------------------------------------------------------
+
+
+def workloads(seed: int, number: int) -> Iterator[tuple[Workload, dict[str, Any]]]:
+    """So many random workloads, each of one to three questions about one session."""
+    dice = random.Random(seed)
+    for _ in range(number):
+        caps, (budget, price) = dice.choice(CAPS), dice.choice(BUDGETS)
+        asking = session(memory(), caps, budget)
+        found: list[Query] = []
+        while len(found) < dice.choice((1, 2, 3)):
+            try:
+                query = asking.sql(Grammar(dice, wild=0.0).query())
+                query.preview(**price)
+            except (BadQuestion, dp.errors.NotATheorem):
+                continue
+            more = [query.again(replace(query.plan, measures=(m,), outcome=_only(m.name))) for m in query.plan.measures]
+            found += [query, *more]
+        yield asking.workload(found), price
+
+
+def _only(name: str) -> Outcome:
+    return Outcome(((name, Column(name)),))
+
+
+def spent(asked: Quote) -> tuple[Fraction, Fraction, Fraction]:
+    """ε, ρ and δ of all noises and keys: each statistic once, the two sides of a range together once."""
+    epsilon, rho, delta = Fraction(0), Fraction(0), Fraction(0)
+    for found, selection in zip(asked.plan.sets, asked.plan.selections, strict=True):
+        for statistic, one in found.items():
+            if isinstance(statistic, Rows) and statistic.beside is not None:
+                other = replace(statistic, value=statistic.beside, beside=statistic.value)
+                assert found[other].noise == one.noise
+                share = Fraction(1, 2)  # the other half comes with the other side
+            else:
+                share = Fraction(1)
+            if isinstance(one.noise, Gaussian):
+                rho += share * one.noise.moves_squared / (2 * one.noise.sigma_squared)
+            else:
+                epsilon += share * one.noise.moves / one.noise.scale
+        delta += 0 if selection is None else selection.delta
+    return epsilon, rho, delta
+
+
+def kept(asked: Quote) -> bool:
+    """Whether that is within what the questions may cost, and every statistic that an answer needs is there."""
+    epsilon, rho, delta = spent(asked)
+    for question in asked.questions:
+        for part in question.parts:
+            assert {s for recipe in part.recipes for s in recipe.needs} <= asked.noised(part).keys()
+    match asked.allowance:
+        case dp.Pure() as most:
+            return epsilon <= most.epsilon and rho == 0 == delta
+        case dp.ZCDP() as most:
+            return epsilon == 0 and rho <= most.rho and delta <= most.delta
+        case most if rho:
+            return epsilon == 0 and rho <= largest_zcdp(dp.Approx(most.epsilon, most.delta - delta)).rho
+        case most:
+            return epsilon <= most.epsilon and delta <= most.delta
+
+
+def test_a_workload_costs_what_its_noises_cost() -> None:
+    sides = 0
+    for work, price in workloads(0, 300):
+        asked = work._quote(price.get("epsilon"), None, price.get("rho"))
+        assert kept(asked)
+        before = work.session.remaining
+        work.session._purse.spend(asked.plan.price)
+        epsilon, rho, delta = spent(asked)
+        match before, work.session.remaining:
+            case (dp.ZCDP() as a, dp.ZCDP() as b):
+                assert a.rho - b.rho >= rho
+                assert a.delta - b.delta >= delta
+            case (dp.Pure() as a, dp.Pure() as b):
+                assert a.epsilon - b.epsilon >= epsilon
+            case (dp.Approx() as a, dp.Approx() as b):
+                assert a.epsilon - b.epsilon >= (epsilon or 1)
+                assert a.delta - b.delta >= delta
+            case _:
+                raise AssertionError
+        sides += any(isinstance(s, Rows) and s.beside is not None for found in asked.plan.sets for s in found)
+    assert sides >= 5
+
+
+def test_sums_that_nobody_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sums for the price of one: so the test above can fail."""
+    monkeypatch.setattr(noising, "paid_with", lambda s: isinstance(s, Rows) or s)
+    found = [not kept(work._quote(price.get("epsilon"), None, price.get("rho"))) for work, price in workloads(0, 20)]
+    assert any(found)
