@@ -84,7 +84,7 @@ spark.stop()
 
 
 @pytest.mark.slow
-def test_a_job_outlives_a_worker(spark_cluster: Cluster, tmp_path: Path) -> None:
+def test_a_spark_job_outlives_a_worker(spark_cluster: Cluster, tmp_path: Path) -> None:
     driver = spark_cluster.driver(COUNT, str(tmp_path))
     until(lambda: len(list(tmp_path.glob("started-*"))) == 2, process=driver.process, log=driver.log)
     first, second = spark_cluster.workers

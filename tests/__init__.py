@@ -1,0 +1,1 @@
+"""Tests, and what benches share with them."""
