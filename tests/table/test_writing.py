@@ -1,5 +1,6 @@
-"""Answers as Parquet files: the same rows as in memory, in pieces, never over what is there."""
+"""Answers as Parquet and CSV files: the same rows as in memory, in pieces, never over what is there."""
 
+import csv
 import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BadParameter
 from discreet.table import writing
-from discreet.table.writing import write_parquet
+from discreet.table.writing import write_parquet, write_rows
 
 ROWS = pa.table(
     {
@@ -79,6 +80,61 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     with pytest.raises(BadParameter):
         found.write(tmp_path / "x.parquet", confidence=2)
     assert not (tmp_path / "x.parquet").exists()
+
+
+@pytest.mark.parametrize("piece", [3, 50_000])
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_csv_holds_what_memory_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, piece: int) -> None:
+    monkeypatch.setattr(writing, "PIECE", piece)
+    found = answer(QUESTIONS[name])
+    found.write(tmp_path / "answer.CSV")
+    shown = found.to_arrow()
+    with (tmp_path / "answer.CSV").open(newline="") as file:
+        head, *rows = csv.reader(file)
+    assert head == shown.column_names
+    assert len(rows) == shown.num_rows
+    for row, expected in zip(rows, shown.to_pylist(), strict=True):
+        for text, value in zip(row, expected.values(), strict=True):
+            if isinstance(value, bool) or not isinstance(value, int | float):
+                assert text == {None: "", True: "true", False: "false"}.get(value, str(value))
+            else:
+                assert float(text) == value
+
+
+def test_no_text_of_a_csv_is_a_formula(tmp_path: Path) -> None:
+    texts = ["=1+1", "+1", "-1", "@a", "\tx", "\rx", "a=1", 'say "hi", twice', "", None, "two\n=lines"]
+    rows = pa.table({"=head": texts, "n": [-3, *range(10)]})
+    write_rows(tmp_path / "x.csv", lambda: iter([rows]))
+    with (tmp_path / "x.csv").open(newline="") as file:
+        head, *found = csv.reader(file)
+    assert head == ["'=head", "n"]
+    assert [text for text, _ in found] == [
+        *("'=1+1", "'+1", "'-1", "'@a", "'\tx", "'\rx", "a=1", 'say "hi", twice', "", "", "two\n=lines")
+    ]
+    assert found[0][1] == "-3"  # a number is no text
+
+
+def test_the_ending_says_what_is_written(tmp_path: Path) -> None:
+    found = answer(QUESTIONS["listed"])
+    found.write(tmp_path / "folder")
+    found.write(f"{tmp_path}/other/")
+    assert pq.read_table(tmp_path / "folder").equals(found.to_arrow())
+    assert pq.read_table(tmp_path / "other").equals(found.to_arrow())
+    for name in ("answer.xlsx", "answer.csv.gz", "answer.json", "answer.parquet.old"):
+        with pytest.raises(BadParameter, match=r"must end in \.parquet or \.csv"):
+            found.write(tmp_path / name)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "other"]
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x"])
+def test_half_of_anything_does_not_stay(tmp_path: Path, name: str) -> None:
+    def pieces() -> Iterator[pa.Table]:
+        yield pa.table({"x": [1]})
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_rows(tmp_path / name, pieces)
+    assert not list(tmp_path.iterdir())
 
 
 def test_half_a_file_does_not_stay(tmp_path: Path) -> None:

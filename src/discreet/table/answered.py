@@ -18,7 +18,7 @@ import pyarrow as pa
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number
-from discreet.table.writing import write_parquet
+from discreet.table.writing import write_rows
 
 _SHOWN = 40
 Row = dict[str, Any]
@@ -112,11 +112,13 @@ class Answered:
         return polars.from_arrow(self.to_arrow(errors=errors, confidence=confidence))
 
     def write(self, path: str | os.PathLike[str], *, errors: bool = True, confidence: Number | None = None) -> None:
-        """The rows of ``to_arrow`` as a new Parquet file, some thousands at a time; ``BadParameter`` if it is there.
+        """The rows of ``to_arrow`` as a new file, some thousands at a time; ``BadParameter`` if it is there.
 
-        Writing again draws nothing: every copy holds the same released numbers.
+        ``.csv`` is CSV, in which text that a spreadsheet would take for a formula begins with an apostrophe;
+        ``.parquet`` is Parquet; a name without an ending is a new folder with one Parquet file. Other endings are
+        refused. Writing again draws nothing: every copy holds the same released numbers.
         """
-        write_parquet(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()))
+        write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()))
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
         """A picture: one bar for each row, with its error bar."""

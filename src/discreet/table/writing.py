@@ -1,13 +1,14 @@
-"""An answer as a Parquet file, piece by piece: what is a Python object at one time does not grow with the answer.
+"""An answer as a Parquet or CSV file, piece by piece: what is in memory at one time does not grow with it.
 
-Promise: nothing that is there already is written over, and a file that could not be finished is taken away again.
+Promise: nothing that is there already is written over, and a file that could not be finished is taken away again. In a
+CSV file, text that a spreadsheet would take for a formula begins with an apostrophe, so that it stays text.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
@@ -15,30 +16,103 @@ from discreet.errors import BadParameter
 
 PIECE = 50_000
 """Rows that are Python objects at one time."""
+IN_FOLDER = "answer.parquet"
+"""The file in a folder that is written."""
+_FORMULA = r"^([=+\-@\t\r])"
+
+Pieces = Callable[[], Iterator[pa.Table]]
+"""The rows, to be gone through twice: for their common types, and to be written."""
 
 
-def write_parquet(path: str | os.PathLike[str], pieces: Callable[[], Iterator[pa.Table]]) -> None:
-    """One file with all pieces, which are gone through twice: for their common types, and to be written."""
-    import pyarrow.parquet as pq  # heavy, and it waits for its first use
+def write_rows(path: str | os.PathLike[str], pieces: Pieces) -> None:
+    """One file with all pieces: Parquet or CSV by the ending of its name; without one, a new folder of Parquet."""
+    place = os.fspath(path).rstrip("/" + os.sep)
+    ending = os.path.splitext(os.path.basename(place))[1].lower()
+    match ending:
+        case ".csv":
+            _write(place, pieces, _csv)
+        case ".parquet":
+            write_parquet(place, pieces)
+        case "":
+            _write_folder(place, pieces)
+        case _:
+            raise BadParameter("path", place, "must end in .parquet or .csv, or be a new folder without an ending")
 
-    place = os.fspath(path)
+
+def write_parquet(path: str | os.PathLike[str], pieces: Pieces) -> None:
+    """One Parquet file with all pieces."""
+    _write(os.fspath(path), pieces, _parquet)
+
+
+def _write_folder(place: str, pieces: Pieces) -> None:
+    _made(place, lambda: os.mkdir(place))
     try:
-        file = open(place, "xb")  # noqa: SIM115 - closed below, and removed if that goes wrong
-    except FileExistsError:
-        raise BadParameter("path", place, "must not be there yet: nothing is written over") from None
-    except OSError:
-        raise BadParameter("path", place, "must be in a folder where files can be written") from None
+        write_parquet(os.path.join(place, IN_FOLDER), pieces)
+    except BaseException:
+        os.rmdir(place)
+        raise
+
+
+def _write(place: str, pieces: Pieces, writer: Callable[[BinaryIO, pa.Schema], Any]) -> None:
+    file: BinaryIO = _made(place, lambda: open(place, "xb"))  # noqa: SIM115 - closed below, and removed if that goes wrong
     try:
         with file:
             schema = pa.unify_schemas([piece.schema for piece in pieces()], promote_options="permissive")
-            with pq.ParquetWriter(file, schema) as writer:
+            with writer(file, schema) as to:
                 for piece in pieces():
-                    writer.write_table(_as(piece, schema))
+                    to.write_table(_as(piece, schema))
     except BaseException:
         os.unlink(place)
         raise
 
 
+def _made(place: str, make: Callable[[], Any]) -> Any:
+    """A file or folder that was not there."""
+    try:
+        return make()
+    except FileExistsError:
+        raise BadParameter("path", place, "must not be there yet: nothing is written over") from None
+    except OSError:
+        raise BadParameter("path", place, "must be in a folder where files can be written") from None
+
+
 def _as(piece: pa.Table, schema: Any) -> pa.Table:
     """Whole numbers beside fractions become floats, as they do in one piece."""
     return piece.cast(schema, safe=False)
+
+
+def _parquet(file: BinaryIO, schema: pa.Schema) -> Any:
+    import pyarrow.parquet as pq  # heavy, and it waits for its first use
+
+    return pq.ParquetWriter(file, schema)
+
+
+def _csv(file: BinaryIO, schema: pa.Schema) -> Any:
+    return _Csv(file, schema)
+
+
+class _Csv:
+    """A writer of CSV in which no text is a formula. NULL is empty; an empty text is quoted."""
+
+    def __init__(self, file: BinaryIO, schema: pa.Schema) -> None:
+        import pyarrow.compute as pc
+        from pyarrow import csv
+
+        self._pc = pc
+        self._names = [self._text(pa.array([name]))[0].as_py() for name in schema.names]
+        named = pa.schema([f.with_name(name) for f, name in zip(schema, self._names, strict=True)])
+        self._writer = csv.CSVWriter(file, named)
+
+    def __enter__(self) -> _Csv:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
+
+    def write_table(self, piece: pa.Table) -> None:
+        """Some rows more."""
+        columns = [self._text(c) if pa.types.is_string(c.type) else c for c in piece.columns]
+        self._writer.write_table(pa.table(columns, names=self._names))
+
+    def _text(self, column: Any) -> Any:
+        return self._pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"'\1")
