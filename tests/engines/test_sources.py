@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb import duckdb
+from discreet.engines.memory_source import rows as memory_rows
 from discreet.engines.sources import duckdb_table, open_source
 from discreet.errors import BadData, BadParameter
 from discreet.table.expressions import Call, Column, Expression, Literal
@@ -334,6 +335,73 @@ def test_a_wide_decimal_is_exact() -> None:
     ]
     table = pa.table({"u": range(5), "d": pa.array(cents, pa.decimal128(38, 2))})
     assert rows(table) == sorted([(1000,), (-1000,), (999,), (1000,), (None,)], key=repr)
+
+
+# --- values that DuckDB itself cannot read ----------------------------------------------------------------------------
+
+FAR = (2**62, -(2**62), 2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63, 2 - 2**63, -9223372022400000001)
+BROKEN = (b"\xff\xfe", b"a\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"ab\xe2\x82", b"\x80" * 30)
+
+
+def moments(unit: str, zone: str | None, *values: int) -> pa.Table:
+    numbers = pa.array([1_704_412_800, *values], pa.int64())
+    return pa.table({"u": range(len(numbers)), "v": numbers.view(pa.timestamp(unit, zone))})
+
+
+def broken_text() -> pa.Table:
+    raw = pa.array([b"ab", *BROKEN, None], pa.binary())
+    return pa.table({"u": range(len(raw)), "v": pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())})
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_moment_of_a_frame_makes_a_question_fail(unit: str, zone: str | None) -> None:
+    """They are those of plain Python: the nearest of the years 1 to 9999."""
+    for value in FAR:
+        table = moments(unit, zone, value)
+        if unit in {"s", "ms"}:
+            assert rows(table) == sorted([(row["v"],) for row in memory_rows(table)], key=repr)
+        else:
+            assert len(rows(table)) == 2  # two values of 64 bits are the infinities of DuckDB
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_no_moment_of_a_parquet_file_makes_a_question_fail(tmp_path: Path, unit: str, zone: str | None) -> None:
+    for value in FAR:
+        pq.write_table(moments(unit, zone, value), tmp_path / "far.parquet")
+        assert len(rows(tmp_path / "far.parquet", "v")) == 2
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_moments_that_are_turned_on_the_way_cannot_be_used(tmp_path: Path, zone: str | None) -> None:
+    """DuckDB's reader multiplies milliseconds, and fails where the product is too large: whatever the data, refused."""
+    table = moments("ms", zone, 0)
+    pq.write_table(table, tmp_path / "ms.parquet")
+    assert kinds(tmp_path / "ms.parquet")["v"] is StoredKind.OTHER
+    pq.write_table(table.rename_columns(["v", "V"]), tmp_path / "twice.parquet")  # DuckDB calls the second one V_1
+    assert list(kinds(tmp_path / "twice.parquet").values()) == [StoredKind.INTEGER, StoredKind.OTHER]
+    dataset = pyarrow.dataset.dataset(table)
+    assert kinds(dataset)["v"] is (StoredKind.TIMESTAMP if zone is None else StoredKind.OTHER)
+    listed = pa.table({"u": table["u"], "v": table["v"].combine_chunks().dictionary_encode()})
+    assert kinds(listed)["v"] is (StoredKind.TIMESTAMP if zone is None else StoredKind.OTHER)
+
+
+def test_text_of_a_frame_that_is_not_utf8_is_null() -> None:
+    table = broken_text()
+    assert rows(table) == sorted([(row["v"],) for row in memory_rows(table)], key=repr)
+    assert rows(table) == [("ab",), *[(None,)] * (len(BROKEN) + 1)]
+    assert rows(table, "u", unit="v") == [(0,)]  # and whoever it names has no rows
+
+
+@pytest.mark.parametrize("encoding", ["dictionary", "PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_text_of_a_parquet_file_that_is_not_utf8_is_read(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "broken.parquet"
+    listed = encoding == "dictionary"
+    pq.write_table(broken_text(), path, use_dictionary=listed, column_encoding=None if listed else {"v": encoding})
+    right = ["ab", "??", "a?", "???", "??", "ab??", "?" * 30, None]
+    assert rows(path, "v") == sorted([(text,) for text in right], key=repr)
+    assert len(rows(path, "u", unit="v")) == len(BROKEN) + 1
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ import duckdb as driver
 
 from discreet.engines.dialects import DUCKDB
 from discreet.engines.duckdb_result import fetch
-from discreet.engines.duckdb_source import Needs, describe, needs
+from discreet.engines.duckdb_source import Needs, describe, needs, scannable
 from discreet.engines.emit import emit
 from discreet.engines.relations_sql import Origin, scanned
 from discreet.engines.sources import Opened, open_source
@@ -99,7 +99,7 @@ class DuckDB:
             return self._known[key]
 
     def _opened(self, source: object, label: str) -> _Known:
-        opened = open_source(source)
+        opened = scannable(open_source(source))
         wanted = needs(opened, label)
         try:
             with closing(self._connection(wanted).cursor()) as cursor:

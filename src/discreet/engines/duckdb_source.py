@@ -3,6 +3,10 @@
 Integers of every width stay as they are, and so do DECIMAL, DOUBLE, BOOLEAN and DATE; all moments become TIMESTAMP in
 UTC, cut down to the microsecond; ENUM and UUID become text. Other types can be present but not used.
 
+No stored value can make a question fail. Text of a frame that is not UTF-8 is NULL; in Parquet, each byte that is not
+part of UTF-8 is read as "?". Moments that DuckDB can only read by turning them into microseconds on the way, which is
+an error where they are too far away, cannot be used: those of Parquet in milliseconds.
+
 CSV: delimiter, quotes, header and types are sniffed from the beginning of each file when it is opened; later on, a
 value that does not fit its column's type is NULL, and a line that does not fit the table is left out. So no line can
 make a question fail. An empty field is NULL. A file should be well formed all the same: a quote that does not end takes
@@ -12,7 +16,7 @@ the lines that follow with it.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -40,18 +44,22 @@ _PLAIN = {
     "TIMESTAMP_MS": StoredKind.TIMESTAMP,
     "TIMESTAMP_NS": StoredKind.TIMESTAMP,
     "TIMESTAMP WITH TIME ZONE": StoredKind.TIMESTAMP,
+    "TIMESTAMPTZ_NS": StoredKind.TIMESTAMP,
 }
 _MOST_DIGITS = 18
 # What is not yet of the type that we compute with. A moment too far away to be a TIMESTAMP is infinitely far away.
 _FAR = "CASE WHEN {{0}} > {0} '9999-12-31 23:59:59' THEN TIMESTAMP 'infinity' WHEN {{0}} < {0} '0001-01-01' THEN "
 _FAR += "TIMESTAMP '-infinity' ELSE CAST({{0}} AS TIMESTAMP) END"
+# Down to the microsecond, in steps that cannot overflow: // cuts towards 0.
+_NS = "CASE WHEN isfinite({0}) THEN make_timestamp(epoch_ns({0}) // 1000 - CASE WHEN epoch_ns({0}) % 1000 < 0 "
+_NS += "THEN 1 ELSE 0 END) ELSE CAST({0} AS TIMESTAMP) END"
 _TURNED = {
     "UUID": "CAST({0} AS VARCHAR)",
     "TIMESTAMP_S": _FAR.format("TIMESTAMP_S"),
     "TIMESTAMP_MS": _FAR.format("TIMESTAMP_MS").replace("23:59:59", "23:59:59.999"),
-    "TIMESTAMP_NS": "CASE WHEN isfinite({0}) THEN make_timestamp((epoch_ns({0}) - (epoch_ns({0}) % 1000 + 1000) "
-    "% 1000) // 1000) ELSE CAST({0} AS TIMESTAMP) END",
-    "TIMESTAMP WITH TIME ZONE": "CAST({0} AS TIMESTAMP)",
+    "TIMESTAMP_NS": _NS,
+    "TIMESTAMPTZ_NS": _NS.format("CAST({0} AS TIMESTAMP_NS)"),
+    "TIMESTAMP WITH TIME ZONE": _FAR.format("TIMESTAMPTZ").replace("23:59:59", "23:59:59.999999"),
 }
 
 
@@ -79,37 +87,42 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> O
     """Where the rows of a source come from, once the connection has what the source needs. Reads metadata only."""
     match opened:
         case Files(Format.PARQUET, paths):
-            return _typed(_parquet(paths, cursor), cursor)
-        case Files(Format.CSV, paths):
+            return _typed(_parquet(paths, cursor), cursor, hidden=_in_milliseconds(paths, cursor))
+        case Files(_, paths):
             return _typed(_csv(paths, cursor), cursor)
         case DatabaseTable(_, table, schema):
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
-            return _typed(item, cursor, collated=True)
-        case _:
-            return _typed(DUCKDB.identifier(label), cursor)
+            return _typed(item, cursor, text="{0} COLLATE C")
+        case Frame(arrow):
+            hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
+            return _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
 
 
-def _typed(item: str, cursor: driver.DuckDBPyConnection, *, collated: bool = False) -> Origin:
-    """The item with its columns turned into the few types that we compute with.
+def _typed(
+    item: str, cursor: driver.DuckDBPyConnection, *, text: str | None = None, hidden: Collection[str] = ()
+) -> Origin:
+    """The item with its columns turned into the few types that we compute with; moments named ``hidden`` are of none.
 
     A column of a database may be declared COLLATE NOCASE, which DESCRIBE does not tell: then "a" and "A" would be one
-    person. So text is compared by code point from here on.
+    person. So its ``text`` is compared by code point from here on.
     """
     found = [(str(row[0]), str(row[1])) for row in cursor.execute(f"DESCRIBE SELECT * FROM {item}").fetchall()]
-    stored = {name: _stored(kind) for name, kind in found}
+    far = {name.lower() for name in hidden}
+    stored = {name: _stored("" if _names(name) & far and "TIMESTAMP" in kind else kind) for name, kind in found}
     reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
     turned = []
     for name, kind in found:
         column = DUCKDB.identifier(name)
-        how = (
-            "{0} COLLATE C"
-            if collated and kind == "VARCHAR"
-            else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
-        )
+        how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
         if how is not None:
             turned.append(f"{how.format(column)} AS {column}")
     sql = f"(SELECT * REPLACE ({', '.join(turned)}) FROM {item})" if turned else item
     return Origin(sql, stored, reach)
+
+
+def _names(name: str) -> set[str]:
+    """What a column may be called in its file: DuckDB counts names that differ by case only (v, V_1)."""
+    return {name.lower(), re.sub(r"_\d+$", "", name.lower())}
 
 
 def _stored(kind: str) -> Stored:
@@ -123,12 +136,43 @@ def _stored(kind: str) -> Stored:
     return Stored(_PLAIN.get(kind, StoredKind.OTHER))
 
 
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
+def scannable(opened: Opened) -> Opened:
+    """The same source; of an Arrow table, moments with a time zone are seen as the same moments in UTC, without one.
+
+    DuckDB would turn them into microseconds when it scans, and say an error where they are too far away.
+    """
+    if not isinstance(opened, Frame) or type(opened.arrow).__name__ != "Table":
+        return opened
+    import pyarrow as pa  # heavy, and not needed for files
+
+    table = opened.arrow
+    for i, found in enumerate(table.schema):
+        if pa.types.is_timestamp(found.type) and found.type.tz is not None:
+            plain = pa.timestamp(found.type.unit)
+            chunks = [chunk.view(plain) for chunk in table.column(i).chunks]
+            table = table.set_column(i, found.name, pa.chunked_array(chunks, type=plain))
+    return Frame(table)
+
+
+def _turned_on_the_way(kind: Any) -> bool:
+    """Whether DuckDB would multiply the moments of an Arrow column when it scans."""
+    inner = getattr(kind, "value_type", None) or getattr(kind, "storage_type", None)  # dictionaries, extensions
+    if inner is not None:
+        return _turned_on_the_way(inner)
+    return getattr(kind, "tz", None) is not None and kind.unit in ("s", "ms")
+
+
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
 def _parquet(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> str:
     listed = _list(paths)
-    options = f"can_have_nan=true, hive_partitioning={'true' if _partitioned(paths) else 'false'}"
+    options = (
+        f"can_have_nan=true, utf8_validation='replace', hive_partitioning={'true' if _partitioned(paths) else 'false'}"
+    )
     if len(paths) > 1:
         same = cursor.execute(
             "SELECT count(DISTINCT columns) FROM (SELECT list((name, type, logical_type, num_children)) AS columns "
@@ -138,6 +182,15 @@ def _parquet(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> str:
         if same != (1,):  # then a column gets the type that holds all of its types, and NULL where it is missing
             options += ", union_by_name=true"
     return f"read_parquet({listed}, {options})"
+
+
+def _in_milliseconds(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> set[str]:
+    """The names of columns that hold moments in milliseconds, in any of the files."""
+    found = cursor.execute(
+        f"SELECT DISTINCT name FROM parquet_schema({_list(paths)}) WHERE type = 'INT64' AND "
+        "(converted_type = 'TIMESTAMP_MILLIS' OR logical_type LIKE '%MILLIS=MilliSeconds%')"
+    ).fetchall()
+    return {str(name) for (name,) in found}
 
 
 def _partitioned(paths: Sequence[str]) -> bool:

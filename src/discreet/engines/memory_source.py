@@ -1,7 +1,7 @@
 """Small tables as lists of plain Python values: Arrow tables, lists of dicts, dicts of lists.
 
 A stored day or moment outside the years 1 to 9999 is read as the first or last one inside them; a moment is put into
-UTC and cut down to the microsecond (towards the past).
+UTC and cut down to the microsecond (towards the past). Text that is not UTF-8 is NULL.
 """
 
 from __future__ import annotations
@@ -140,8 +140,17 @@ def _arrow_values(column: pa.ChunkedArray) -> list[Any]:
         return [_day(x) for x in column.cast(pa.int32()).to_pylist()]
     if pa.types.is_date64(kind):
         return [None if x is None else _day(x // 86_400_000) for x in column.cast(pa.int64()).to_pylist()]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return [_text(x) for x in column.cast(pa.large_string()).cast(pa.large_binary()).to_pylist()]
     values: list[Any] = column.to_pylist()
     return values
+
+
+def _text(x: bytes | None) -> str | None:
+    try:
+        return None if x is None else x.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _moment(x: int | None, per_second: int) -> datetime | None:
