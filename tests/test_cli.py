@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 
@@ -24,3 +25,9 @@ def test_without_a_command_it_helps() -> None:
     command = Path(sys.executable).with_name("discreet")
     done = subprocess.run([command], capture_output=True, text=True, check=False)
     assert "demo" in done.stdout + done.stderr
+
+
+def test_it_tells_its_version() -> None:
+    command = Path(sys.executable).with_name("discreet")
+    done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"discreet {version('discreet')}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +19,16 @@ from discreet.curator.samples import write_hospital
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"discreet {version('discreet')}")
+        raise typer.Exit
+
+
 @app.callback()
-def main() -> None:
+def main(
+    _: Annotated[bool, typer.Option("--version", help="print the version", callback=_version, is_eager=True)] = False,
+) -> None:
     """Ask questions of sensitive data; publish the answers safely."""
 
 

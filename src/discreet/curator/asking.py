@@ -10,7 +10,6 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,22 +19,26 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from discreet.curator.described import Said
 from discreet.curator.late import late
 from discreet.curator.printed import fail_plainly, number
-from discreet.engines.duckdb import duckdb
 from discreet.engines.sources import Files, open_source
 from discreet.errors import BadParameter
+from discreet.exact import number as exact
 from discreet.privacy.measures import Approx, Measure, Pure
 from discreet.session import Query, Session
 from discreet.table.answer import TableAnswer
-from discreet.table.schema import Declared, Stored, StoredKind, Table, bounds, keys, resolve, table, unknown_keys
 
 File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV")]
 Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
 Unit = Annotated[str, typer.Option(help="the column that says whose row it is")]
 Name = Annotated[str, typer.Option("--table", help="the table's name in the SQL; the file's stem if left out")]
-Bounds = Annotated[list[str], typer.Option("--bounds", help="public bounds of a column, such as cost=0:5000")]
-Keys = Annotated[list[str], typer.Option("--keys", help="public keys of a column, such as clinic=North,South")]
+Bounds = Annotated[
+    list[str], typer.Option("--bounds", help="public bounds of a column: cost=0:5000 or day=2024-01-01..2024-12-31")
+]
+Keys = Annotated[
+    list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')
+]
 Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists; costs delta")]
 Rows = Annotated[
     int, typer.Option("--max-rows", help="rows of one unit that count; 10 if left out", show_default=False)
@@ -71,12 +74,12 @@ def ask_command(
 ) -> None:
     """Ask a question of a file, pay, and print the answer with its error bars."""
     said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
-    with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql) as session:
+    with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql, delta) as session:
         query = session.sql(sql)
         with Console(stderr=True).status("paying, reading, adding noise"):
             answer = query.release(**price)
             session.store(answer, confidence)
-        _print_answer(answer, confidence, str(session.remaining), as_json)
+        _print_answer(answer, confidence, str(session.remaining), as_json, remembered=ledger is not None)
 
 
 @fail_plainly
@@ -100,83 +103,11 @@ def preview_command(
 ) -> None:
     """What a question would cost and how far off its answer would be. Free: no data is touched."""
     said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
-    with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql) as session:
+    with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql, delta) as session:
         _print_preview(session.sql(sql), price, as_json)
 
 
 # --- what was said --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The options that describe a table."""
-
-    file: str
-    unit: str
-    name: str
-    bounds: Sequence[str]
-    keys: Sequence[str]
-    unknown: Sequence[str]
-    max_rows: int
-
-    @property
-    def table_name(self) -> str:
-        """How the SQL calls the table: the file's stem unless said."""
-        found = self.name or Path(self.file.rstrip("/")).name.partition(".")[0]
-        if not found.isidentifier():
-            raise BadParameter("table", found, "must be a name of letters, digits and _: give one with --table")
-        return found
-
-    def table(self) -> Table:
-        """The table, declared, if that fits the columns of the file."""
-        stored = duckdb().columns(self.file)
-        columns: dict[str, Declared] = {}
-        for name, text in _pairs(self.bounds, "bounds"):
-            columns[name] = _bounds(name, text)
-        for name, text in _pairs(self.keys, "keys"):
-            columns[name] = keys(_key(one, stored.get(name)) for one in text.split(","))
-        for name in self.unknown:
-            columns[name] = unknown_keys()
-        found = table(self.file, unit=self.unit, columns=columns, max_rows=self.max_rows or None)
-        resolve(self.table_name, found, stored)
-        return found
-
-
-def _pairs(given: Sequence[str], option: str) -> Iterator[tuple[str, str]]:
-    for one in given:
-        name, equals, text = one.partition("=")
-        if not equals or not name or not text:
-            raise BadParameter(option, one, "must be column=..., such as cost=0:5000 or clinic=North,South")
-        yield name, text
-
-
-def _bounds(name: str, text: str) -> Declared:
-    low, colon, high = text.partition(":")
-    if not colon:
-        raise BadParameter("bounds", f"{name}={text}", "must be the least and the largest value, such as cost=0:5000")
-    if low.count("-") == 2 and high.count("-") == 2:
-        return bounds(_date(low), _date(high))
-    return bounds(low, high)
-
-
-def _key(text: str, stored: Stored | None) -> Any:
-    match None if stored is None else stored.kind:
-        case StoredKind.INTEGER:
-            if not text.strip().lstrip("-").isdigit():
-                raise BadParameter("keys", text, "must be whole numbers: that is how the column is stored")
-            return int(text)
-        case StoredKind.DATE:
-            return _date(text)
-        case StoredKind.BOOLEAN:
-            return text.strip().lower() == "true"
-    return text
-
-
-def _date(text: str) -> date:
-    try:
-        return date.fromisoformat(text.strip())
-    except ValueError:
-        raise BadParameter("date", text, "must be a date such as 2025-01-31") from None
 
 
 def _promise(epsilon: str, delta: str) -> Measure | None:
@@ -207,7 +138,7 @@ class LocalSession(Session):
 
 
 @contextmanager
-def _session(said: Said, budget: Measure | None, ledger: Path | None, sql: str) -> Iterator[LocalSession]:
+def _session(said: Said, budget: Measure | None, ledger: Path | None, sql: str, delta: str) -> Iterator[LocalSession]:
     """The file as a session: its budget in a ledger, or gone with the process."""
     name, one = said.table_name, said.table()
     if ledger is None:
@@ -215,8 +146,10 @@ def _session(said: Said, budget: Measure | None, ledger: Path | None, sql: str) 
             raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
         yield LocalSession({name: one}, budget=budget)
         return
+    if not ledger.absolute().parent.is_dir():
+        raise BadParameter("ledger", str(ledger), "must be in a folder that is there: make it first")
     with late("store").open_ledger(ledger, create=True) as opened:
-        population = _protected(opened, name, said, budget)
+        population = _protected(opened, name, said, budget, delta)
         purse = late("purse").LedgerPurse(
             opened, name, ANALYST, key=secrets.token_hex(16), query=sql.strip(), parameters={"file": said.file}
         )
@@ -231,7 +164,7 @@ def _session(said: Said, budget: Measure | None, ledger: Path | None, sql: str) 
         yield session
 
 
-def _protected(ledger: Any, name: str, said: Said, budget: Measure | None) -> Any:
+def _protected(ledger: Any, name: str, said: Said, budget: Measure | None, delta: str) -> Any:
     """The people in the file, with their budget: opened the first time, then as it was."""
     known = ledger.populations.get(name)
     marks = late("places").marks(tuple(Path(one) for one in _files(said.file)))
@@ -242,6 +175,8 @@ def _protected(ledger: Any, name: str, said: Said, budget: Measure | None) -> An
         ledger.owner.protect(name, budget, unit=said.unit)
     elif budget not in (None, known.budget):
         raise BadParameter("budget", str(budget), f"must be left out: the ledger has {known.budget} for {name!r}")
+    elif delta and exact(delta, "delta") != getattr(known.budget, "delta", None):
+        raise BadParameter("delta", delta, f"must be left out: the ledger has {known.budget} for {name!r}")
     elif known.unit != said.unit:
         raise BadParameter("unit", said.unit, f"must be {known.unit!r}: the budget in the ledger protects that")
     if ANALYST not in ledger.analysts:
@@ -261,7 +196,7 @@ def _files(source: str) -> Sequence[str]:
 # --- printing -------------------------------------------------------------------------------------------------------
 
 
-def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json: bool) -> None:
+def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool) -> None:
     bars = answer.errors(confidence)
     if as_json:
         said: Mapping[str, Any] = {
@@ -272,6 +207,7 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
+            "remembered": remembered,
         }
         typer.echo(json.dumps(said, ensure_ascii=False))
         return
@@ -292,6 +228,8 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
         f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{answer.counted}[/]",
         highlight=False,
     )
+    if not remembered:
+        console.print("[dim]nothing was remembered: a second question has a new budget; use --ledger to keep one[/]")
 
 
 def _print_preview(query: Query, price: Mapping[str, Any], as_json: bool) -> None:

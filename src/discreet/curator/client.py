@@ -227,6 +227,11 @@ class RemotePreview:
         return str(self.said["remaining"])
 
     @property
+    def counted(self) -> str:
+        """What counts of one unit."""
+        return str(self.said["counted"])
+
+    @property
     def confidence(self) -> float:
         """Of the error bars."""
         return float(self.said["confidence"])
@@ -257,7 +262,7 @@ class RemotePreview:
         left = said["left_after"]["text"] if said["affordable"] else said["remaining"]
         return Preview(
             columns, self.confidence, self.cost, str(left), self.affordable, said["noise"], said["named_from"],
-            said["advice"],
+            said["advice"], self.counted,
         )  # fmt: skip
 
     def __str__(self) -> str:
@@ -303,8 +308,16 @@ class RemoteAnswer(Answered):
         """How it was made."""
         return tuple(self.said["answer"]["story"])
 
+    @property
+    def counted(self) -> str:
+        """What counts of one unit; empty for answers that were stored before this was said."""
+        return str(self.said["answer"].get("counted", ""))
+
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
+
+    def _caveats(self) -> tuple[str, ...]:
+        return (self.counted,) if self.counted else ()
 
     @property
     def number(self) -> int:

@@ -102,7 +102,7 @@ def serve_command(
 @fail_plainly
 def token_command(
     config: ConfigFile,
-    name: Annotated[str, typer.Option(help="whose token; the owner's unless said")] = "owner",
+    name: Annotated[str, typer.Argument(help="whose token; the owner's unless said")] = "owner",
     days: Days = 90,
     as_json: AsJson = False,
 ) -> None:

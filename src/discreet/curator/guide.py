@@ -126,10 +126,12 @@ def _column(name: str, stored: Stored) -> str:
             return f'{column} {{keys = ["...", "..."]}}    # text: a public list of keys, or unknown_keys = true'
         case StoredKind.DATE:
             return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # dates'
+        case StoredKind.TIMESTAMP:
+            return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # times; to the end of the last day'
         case StoredKind.BOOLEAN:
             return f"# {_key(name)}: true or false, nothing to declare"
         case _:
-            return f"# {_key(name)}: stored as {stored.kind.value}, nothing to declare"
+            return f"# {_key(name)}: stored in a way that cannot be asked about"
 
 
 def _quoted(text: str) -> str:

@@ -250,6 +250,8 @@ class PreviewOut(BaseModel):
     affordable: bool
     noise: str
     named_from: int | None
+    counted: str
+    """What counts of one unit."""
     advice: str
     price: Amount
     left: Amount

@@ -169,6 +169,7 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         },
         "confidence": str(confidence),
         "cost": found.cost,
+        "counted": found.counted,
         "story": list(found.story),
     }
 

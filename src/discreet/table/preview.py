@@ -63,6 +63,7 @@ class Preview:
             "affordable": self.affordable,
             "noise": self.noise,
             "named_from": self.named_from,
+            "counted": self.counted,
             "advice": self.advice,
         }
 

@@ -63,6 +63,8 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert answer.to_polars().height == 3
     assert "spent" in answer.explain()
     assert "Aton" in str(answer)
+    assert str(answer).endswith(answer.counted)
+    assert answer.counted == preview.counted
     verify_receipt(answer.receipt, session.public_key)
     verify_card(answer.card, session.public_key)
     assert session.answer(answer.number).rows == answer.rows
@@ -92,11 +94,12 @@ def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str
 def test_a_preview_is_told_like_that_of_a_session(served: tuple[Town, str]) -> None:
     town, url = served
     preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
-    cost, count, pay, advice = str(preview).splitlines()
+    cost, count, pay, counted, advice = str(preview).splitlines()
     assert cost.startswith("costs rho ")
     assert cost.endswith("would be left")
     assert count == f"n: ± {preview.error('n'):.4g} (90%)"
     assert pay == f"pay: ± {preview.error('pay'):.4g} (90%) in a group of 40 rows"
+    assert counted == preview.counted != ""
     assert advice.startswith("half the error")
     assert repr(preview) == str(preview)
     over = connect(url, town.ann).sql(COUNT).preview(epsilon=10_000_000)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,11 @@ from typer.testing import CliRunner, Result
 from discreet.curator import open_ledger
 from discreet.curator.commands import add_commands
 from discreet.curator.config import read_config
+from discreet.curator.described import read_ends, read_keys
 from discreet.curator.guide import propose_unit
 from discreet.curator.opening import open_curator
-from discreet.table.schema import Stored, StoredKind
+from discreet.errors import BadParameter
+from discreet.table.schema import Stored, StoredKind, bounds
 from tests.curator.service.land import CANARY, write_town
 
 app = typer.Typer()
@@ -137,6 +140,72 @@ def test_keys_are_read_as_the_column_is_stored(visits: Path) -> None:
     assert [row[0] for row in json.loads(done.stdout)["rows"]] == [0, 1, 2]
 
 
+def test_without_a_ledger_it_says_that_nothing_is_remembered(visits: Path, tmp_path: Path) -> None:
+    count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5")
+    kept = ("--ledger", tmp_path / "kept.ledger", "--budget", "2")
+    assert "nothing was remembered" in run(*count).output
+    assert "nothing was remembered" not in run(*count, *kept).output
+    assert json.loads(run(*count, "--json").stdout)["remembered"] is False
+    assert json.loads(run(*count, *kept, "--json").stdout)["remembered"] is True
+
+
+def test_a_delta_that_the_ledger_does_not_have_is_refused(visits: Path, tmp_path: Path) -> None:
+    count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.1", "--ledger")
+    assert run(*count, tmp_path / "pure", "--budget", "2").exit_code == 0
+    refused = run(*count, tmp_path / "pure", "--delta", "1e-9")
+    assert refused.exit_code == 1
+    assert "delta is '1e-9', but it must be left out: the ledger has epsilon 2" in refused.output
+    assert run(*count, tmp_path / "both", "--budget", "2", "--delta", "1e-9").exit_code == 0
+    assert run(*count, tmp_path / "both", "--delta", "1e-9").exit_code == 0
+    assert run(*count, tmp_path / "both", "--delta", "1e-8").exit_code == 1
+
+
+def test_a_folder_that_is_not_there_is_named(visits: Path, tmp_path: Path) -> None:
+    count = ("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--budget", "2")
+    refused = run(*count, "--ledger", tmp_path / "nowhere" / "kept.ledger")
+    assert refused.exit_code == 1
+    assert "must be in a folder that is there" in refused.output
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("0:5000", ("0", "5000")),
+        ("-1 .. 1/2", ("-1", "1/2")),
+        ("2024-01-01:2024-12-31", ("2024-01-01", "2024-12-31")),
+        ("2024-01-01:2024-12-31 23:59:59", ("2024-01-01", "2024-12-31 23:59:59")),
+        ("2024-01-01 08:00:2024-12-31", ("2024-01-01 08:00", "2024-12-31")),
+        ("2024-01-01 00:00:00:2024-12-31 23:59:59", ("2024-01-01 00:00:00", "2024-12-31 23:59:59")),
+        ("2024-01-01 08:00..2024-12-31 09:30", ("2024-01-01 08:00", "2024-12-31 09:30")),
+    ],
+)
+def test_bounds_have_a_colon_or_dots_between(text: str, ends: tuple[str, str]) -> None:
+    assert read_ends("x", text) == ends
+    bounds(*ends)
+
+
+def test_bounds_of_times_are_asked_with(tmp_path: Path) -> None:
+    times = [datetime(2024, 3, 1) + timedelta(hours=i) for i in range(200)]
+    pq.write_table(pa.table({"person": list(range(200)), "arrived": times}), tmp_path / "t.parquet")
+    for between in (":", ".."):
+        done = run(
+            *("ask", tmp_path / "t.parquet", "SELECT MIN(arrived) AS first FROM t", "--unit", "person"),
+            *("--epsilon", "9", "--bounds", f"arrived=2024-01-01 00:00:00{between}2024-12-31 23:59:59", "--json"),
+        )
+        assert done.exit_code == 0, done.output
+        assert json.loads(done.stdout)["rows"][0][0].startswith("2024-")
+
+
+def test_blanks_around_keys_do_not_count_unless_quoted(visits: Path) -> None:
+    assert read_keys(' North ,South,"a, ""b""", " c "') == ["North", "South", 'a, "b"', " c "]
+    assert read_keys('""') == [""]
+    for bad in ("", "a,,b", "a,", 'a "b"', '"a', '"a" b'):
+        with pytest.raises(BadParameter):
+            read_keys(bad)
+    done = run("ask", visits, SQL, *OPTIONS[:-1], "clinic=North, South", "--epsilon", "1000", "--json")
+    assert [round(row[1], -2) for row in json.loads(done.stdout)["rows"]] == [1000, 1000]
+
+
 # --- init -----------------------------------------------------------------------------------------------------------
 
 
@@ -156,6 +225,15 @@ def test_init_writes_a_file_that_serves_and_holds_nothing_of_the_data(visits: Pa
     out.write_text(filled)
     open_curator(read_config(out), create=True).close()
     assert run("init", visits, "--output", out).exit_code == 1  # never writes over a file
+
+
+def test_init_has_a_line_for_times(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"person": [1], "arrived": [datetime(2024, 3, 1)]}), tmp_path / "t.parquet")
+    assert run("init", tmp_path / "t.parquet", "--output", tmp_path / "c.toml").exit_code == 0
+    text = (tmp_path / "c.toml").read_text()
+    assert '# columns.arrived = {bounds = ["2025-01-01", "2025-12-31"]}    # times' in text
+    (tmp_path / "c.toml").write_text(text.replace("# columns.arrived", "columns.arrived"))
+    open_curator(read_config(tmp_path / "c.toml"), create=True).close()
 
 
 def test_names_in_a_file_cannot_write_lines_of_the_configuration(tmp_path: Path) -> None:
@@ -250,7 +328,7 @@ def test_budgets_are_told_in_epsilon_and_changed_by_name(config: Path) -> None:
         ("ask", "nowhere.csv", "SELECT COUNT(*) FROM nowhere", "--unit", "x", "--epsilon", "1"),
         ("analyst", "add", "{config}", "owner"),
         ("analyst", "revoke", "{config}", "nobody"),
-        ("token", "{config}", "--name", "nobody"),
+        ("token", "{config}", "nobody"),
         ("init", "nowhere.csv", "--output", "nowhere.toml"),
     ],
 )
@@ -266,7 +344,7 @@ def test_a_wrong_file_or_name_is_one_line_too_and_json_with_json(config: Path, a
 
 
 def test_a_fault_of_ours_tells_no_value(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError(CANARY)
 
     monkeypatch.setattr("discreet.curator.asking._print_answer", fail)
@@ -278,7 +356,7 @@ def test_a_fault_of_ours_tells_no_value(visits: Path, monkeypatch: pytest.Monkey
 
 def test_acts_say_their_number_in_json(config: Path) -> None:
     assert run("analyst", "add", config, "yan", "--population", "other").exit_code == 0
-    assert json.loads(run("token", config, "--name", "yan", "--json").stdout)["name"] == "yan"
+    assert json.loads(run("token", config, "yan", "--json").stdout)["name"] == "yan"
     assert json.loads(run("analyst", "revoke", config, "yan", "--json").stdout)["sequence"] > 1
 
 
