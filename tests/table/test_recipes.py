@@ -18,7 +18,7 @@ from discreet.table.kinds import Number
 from discreet.table.lower import LoweredMeasure
 from discreet.table.noising import Need, plan_noise, tree_of
 from discreet.table.plan import Aggregate, Measure
-from discreet.table.recipes import Estimate, Estimates, Floats, Plain, Quantile, Recipe, SumFrom
+from discreet.table.recipes import Estimate, Estimates, Floats, Plain, Quantile, Recipe, SumFrom, _passing
 from discreet.table.run import as_estimate
 from discreet.table.schema import Caps
 from discreet.table.spread import Share, sum_error
@@ -200,3 +200,14 @@ def test_bins_are_one_for_each_of_few_values() -> None:
     assert isinstance(median, Quantile)
     assert (median.bins.bins, median.bins.whole) == (11, True)
     assert tree_of(median.bins).leaves == 11
+
+
+@given(values=some.lists(some.integers(-20, 20), min_size=1, max_size=12), target=some.integers(-20, 20))
+def test_where_noisy_values_pass_a_target_is_where_their_rising_fit_does(values: list[int], target: int) -> None:
+    """Against the fit itself, by its formula: the largest, over all starts, of the least mean over all ends."""
+    n = len(values)
+    fit = [
+        max(min(Fraction(sum(values[i:j]), j - i) for j in range(k + 1, n + 1)) for i in range(k + 1)) for k in range(n)
+    ]
+    first = next((k for k, v in enumerate(fit) if v >= target), n - 1)
+    assert _passing(np.array(values, dtype=np.float64), float(target)) == first

@@ -91,9 +91,18 @@ class Noised:
             cells = float(self.noise.scale) * -math.log(miss)
         return (cells + 1) * float(self.unit)
 
-    def _prefix_error(self, bins: Bins, miss: float) -> float:
+    def share_error(self, miss: float) -> float:
+        """Of a prefix of bins less any share q of their total, 0 <= q <= 1: how far it may be off.
+
+        A fitted prefix is P = πN + R with 0 <= π <= 1 and R uncorrelated with the fitted total N, whose variance is
+        at most that of one node. So Var(P - qN) = (π - q)²·Var(N) + Var(R) is at most Var(P) and that of one node more.
+        """
+        assert isinstance(self.statistic, Bins)  # noqa: S101
+        return self._prefix_error(self.statistic, max(miss, 1e-15), 1.0)
+
+    def _prefix_error(self, bins: Bins, miss: float, more: float = 0.0) -> float:
         """Of the least-squares fit of a prefix: sub-Gaussian, or for Laplace noise sub-exponential."""
-        weight = float(tree_of(bins).prefix_weight())
+        weight = float(tree_of(bins).prefix_weight()) + more
         log_miss = math.log(2 / miss)
         if isinstance(self.noise, Gaussian):
             cells = math.sqrt(2 * float(self.noise.sigma_squared) * weight * log_miss)

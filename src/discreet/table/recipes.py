@@ -367,21 +367,24 @@ class Quantile(Recipe):
         return {self.bins: 1.0}
 
     def value(self, noisy: Estimates) -> Floats:
-        """The point where the noisy distribution function, made rising, passes the level."""
+        """Where the noisy distribution function passes the level, as nearly as can be: see ``_passing``."""
         estimate = noisy[self.bins]
-        below = np.maximum(_rising(np.cumsum(estimate.values, axis=1)), 0.0)
+        below = np.cumsum(estimate.values, axis=1)
         return np.array([self._at(f, t) for f, t in zip(below, self._targets(below[:, -1], estimate), strict=True)])
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """From the first bin that may hold the quantile to the last.
 
-        Let t be the level's share of the total, and b the true bin: F(b) >= t >= F(b - 1). F at these two fixed places
-        and the total are off by at most their errors, so F^(b) >= t^ - e and F^(b - 1) <= t^ + e.
+        Let t be the level's share of the total, and b the true bin: F(b) >= t >= F(b - 1). At these two fixed places
+        F^ - t^ is off by at most e (each on one side only), so F^(b) >= t^ - e and F^(b - 1) <= t^ + e.
         """
         estimate = noisy[self.bins]
         below = np.cumsum(estimate.values, axis=1)
-        target = self._targets(below[:, -1], estimate)
-        error = (1 + float(self.level)) * estimate.error(miss / 3)
+        if estimate.noised is None or self.extreme:  # F at both places and the total, each within its error
+            target = self._targets(below[:, -1], estimate)
+            error = (1 + float(self.level)) * estimate.error(miss / 3)
+        else:
+            target, error = below[:, -1] * float(self.level), estimate.noised.share_error(miss)
         low, width = float(self.bins.low), float(self.bins.width)
         first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
         last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
@@ -396,23 +399,26 @@ class Quantile(Recipe):
         safe = np.minimum(estimate.error(0.05), np.maximum(whole, 0.0) / 2)
         return safe if self.extreme < 0 else np.maximum(whole, 0.0) - safe
 
-    def _at(self, rising: Floats, wanted: float) -> float:
-        """The value at which a rising distribution function reaches a target."""
+    def _at(self, below: Floats, wanted: float) -> float:
+        """The value at which a distribution function passes a target."""
         low, width = float(self.bins.low), float(self.bins.width)
-        place = _first(rising, wanted)
+        place = _passing(below, wanted)
         if self.bins.whole:
             return low + place * width
-        before = rising[place - 1] if place else 0.0
-        inside = rising[place] - before
+        before = below[place - 1] if place else 0.0
+        inside = below[place] - before
         share = min(max((wanted - before) / inside, 0.0), 1.0) if inside > 0 else 0.5
         return low + (place + share) * width
 
 
-def _rising(values: Floats) -> Floats:
-    """Rows made rising, halfway between their highest so far and their lowest from here on: either alone is biased."""
-    so_far = np.maximum.accumulate(values, axis=1)
-    from_here = np.minimum.accumulate(values[:, ::-1], axis=1)[:, ::-1]
-    return np.asarray((so_far + from_here) / 2)
+def _passing(values: Floats, wanted: float) -> int:
+    """Where noisy values that should rise pass a target: the place that makes Σ (value - target) before it least.
+
+    For rising values this is the first that is at least the target. For noisy ones it is where their least-squares
+    rising fit passes it: the first passage would be too early, and the last one too late.
+    """
+    sums = np.cumsum(values - wanted)
+    return min(int(np.argmin(np.concatenate([[0.0], sums]))), len(values) - 1)
 
 
 def _first(values: Floats, wanted: float) -> int:
