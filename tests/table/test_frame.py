@@ -238,6 +238,17 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: visits.join(patients, on="id"), "no column id"),
     (lambda: visits.join(patients, on=[("patient_id", "id")], how="outer"), "neither inner nor left"),
     (lambda: visits.union_all(patients), "the same columns"),
+    (lambda: visits.union_all("patients"), "union_all needs a table of the session"),  # type: ignore[arg-type]
+    (lambda: visits.join("patients", on="patient_id"), r'join needs a table .*join\(session\["patients"\]'),  # type: ignore[arg-type]
+    (lambda: visits.join(patients), 'join needs on="id"'),
+    (lambda: visits.join(patients, on={"patient_id": "id"}), "join needs on="),  # type: ignore[arg-type]
+    (lambda: visits.join(patients, on=3), "join needs on="),  # type: ignore[arg-type]
+    (lambda: visits.join(patients, on=[("a", "b", "c")]), "join needs on="),  # type: ignore[list-item]
+    *((lambda verb=verb: getattr(visits, verb)("cost"), f"{verb} of rows cannot be asked here; ")
+      for verb in ("sort", "order_by", "limit", "head", "having", "preview", "release", "explain")),
+    *((lambda verb=verb: getattr(visits.group_by("clinic"), verb)("n"), f"{verb} before agg cannot be asked here; ")
+      for verb in ("sort", "order_by", "limit", "having", "filter", "preview", "release", "explain")),
+    (lambda: visits.per_unit("patient_id").release(), "release before agg"),
     (lambda: visits.cube(*["cost"] * 7), "64 grouping sets"),
     (lambda: visits.rollup().agg(), "1 to 200 outputs"),
 ]  # fmt: skip

@@ -13,7 +13,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Generic, Self, TypeVar, cast
+from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadQuestion, Unsupported
 from discreet.table.asking import Scope, ask, check_after, grouped, output_names, rowwise, summarised
@@ -36,6 +36,21 @@ from discreet.table.sql_clauses import cube, rollup
 from discreet.table.verbs import Expr, output
 
 Q = TypeVar("Q")
+On = str | Sequence[str | tuple[str, str]]
+
+
+def _not_here(what: str, hint: str) -> Callable[..., NoReturn]:
+    """A verb that somebody may try here: refused by name, with what to write instead."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Unsupported(what, hint)
+
+    refuse.__doc__ = f"Refused: {hint}."
+    return refuse
+
+
+_AFTER = "rows have no order and none is shown; order what is released: frame.group_by(...).agg(...).order_by(...)"
+_AGG = 'say first what to ask of the rows: .agg(n=dp.count(), total=dp.sum("cost"))'
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +127,15 @@ class Frame(Generic[Q]):
         units = frozenset(name for name, e in columns if isinstance(e, Column) and e.name in self.units)
         return replace(self, rows=projected(self.rows, columns), units=units)
 
-    def join(self, other: Frame[Q], on: str | Sequence[str | tuple[str, str]], how: str = "inner") -> Frame[Q]:
+    def join(self, other: Frame[Q], on: On | None = None, how: str = "inner") -> Frame[Q]:
         """Rows of both with equal columns: ``on="id"``, or ``on=[("patient_id", "id")]`` where names differ.
 
         ``how`` is ``inner`` or ``left``. A column of the other whose name is taken gets ``_2`` appended.
         """
         if how not in ("inner", "left"):
             raise Unsupported("a join that is neither inner nor left", 'say how="inner" or how="left"')
-        pairs = [(one, one) if isinstance(one, str) else one for one in ([on] if isinstance(on, str) else on)]
+        _check_frames("join", other)
+        pairs = _pairs(on)
         found = [(self._scope.find(Name(left)), other._scope.find(Name(right))) for left, right in pairs]
         names = dict(zip(other.columns, joined_names(self.columns, other.columns), strict=True))
         theirs = {names[unit] for unit in other.units} if how == "inner" else set()
@@ -128,6 +144,7 @@ class Frame(Generic[Q]):
 
     def union_all(self, *others: Frame[Q]) -> Frame[Q]:
         """The rows of all, which must have the same columns in the same order."""
+        _check_frames("union_all", *others)
         if not others:
             return self
         if any(other.columns != self.columns for other in others):
@@ -166,6 +183,15 @@ class Frame(Generic[Q]):
         """A question about all rows together."""
         return Grouped(self, ()).agg(*outputs, **named)
 
+    sort = _not_here("sort of rows", _AFTER)
+    order_by = _not_here("order_by of rows", _AFTER)
+    limit = _not_here("limit of rows", _AFTER)
+    head = _not_here("head of rows", _AFTER)
+    having = _not_here("having of rows", "filter rows with .filter(...), what is released with .agg(...).having(...)")
+    preview = _not_here("preview of rows", _AGG)
+    release = _not_here("release of rows", _AGG)
+    explain = _not_here("explain of rows", _AGG)
+
 
 @dataclass(frozen=True, slots=True)
 class Grouped(Generic[Q]):
@@ -192,6 +218,15 @@ class Grouped(Generic[Q]):
         groups = grouped(Scope.of(self.frame.rows), keys=[key.said for key in self.keys], outputs=given)
         return self.frame.asking(ask(self.frame.rows, groups, sets=self.sets))
 
+    sort = _not_here("sort before agg", _AGG)
+    order_by = _not_here("order_by before agg", _AGG)
+    limit = _not_here("limit before agg", _AGG)
+    having = _not_here("having before agg", _AGG)
+    filter = _not_here("filter before agg", "filter rows before group_by, and groups with .agg(...).having(...)")
+    preview = _not_here("preview before agg", _AGG)
+    release = _not_here("release before agg", _AGG)
+    explain = _not_here("explain before agg", _AGG)
+
 
 @dataclass(frozen=True, slots=True)
 class PerUnit(Generic[Q]):
@@ -209,6 +244,23 @@ class PerUnit(Generic[Q]):
             k.name for k in found.keys if isinstance(k.expression, Column) and k.expression.name in frame.units
         )
         return replace(frame, rows=summarised(frame.rows, found), units=units)
+
+    preview = _not_here("preview before agg", _AGG)
+    release = _not_here("release before agg", _AGG)
+
+
+def _check_frames(verb: str, *given: object) -> None:
+    if not all(isinstance(one, Frame) for one in given):
+        raise BadQuestion(f'{verb} needs a table of the session, such as {verb}(session["patients"], ...)')
+
+
+def _pairs(on: object) -> list[tuple[str, str]]:
+    """The columns that must be equal, left and right."""
+    found = [on] if isinstance(on, str) else on
+    pairs = [(one, one) if isinstance(one, str) else one for one in found] if isinstance(found, list | tuple) else [on]
+    if not all(isinstance(p, tuple) and len(p) == 2 and all(isinstance(name, str) for name in p) for p in pairs):
+        raise BadQuestion('join needs on="id" or on=["id", "day"], or on=[("patient_id", "id")] where names differ')
+    return cast("list[tuple[str, str]]", pairs)
 
 
 def _outputs(given: Iterable[Expr | str], named: Mapping[str, Expr | str]) -> list[Output]:
@@ -235,6 +287,8 @@ class Asked:
     def order_by(self, *by: Expr | str, descending: bool = False) -> Self:
         """Released rows in this order: ``order_by("n DESC", "clinic")``."""
         return self.again(order_by(self.plan, *by, descending=descending))
+
+    sort = _not_here("sort", "say order_by(...)")
 
     def limit(self, rows: int) -> Self:
         """The first so many of the released rows."""

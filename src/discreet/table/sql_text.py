@@ -148,12 +148,19 @@ def _check_words(found: list[Token]) -> None:
         before = found[i - 1].token_type if i else None
         if before is TokenType.NUMBER and token.start == found[i - 1].end + 1 and _wordlike(token):
             raise BadQuestion(f"a number is followed by letters, near line {token.line} column {token.col}")
-        if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN):
+        if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN) and not _compares(found[:i]):
             raise Unsupported("a file in FROM", "name a table of the session")
         if kind is TokenType.STRING and before is TokenType.ALIAS:
             raise Unsupported("a text as a name", 'quote names as "name"')
         if before is TokenType.L_PAREN and i > 1 and _opens_cte(found[i - 2]) and _is_statement(token):
             raise Unsupported(f"the statement {token.text.upper()}", "ask one SELECT")
+
+
+def _compares(before: list[Token]) -> bool:
+    """Whether the words before end in IS DISTINCT FROM or IS NOT DISTINCT FROM: no table follows."""
+    last = [token.token_type for token in before[-4:]]
+    asked = [TokenType.DISTINCT, TokenType.FROM]
+    return last[-3:] == [TokenType.IS, *asked] or last == [TokenType.IS, TokenType.NOT, *asked]
 
 
 def _wordlike(token: Token) -> bool:
