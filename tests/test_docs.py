@@ -9,6 +9,7 @@ import pytest
 
 import discreet
 from discreet import errors
+from discreet.table.frame import Asked, Frame
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -62,3 +63,15 @@ def test_every_error_is_explained() -> None:
     for name, kind in vars(errors).items():
         if inspect.isclass(kind) and issubclass(kind, errors.DiscreetError):
             assert f"`{name}`" in page, f"docs/errors.md does not explain {name}"
+
+
+def test_every_verb_is_in_the_page_about_tables() -> None:
+    page = (ROOT / "docs" / "tables.md").read_text()
+    verbs = {
+        name
+        for kind in (Frame, Asked)
+        for name, what in vars(kind).items()
+        if inspect.isfunction(what) and name[0] != "_" and not (what.__doc__ or "").startswith("Refused")
+    } - {"of", "again"}
+    assert {"join", "per_unit", "having", "cube"} <= verbs
+    assert not {name for name in verbs if f"{name}(" not in page}
