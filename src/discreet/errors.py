@@ -76,6 +76,9 @@ class BadData(DiscreetError, ValueError):
 class BadQuestion(DiscreetError, ValueError):
     """A question that cannot be asked of these tables. Raised before data is touched; nothing was spent."""
 
+    column: str | None = None
+    """The column that was not found, if that is why."""
+
 
 class Unsupported(BadQuestion):
     """A construct that is refused by name, with a hint at what to write instead.
@@ -118,7 +121,9 @@ class EngineFailed(DiscreetError):
 
     def __init__(self) -> None:
         self.again: Callable[[], Any] | None = None
-        super().__init__("the engine could not finish; what was spent stays spent. The owner's log has the reason")
+        super().__init__(
+            "the engine could not finish; what was spent stays spent. The owner's log has the kind of failure"
+        )
 
 
 class NoPrice(DiscreetError):

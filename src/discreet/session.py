@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.engines.duckdb import duckdb
 from discreet.engines.experimental import sql_texts
-from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
+from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number, number, positive
 from discreet.privacy.conversions import largest_zcdp
 from discreet.privacy.events import Event
@@ -37,7 +37,7 @@ from discreet.table.prepare import Prepared, prepare
 from discreet.table.preview import Preview, preview
 from discreet.table.public_keys import Listed, with_public_keys
 from discreet.table.run import Answers, Quote, quote, release, works_of
-from discreet.table.schema import Declared, Schema, Table, resolve
+from discreet.table.schema import Declared, Schema, Table, resolve, unusable
 from discreet.table.sql import question as read_sql
 from discreet.table.suggest import Suggestion, sizes_question, suggested
 from discreet.table.verbs import count, quantile
@@ -145,7 +145,13 @@ class Session:
 
     def sql(self, text: str) -> Query:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        return self.ask(read_sql(text, {name: schema.fields for name, schema in self._schemas.items()}))
+        try:
+            return self.ask(read_sql(text, {name: schema.fields for name, schema in self._schemas.items()}))
+        except BadQuestion as error:
+            why = None if error.column is None else unusable(error.column, self._schemas)
+            if why is None:
+                raise
+        raise BadQuestion(why)
 
     def __getitem__(self, name: str) -> Frame[Query]:
         """A table, to be asked with verbs."""

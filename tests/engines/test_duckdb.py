@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.duckdb import DuckDB, duckdb
+import discreet as dp
+from discreet.engines.duckdb import DuckDB, duckdb, kind_of
 from discreet.engines.duckdb_source import Needs
-from discreet.errors import BadParameter, EngineFailed
+from discreet.errors import BadParameter, BadQuestion, EngineFailed
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.plan import Filter, Project, Relation, Scan
 from discreet.table.schema import Schema, Table
@@ -200,6 +201,30 @@ def test_frames_of_one_run_are_not_seen_by_another() -> None:
         engine._connection(Needs()).cursor().execute("SELECT * FROM source0")
 
 
+# --- columns of no use ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("door", ["frame", "file"])
+def test_a_column_of_a_type_that_cannot_be_read_is_called_so(tmp_path: Path, door: str) -> None:
+    numbers = pa.array([1, 2, 3], pa.int64())
+    table = pa.table({"u": [1, 2, 3], "at": numbers.view(pa.time64("us")), "raw": pa.array([b"1", b"2", b"3"])})
+    pq.write_table(table.append_column("ms", numbers.view(pa.timestamp("ms"))), tmp_path / "x.parquet")
+    session = dp.Session(
+        t=dp.table(table if door == "frame" else tmp_path / "x.parquet", unit="u"), budget=dp.Pure(1), progress=False
+    )
+    kinds = {"at": "TIME", "RAW": "BLOB"} | ({"ms": "TIMESTAMP in seconds or milliseconds"} if door == "file" else {})
+    for name, kind in kinds.items():
+        with pytest.raises(BadQuestion) as refused:
+            session.sql(f"SELECT COUNT({name}) AS n FROM t")
+        assert str(refused.value) == (
+            f"the column {name.lower()} of t cannot be used: its type, {kind}, cannot be read here; "
+            "store it as numbers, text, booleans, dates or timestamps in microseconds"
+        )
+    with pytest.raises(BadQuestion, match=r"^there is no column nowhere; there are u$"):
+        session.sql("SELECT COUNT(nowhere) AS n FROM t")
+    assert session.remaining == dp.Pure(1)
+
+
 # --- failure --------------------------------------------------------------------------------------------------------
 
 
@@ -226,6 +251,31 @@ def test_a_failure_says_the_same_whatever_happened(tmp_path: Path, caplog: pytes
     assert "secret" not in caplog.text
     assert len(caplog.records) == len(errors)
     assert {record.name for record in caplog.records} == {"discreet.engines"}
+    assert "duckdb could not finish: PermissionException (a file is gone or may not be read)" in caplog.text
+
+
+def test_the_log_says_what_kind_of_failure_it_was_and_no_value() -> None:
+    """Of what DuckDB says, only words of our own that stand for it."""
+    told = driver.ConversionException("Conversion Error: Could not convert string 'secret' to INT32, Overflow in x")
+    assert kind_of(told) == "ConversionException (a number or moment is too large for its type)"
+    assert kind_of(driver.OutOfMemoryException("failed to allocate 7 of secret")) == "OutOfMemoryException"
+    assert kind_of(ValueError("secret")) == "ValueError"
+    both = kind_of(driver.IOException("Cannot open file 'secret': Too many open files"))
+    assert both == "IOException (a file cannot be opened; too many files are open)"
+
+
+def test_a_database_that_gave_up_is_made_anew() -> None:
+    """After an internal error DuckDB refuses all that follows; one question must not end all others."""
+    raw = pa.array([b"\xff\xfe"], pa.binary())
+    engine, table = duckdb(threads=1), pa.table({"u": [1, 1, 2]})
+    before = numbers(ask(table, engine=engine))
+    with engine._connection(Needs()).cursor() as cursor:
+        cursor.register("broken", pa.table({"v": pa.Array.from_buffers(pa.string(), 1, raw.buffers())}))
+        with pytest.raises(driver.Error):
+            cursor.execute("SELECT max(upper(v)) FROM broken")
+    with pytest.raises(EngineFailed):
+        ask(table, engine=engine)
+    assert numbers(ask(table, engine=engine)) == before
 
 
 def test_the_engine_works_after_a_failure() -> None:

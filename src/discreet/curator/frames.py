@@ -53,13 +53,16 @@ def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
 
 def write_columns(columns: dict[str, Stored]) -> bytes:
     """The stored columns of a source."""
-    return json.dumps({"columns": [[name, one.kind.value, one.scale] for name, one in columns.items()]}).encode()
+    return json.dumps(
+        {"columns": [[name, one.kind.value, one.scale, one.type] for name, one in columns.items()]}
+    ).encode()
 
 
 def read_columns(payload: bytes) -> dict[str, Stored]:
     """What ``write_columns`` wrote."""
     try:
-        return {str(name): Stored(StoredKind(kind), int(scale)) for name, kind, scale in json.loads(payload)["columns"]}
+        found = json.loads(payload)["columns"]
+        return {str(name): Stored(StoredKind(kind), int(scale), *map(str, word)) for name, kind, scale, *word in found}
     except (KeyError, TypeError, ValueError, RecursionError):
         raise EngineFailed from None
 

@@ -50,6 +50,35 @@ _LOCKED = {
 }
 
 
+_SAID = {
+    "Cannot open file": "a file cannot be opened",
+    "Cannot access file": "a file is gone or may not be read",
+    "No files found": "a file is gone or may not be read",
+    "Too many open files": "too many files are open",
+    "No space left on device": "the disk is full",
+    "max_temp_directory_size": "the folder for intermediate results is full",
+    "not valid UTF8": "text is not UTF-8",
+    "Overflow": "a number or moment is too large for its type",
+    "out of range": "a number or moment is too large for its type",
+    "database has been invalidated": "an earlier internal error ended the connection; the next question gets a new one",
+    "quoted new lines": "a CSV file has line breaks inside quotes",
+    "Maximum line size": "a line of a CSV file is too long",
+    "Unimplemented type": "a type of the source cannot be read",
+    "Unsupported Internal Arrow Type": "a type of the source cannot be read",
+}
+
+
+def kind_of(error: Exception) -> str:
+    """The kind of an error, for the log: what DuckDB says may hold values, so only fixed words stand for it.
+
+    >>> kind_of(driver.IOException("Cannot open file 'x'"))
+    'IOException (a file cannot be opened)'
+    """
+    said = str(error)
+    found = dict.fromkeys(ours for theirs, ours in _SAID.items() if theirs in said)
+    return type(error).__name__ + (f" ({'; '.join(found)})" if found else "")
+
+
 @dataclass(frozen=True, slots=True)
 class _Known:
     """A source that was opened before."""
@@ -86,7 +115,9 @@ class DuckDB:
         try:
             return self._run(works, schemas)
         except Exception as error:
-            LOG.error("duckdb could not finish: %s", type(error).__name__)  # its text may hold values
+            LOG.error("duckdb could not finish: %s", kind_of(error))
+            if isinstance(error, (driver.FatalException, driver.InternalException)):
+                self._renew()
         raise EngineFailed
 
     # --- sources ------------------------------------------------------------------------------------------------------
@@ -108,8 +139,8 @@ class DuckDB:
         except DiscreetError:
             raise
         except Exception as error:
-            failed = type(error).__name__
-        LOG.error("duckdb could not open a source: %s", failed)
+            failed, kind = type(error).__name__, kind_of(error)
+        LOG.error("duckdb could not open a source: %s", kind)
         raise BadData(f"the source must be a table that DuckDB can read; it says: {failed}")
 
     def _connection(self, wanted: Needs) -> driver.DuckDBPyConnection:
@@ -120,6 +151,12 @@ class DuckDB:
             room = Needs(paths=paths, databases=databases)
             self._room = (room, _locked(room, self._settings))
         return self._room[1]
+
+    def _renew(self) -> None:
+        """A new connection: after an internal error, DuckDB refuses all that follows on the old one."""
+        with self._lock:
+            if self._room is not None:
+                self._room = (self._room[0], _locked(self._room[0], self._settings))
 
     # --- running ------------------------------------------------------------------------------------------------------
 

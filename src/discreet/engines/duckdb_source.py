@@ -108,7 +108,10 @@ def _typed(
     """
     found = [(str(row[0]), str(row[1])) for row in cursor.execute(f"DESCRIBE SELECT * FROM {item}").fetchall()]
     far = {name.lower() for name in hidden}
-    stored = {name: _stored("" if _names(name) & far and "TIMESTAMP" in kind else kind) for name, kind in found}
+    stored = {
+        name: _stored(f"{kind} in seconds or milliseconds" if _names(name) & far and "TIMESTAMP" in kind else kind)
+        for name, kind in found
+    }
     reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
     turned = []
     for name, kind in found:
@@ -133,7 +136,7 @@ def _stored(kind: str) -> Stored:
         return Stored(StoredKind.DECIMAL, int(digits[1]))
     if kind.startswith("ENUM("):
         return Stored(StoredKind.TEXT)
-    return Stored(_PLAIN.get(kind, StoredKind.OTHER))
+    return Stored(_PLAIN.get(kind, StoredKind.OTHER), type=kind)
 
 
 # --- frames -----------------------------------------------------------------------------------------------------------

@@ -125,7 +125,7 @@ def _of_arrow(kind: pa.DataType) -> Stored:
         (pa.types.is_date, StoredKind.DATE),
         (pa.types.is_timestamp, StoredKind.TIMESTAMP),
     )
-    return Stored(next((found for fits, found in tests if fits(kind)), StoredKind.OTHER))
+    return Stored(next((found for fits, found in tests if fits(kind)), StoredKind.OTHER), type=str(kind))
 
 
 def _arrow_values(column: pa.ChunkedArray) -> list[Any]:

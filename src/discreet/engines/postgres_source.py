@@ -153,4 +153,4 @@ def _stored(kind: str, is_enum: bool, digits: int) -> Stored:
         scale = (((digits - 4) & 0x7FF) ^ 1024) - 1024  # 11 bits with a sign
         if scale <= _MOST_DIGITS:
             return Stored(StoredKind.DECIMAL, max(scale, 0))
-    return Stored(_KINDS.get(kind, StoredKind.OTHER))
+    return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind)

@@ -127,7 +127,7 @@ def _stored(kind: str) -> Stored:
         return Stored(StoredKind.DECIMAL, scale) if scale >= 0 else Stored(StoredKind.OTHER)
     if _TEXT.fullmatch(kind):
         return Stored(StoredKind.TEXT)
-    return Stored(_KINDS.get(kind, StoredKind.OTHER))
+    return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind)
 
 
 def read_as(view: str, stored: Mapping[str, Stored]) -> str:

@@ -78,13 +78,13 @@ class Warehouse:
     def _stored(self, kind: str, full: str, collation: object, digits: object) -> Stored:
         known = self.kinds.get(full.lower()) or self.kinds.get(_bare(full.lower())) or self.kinds.get(kind.lower())
         if known is StoredKind.TEXT and self.plain and collation and str(collation) not in self.plain:
-            return Stored(StoredKind.OTHER)
+            return Stored(StoredKind.OTHER, type=full)
         if known is not StoredKind.DECIMAL:
-            return Stored(known or StoredKind.OTHER)
+            return Stored(known or StoredKind.OTHER, type=full)
         given = re.search(r"\(\s*\d+\s*(?:,\s*(\d+)\s*)?\)", full)
         scale = int(given[1] or 0) if given else int(str(digits)) if digits is not None else None
         if scale is None or scale > _MOST_DIGITS:
-            return Stored(StoredKind.OTHER)
+            return Stored(StoredKind.OTHER, type=full)
         return Stored(StoredKind.DECIMAL, scale)
 
 

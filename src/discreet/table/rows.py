@@ -175,4 +175,6 @@ def unknown(what: str, name: str, among: Iterable[str]) -> BadQuestion:
         hint = f"there are {', '.join(show(p) for p in public[:8])}{', ...' if len(public) > 8 else ''}"
     else:
         hint = "there is none here"
-    return BadQuestion(f"there is no {what} {show(name)}; {hint}")
+    error = BadQuestion(f"there is no {what} {show(name)}; {hint}")
+    error.column = name if what == "column" else None
+    return error

@@ -28,6 +28,7 @@ MAX_ROWS = 10
 CELLS = 1 << 30
 """A float column is read on a grid of at least this many steps between its bounds."""
 MOST_KEYS = 1_000_000
+_LONGEST_TYPE = 60
 
 
 class StoredKind(Enum):
@@ -45,10 +46,14 @@ class StoredKind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The type of a stored column; ``scale`` is the number of digits after the point of a DECIMAL."""
+    """The type of a stored column; ``scale`` is the number of digits after the point of a DECIMAL.
+
+    ``type`` is the engine's word for a type that cannot be used.
+    """
 
     kind: StoredKind
     scale: int = 0
+    type: str = field(default="", compare=False, repr=False)
 
 
 # --- what is said of a column ---------------------------------------------------------------------------------------
@@ -288,6 +293,19 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
         if how.kind is not StoredKind.OTHER and not _ours(column)
     }
     return Schema(table=given, stored=dict(stored), fields=fields)
+
+
+def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
+    """Why a column that is stored in a table is none of its columns; None if no table has it."""
+    for table, schema in schemas.items():
+        for name, stored in schema.stored.items():
+            if name.casefold() == column.casefold() and stored.kind is StoredKind.OTHER:
+                kind = f"its type, {stored.type[:_LONGEST_TYPE]}," if stored.type else "its type"
+                return (
+                    f"the column {name} of {table} cannot be used: {kind} cannot be read here; "
+                    "store it as numbers, text, booleans, dates or timestamps in microseconds"
+                )
+    return None
 
 
 def _ours(name: str) -> bool:
