@@ -9,9 +9,11 @@ import math
 from collections.abc import Mapping
 from datetime import date
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
@@ -160,6 +162,37 @@ def test_b2_no_row_decides_between_error_and_answer(measure: str) -> None:
         except BadQuestion as refusal:
             outcomes.add((str(refusal), 0, str(s.remaining)))
     assert len(outcomes) == 1
+
+
+@pytest.mark.parametrize("door", ["frame", "Parquet", "CSV"])
+def test_b2_no_stored_value_decides_between_error_and_answer(door: str, tmp_path: Path) -> None:
+    """One row with text that is not UTF-8, a line break, a moment far away: all questions are answered with it too."""
+    raw = pa.array([b"ab"] * 50 + [b"\xff\xfe", b"a\nb"], pa.binary())
+    text = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
+    far = pa.array([0] * 50 + [-(2**63), 2**62], pa.int64())
+    zoned = far.view(pa.timestamp("us", "UTC"))
+    people = pa.Array.from_buffers(
+        pa.string(), len(raw), pa.array([*map(b"%d".__mod__, range(50)), b"\xff", b"x"]).buffers()
+    )
+    table: Any = pa.table({"uid": people, "s": text, "at": zoned, "ns": far.view(pa.timestamp("ns", "UTC"))})
+    if door == "Parquet":
+        pq.write_table(table, path := tmp_path / "odd.parquet")
+        table = path
+    if door == "CSV":
+        path = tmp_path / "odd.csv"
+        lines = [b"%d,ab,2024-01-01 00:00:00,2024-01-01 00:00:00\n" % i for i in range(30_000)]
+        odd = b'7,"a\nb",290309-12-22 (BC) 00:00:00,x\n8,\xff,294247-01-10 04:00:54,infinity\n'
+        path.write_bytes(b"uid,s,at,ns\n" + b"".join(lines) + odd)
+        table = path
+    given = dp.Session(
+        t=dp.table(table, unit="uid", columns={"s": dp.keys(["ab", "c"])}), budget=dp.Pure(100), progress=False
+    )
+    for asked in (
+        "COUNT(*)", "COUNT(s)", "COUNT_IF(s IN ('ab', 'x'))", "COUNT_IF(UPPER(s) LIKE '%A_')",
+        "COUNT_IF(LENGTH(s) > 1)", "COUNT(at)", "COUNT_IF(at > '2024-01-01')", "COUNT(ns)", "COUNT_IF(ns < '2024-01-01')",
+    ):  # fmt: skip
+        assert len(given.sql(f"SELECT {asked} AS n FROM t").release(epsilon=1).rows) == 1
+    assert len(given.sql("SELECT s, COUNT(*) AS n FROM t GROUP BY s").release(epsilon=1).rows) >= 2
 
 
 @pytest.mark.parametrize("call", [
