@@ -189,7 +189,8 @@ def test_b2_no_stored_value_decides_between_error_and_answer(door: str, tmp_path
     )
     for asked in (
         "COUNT(*)", "COUNT(s)", "COUNT_IF(s IN ('ab', 'x'))", "COUNT_IF(UPPER(s) LIKE '%A_')",
-        "COUNT_IF(LENGTH(s) > 1)", "COUNT(at)", "COUNT_IF(at > '2024-01-01')", "COUNT(ns)", "COUNT_IF(ns < '2024-01-01')",
+        "COUNT_IF(LENGTH(s) > 1)", "COUNT(at)", "COUNT_IF(at > '2024-01-01')",
+        "COUNT(ns)", "COUNT_IF(ns < '2024-01-01')",
     ):  # fmt: skip
         assert len(given.sql(f"SELECT {asked} AS n FROM t").release(epsilon=1).rows) == 1
     assert len(given.sql("SELECT s, COUNT(*) AS n FROM t GROUP BY s").release(epsilon=1).rows) >= 2
