@@ -229,7 +229,7 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
         highlight=False,
     )
     if not remembered:
-        console.print("[dim]nothing was remembered: a second question has a new budget; use --ledger to keep one[/]")
+        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
 
 
 def _print_preview(query: Query, price: Mapping[str, Any], as_json: bool) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from discreet import connect
 from discreet.curator import verify_card, verify_receipt
-from discreet.curator.client import RemoteAnswer, RemotePreview, RemoteQuery, RemoteSession
+from discreet.curator.client import RemoteQuery, RemoteSession
+from discreet.curator.remote import RemoteAnswer, RemotePreview
 from discreet.errors import (
     BadParameter,
     BadQuestion,
@@ -147,6 +148,7 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
         lambda: session.with_columns(people={}),
         lambda: query.having("n > 3"),
         lambda: query.order_by("n"),
+        lambda: query.sort("n"),
         lambda: query.limit(3),
         lambda: query.quote(epsilon=1),
         lambda: query.statements("duckdb"),
@@ -192,6 +194,10 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
     with pytest.raises(CuratorRefused, match="a valid token") as found:
         connect(url, "discreet_0_0")
     assert found.value.kind == "Unauthorised"
+    assert connect(url, f" {town.ann}\n").tables == session.tables  # as it was copied
+    for wrong in ("", "two words", "non\u00e9", "a\nb", None):
+        with pytest.raises(BadParameter, match="the text that the owner was shown"):
+            connect(url, wrong)  # type: ignore[arg-type]
     with pytest.raises(BadParameter):
         connect(url, town.ann, "other")
     with pytest.raises(BadParameter, match="town"):

@@ -1,0 +1,232 @@
+"""What a curator said: previews and answers from afar, read like those of a session here.
+
+Promise: nothing here draws, spends or asks; what does not go over the line is refused by name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NoReturn
+
+from discreet.errors import BadParameter, Unsupported
+from discreet.exact import Number, number
+from discreet.table.answered import Answered, Row
+from discreet.table.preview import ColumnPreview, Preview
+
+
+def refused(what: str, hint: str) -> Callable[..., NoReturn]:
+    """A part of a local session or answer that does not go over the line: refused by name."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Unsupported(f"{what} from afar", hint)
+
+    return refuse
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RemotePreview:
+    """What a release would cost, and the error bars that it would have."""
+
+    said: Mapping[str, Any]
+
+    @property
+    def cost(self) -> str:
+        """The price, in words."""
+        return str(self.said["cost"])
+
+    @property
+    def affordable(self) -> bool:
+        """Whether it fits what is left."""
+        return bool(self.said["affordable"])
+
+    @property
+    def remaining(self) -> str:
+        """What is left before it, in words."""
+        return str(self.said["remaining"])
+
+    @property
+    def counted(self) -> str:
+        """What counts of one unit."""
+        return str(self.said["counted"])
+
+    @property
+    def confidence(self) -> float:
+        """Of the error bars."""
+        return float(self.said["confidence"])
+
+    @property
+    def story(self) -> tuple[str, ...]:
+        """How the answer would be made."""
+        return tuple(self.said["story"])
+
+    def error(self, name: str) -> float:
+        """The error bar of a column."""
+        return self._shown.error(name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All that the curator said."""
+        return dict(self.said)
+
+    @property
+    def _shown(self) -> Preview:
+        """The same as it is told of a session here."""
+        said = self.said
+        columns = tuple(
+            ColumnPreview(
+                one["name"], math.inf if one["error"] is None else float(one["error"]), one["rows"], one["unit"]
+            )
+            for one in said["columns"]
+        )
+        left = said["left_after"]["text"] if said["affordable"] else said["remaining"]
+        return Preview(
+            columns, self.confidence, self.cost, str(left), self.affordable, said["noise"], said["named_from"],
+            said["advice"], self.counted,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        return str(self._shown)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self._shown._repr_html_()
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteAnswer(Answered):
+    """Rows with error bars, a signed receipt and a signed release card; read like an answer of a ``Session``."""
+
+    said: Mapping[str, Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.said["answer"]["columns"])
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, as dictionaries."""
+        return [dict(row) for row in self._kept]
+
+    @cached_property
+    def _kept(self) -> list[Row]:
+        read = [self._reader(name) for name in self.columns]
+        return [
+            {name: f(value) for name, f, value in zip(self.columns, read, row, strict=True)}
+            for row in self.said["answer"]["rows"]
+        ]
+
+    @property
+    def cost(self) -> str:
+        """What was paid, in words."""
+        return str(self.said["answer"]["cost"])
+
+    @property
+    def story(self) -> tuple[str, ...]:
+        """How it was made."""
+        return tuple(self.said["answer"]["story"])
+
+    @property
+    def counted(self) -> str:
+        """What counts of one unit; empty for answers that were stored before this was said."""
+        return str(self.said["answer"].get("counted", ""))
+
+    def _told(self) -> tuple[str, tuple[str, ...]]:
+        return self.cost, self.story
+
+    def _caveats(self) -> tuple[str, ...]:
+        return (self.counted,) if self.counted else ()
+
+    @property
+    def number(self) -> int:
+        """The number of its charge in the ledger."""
+        return int(self.said["number"])
+
+    @property
+    def receipt(self) -> str:
+        """The signed receipt; check it with ``discreet receipt verify``."""
+        return str(self.said["receipt"])
+
+    @property
+    def card(self) -> str:
+        """The signed release card."""
+        return str(self.said["card"])
+
+    @property
+    def _level(self) -> Fraction:
+        return number(self.said["answer"]["confidence"], "confidence")
+
+    def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
+        """For each column of numbers, how far each value may be off, with the confidence that was asked for."""
+        self._check_level(confidence)
+        return dict(self.said["answer"]["errors_together" if simultaneous else "errors"])
+
+    def intervals(
+        self, confidence: Number | None = None, *, simultaneous: bool = False
+    ) -> dict[str, list[tuple[Any, Any] | None]]:
+        """For each column of numbers, an interval per row, with the confidence that was asked for.
+
+        With ``simultaneous``, all hold together; they then reach as far on the shorter side as on the longer.
+        """
+        self._check_level(confidence)
+        if simultaneous:
+            bars = self.errors(simultaneous=True)
+            return {name: [_around(*pair) for pair in zip(self[name], bars[name], strict=True)] for name in bars}
+        found: dict[str, list[tuple[Any, Any] | None]] = {}
+        for name, column in self.said["answer"]["intervals"].items():
+            read = self._reader(name)
+            found[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
+        return found
+
+    def _check_level(self, confidence: Number | None) -> None:
+        if confidence is not None and _exact(confidence, "confidence") != self._level:
+            raise BadParameter("confidence", confidence, f"must be {self._level}: the answer was asked for with that")
+
+    consistent = refused("consistent()", "numbers that agree are worked out where the noise was drawn")
+
+    def _reader(self, name: str) -> Callable[[Any], Any]:
+        """What makes a value of a column from its JSON."""
+        return _READ.get(self.said["answer"].get("kinds", {}).get(name), _as_is)
+
+
+_CALENDAR = 10_000_000
+"""Days: more than there are."""
+
+
+def _around(value: Any, error: float | None) -> tuple[Any, Any] | None:
+    """All that is no farther off; dates and times: in days, whole ones for dates."""
+    if value is None or error is None:
+        return None
+    if isinstance(value, datetime):
+        far = timedelta(days=min(error, _CALENDAR)) + timedelta(microseconds=1)
+    elif isinstance(value, date):
+        far = timedelta(days=math.ceil(min(error, _CALENDAR)))
+    else:
+        return value - error, value + error
+    try:
+        return value - far, value + far
+    except OverflowError:  # beyond the calendar
+        return None
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _maybe(read: Callable[[str], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+_READ: Mapping[str | None, Callable[[Any], Any]] = {
+    "date": _maybe(date.fromisoformat),
+    "timestamp": _maybe(datetime.fromisoformat),
+}
+
+
+def _exact(value: Number, name: str) -> Fraction:
+    return number(str(value) if isinstance(value, float) else value, name)
