@@ -39,9 +39,27 @@ def checked(
     if split is not None and None in keys[-1]:
         raise ValueError("a split that should have been dropped")
     groups = tuple(zip(*keys, strict=True)) if keys else ((),) * rows
-    if len(set(keys[0] if len(keys) == 1 else groups)) != rows:  # of one key, without the tuples: millions come
+    if different(keys, rows) != rows:
         raise ValueError("a group came twice, or did not come whole")
     return Exact(groups, tuple(numbers))
+
+
+def different(keys: Sequence[Sequence[Any]], rows: int) -> int:
+    """How many different rows these columns have. Millions come, so it goes by numbers, not by tuples.
+
+    >>> different([["a", "a", None], [1, 1, 1]], 3)
+    2
+    """
+    if len(keys) == 1:
+        return len(set(keys[0]))
+    codes, size = np.zeros(rows, dtype=np.int64), 1
+    for values in keys:
+        known = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        if size * len(known) >= 1 << 62:
+            codes, size = np.unique(codes, return_inverse=True)[1], rows
+        codes = codes * len(known) + np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=rows)
+        size *= len(known)
+    return len(np.unique(codes))
 
 
 def integers(values: Sequence[int]) -> NDArray[Any]:

@@ -291,10 +291,10 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
     """Bins of each group, as the least-squares fit of a noisy tree over them."""
     tree = tree_of(bins)
     leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
-    for key, number in zip(exact.keys, exact.numbers[0].tolist(), strict=True):
-        place, split = places.get(key[:-1], -1), key[-1]
-        if place >= 0 and isinstance(split, int) and 0 <= split < bins.bins:
-            leaves[place, split] = number
+    rows = np.array([places.get(key[:-1], -1) for key in exact.keys], dtype=np.intp)
+    columns = np.array([split if isinstance(split := key[-1], int) else -1 for key in exact.keys], dtype=np.int64)
+    known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
+    leaves[rows[known], columns[known]] = exact.numbers[0][known]
     fitted = np.zeros((len(places), bins.bins))
     for i, counts in enumerate(leaves):
         noisy = _add(tree.nodes(counts), one, bits)
