@@ -8,6 +8,7 @@ from __future__ import annotations
 import html
 import math
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
@@ -24,26 +25,26 @@ _SHOWN = 40
 Row = dict[str, Any]
 
 
-class Answered:
+class Answered(ABC):
     """Rows with error bars. Whoever inherits says which: ``columns``, ``rows``, ``errors`` and ``_told``."""
 
     @property
+    @abstractmethod
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def rows(self) -> list[Row]:
         """All rows, as dictionaries."""
-        raise NotImplementedError
 
+    @abstractmethod
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers or dates, how far each value may be off, with this confidence; dates in days."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _told(self) -> tuple[str, tuple[str, ...]]:
         """What was paid, and how it was made."""
-        raise NotImplementedError
 
     @property
     def _kept(self) -> list[Row]:
