@@ -179,3 +179,11 @@ def test_a_prefix_less_a_share_of_the_total_weighs_as_is_said(bins: int) -> None
         weights = prefixes - q * prefixes[:, -1:]
         assert np.abs(weights).max() <= 1
         assert (weights**2).sum(axis=0).max() <= float(tree.prefix_weight()) + 1
+
+
+@pytest.mark.parametrize("allowance", [Pure(1), ZCDP(1)])
+def test_a_share_may_be_off_further_than_a_prefix(allowance: Pure | ZCDP) -> None:
+    one = plan_noise((need(BINS),), allowance, ADD).sets[0][BINS]
+    weight = float(tree_of(BINS).prefix_weight())
+    wanted = math.sqrt((weight + 1) / weight)
+    assert one.share_error(0.05) / one.error(0.05) == pytest.approx(wanted, rel=1e-3)
