@@ -45,16 +45,19 @@ class MariaDB:
         self.user = "nobody" if os.geteuid() == 0 else None
         self.folder = Path(tempfile.mkdtemp(prefix="discreet-maria-", dir="/tmp"))
         self.log = self.folder / "log"
-        (self.folder / "data").mkdir()
-        if self.user:
-            for path in (self.folder, self.folder / "data"):
+        for path in (self.folder, self.folder / "data", self.folder / "tmp"):
+            path.mkdir(exist_ok=True)
+            if self.user:
                 shutil.chown(path, self.user)
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start; returns when it answers."""
+        # A folder for temporary tables of its own: a server that starts removes all such tables, another server's too,
+        # and that one then crashes.
         options = [
-            "--no-defaults", f"--datadir={self.folder}/data", f"--socket={self.folder}/s", "--skip-networking",
+            "--no-defaults", f"--datadir={self.folder}/data", f"--tmpdir={self.folder}/tmp",
+            f"--socket={self.folder}/s", "--skip-networking",
             "--skip-grant-tables", f"--pid-file={self.folder}/pid", "--innodb-flush-log-at-trx-commit=0",
             "--innodb-buffer-pool-size=64M", "--performance-schema=OFF", "--skip-log-bin",
             "--character-set-server=utf8mb4", "--collation-server=utf8mb4_general_ci",
