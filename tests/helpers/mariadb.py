@@ -45,7 +45,7 @@ class MariaDB:
         self.user = "nobody" if os.geteuid() == 0 else None
         self.folder = Path(tempfile.mkdtemp(prefix="discreet-maria-", dir="/tmp"))
         self.log = self.folder / "log"
-        for path in (self.folder, self.folder / "data", self.folder / "tmp"):
+        for path in (self.folder, self.folder / "data", self.folder / "scratch"):
             path.mkdir(exist_ok=True)
             if self.user:
                 shutil.chown(path, self.user)
@@ -56,7 +56,7 @@ class MariaDB:
         # A folder for temporary tables of its own: a server that starts removes all such tables, another server's too,
         # and that one then crashes.
         options = [
-            "--no-defaults", f"--datadir={self.folder}/data", f"--tmpdir={self.folder}/tmp",
+            "--no-defaults", f"--datadir={self.folder}/data", f"--tmpdir={self.folder}/scratch",
             f"--socket={self.folder}/s", "--skip-networking",
             "--skip-grant-tables", f"--pid-file={self.folder}/pid", "--innodb-flush-log-at-trx-commit=0",
             "--innodb-buffer-pool-size=64M", "--performance-schema=OFF", "--skip-log-bin",
