@@ -11,23 +11,18 @@ import pytest
 from discreet.errors import BadData, BadParameter, ReceiptRefused
 from discreet.mechanisms.counting import histogram
 from discreet.mechanisms.moments import (
-    COUNT,
-    BoundedSum,
     Moments,
     Sums,
-    Term,
-    bounded_sum,
-    column,
     correlation,
-    count,
     covariance,
-    exact_sum,
     mean,
     standard_deviation,
     variance,
 )
 from discreet.mechanisms.quantiles import median
 from discreet.mechanisms.span import Span
+from discreet.mechanisms.sums import BoundedSum, bounded_sum, count
+from discreet.mechanisms.terms import COUNT, Term, column, exact_sum
 from discreet.privacy.basic import price_basic
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt

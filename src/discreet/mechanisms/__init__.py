@@ -12,15 +12,7 @@ from discreet.mechanisms.gaussian import gaussian
 from discreet.mechanisms.key_selection import optimal_keys, threshold_keys
 from discreet.mechanisms.laplace import laplace
 from discreet.mechanisms.marginals import marginals
-from discreet.mechanisms.moments import (
-    bounded_sum,
-    correlation,
-    count,
-    covariance,
-    mean,
-    standard_deviation,
-    variance,
-)
+from discreet.mechanisms.moments import correlation, covariance, mean, standard_deviation, variance
 from discreet.mechanisms.noisy_max import noisy_max
 from discreet.mechanisms.permute_and_flip import permute_and_flip
 from discreet.mechanisms.propose_test_release import distance_to_instability, propose_test_release
@@ -35,6 +27,7 @@ from discreet.mechanisms.quantiles import (
 )
 from discreet.mechanisms.randomized_response import randomized_response
 from discreet.mechanisms.sensitivity import L1, L2, Linf
+from discreet.mechanisms.sums import bounded_sum, count
 from discreet.mechanisms.top_k import peel, top_k
 from discreet.mechanisms.tree import hierarchy
 

@@ -1,4 +1,4 @@
-"""Count, sum, mean, variance, standard deviation, covariance, correlation: from noisy sums of centred whole numbers.
+"""Mean, variance, standard deviation, covariance, correlation: from noisy sums of centred whole numbers.
 
 Guarantee: each record, by itself, becomes a few whole numbers in public ranges (on a public grid, counted from the
 middle of the public bounds); only their exact sums get noise, each sum a part of the budget. A record added or removed
@@ -17,220 +17,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.answer import Accuracy
 from discreet.errors import BadData, BadParameter
-from discreet.exact import Number, float_down, float_up, number, sqrt_down
-from discreet.mechanisms.budget import Budget, Moves, Noise, noise_for, part, read_budget, read_neighbours
-from discreet.mechanisms.cells import count_records
+from discreet.exact import Number, float_down, float_up
+from discreet.mechanisms.budget import Budget, Noise, noise_for, part, read_budget, read_neighbours
 from discreet.mechanisms.estimate import Estimate
-from discreet.mechanisms.noised import Noised
 from discreet.mechanisms.span import Span
 from discreet.mechanisms.tails import Within, error_of
-from discreet.noise.grid import FINENESS, Grid, public_grid
+from discreet.mechanisms.terms import COUNT, Column, Term, column, product
 from discreet.privacy.events import Composed, Event
-from discreet.privacy.measures import Pure
 from discreet.privacy.neighbours import Neighbours
 from discreet.randomness import Bits
 
-Integers = NDArray[np.int64]
-LEVELS = 24  # records are at most 2^24 cells from the middle, so that products of two fit into 48 bits
-_WIDEST = 1 << 62
 _LARGEST = Fraction(2) ** 1023
 Bounds = tuple[Number, Number]
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """What one record adds to a sum: the product of its cells in some columns, less a public offset.
-
-    It is a whole number between two public bounds, whatever the record holds.
-    """
-
-    name: str
-    low: int
-    high: int
-    factors: tuple[int, ...] = ()
-    offset: int = 0
-
-    def moves(self, neighbours: Neighbours) -> Moves:
-        """How far the sum moves; at least one, so that there is always noise."""
-        largest = max(abs(self.low), abs(self.high))
-        moved = max(1, largest if neighbours is Neighbours.ADD_REMOVE else self.high - self.low)
-        return Moves(l1=moved, l2_squared=moved**2)
-
-    def sum_of(self, cells: Sequence[Integers]) -> int:
-        """The exact sum over all records."""
-        product = np.ones(len(cells[0]), dtype=np.int64)
-        for factor in self.factors:
-            product = product * cells[factor]
-        return exact_sum(product - self.offset, max(abs(self.low), abs(self.high)))
-
-
-COUNT = Term("count", 1, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column of records on its public grid."""
-
-    grid: Grid
-    low: Fraction
-    high: Fraction
-
-    @property
-    def cell(self) -> Fraction:
-        """The width of a cell."""
-        return Fraction(2) ** self.grid.exponent
-
-    @property
-    def rounding(self) -> Fraction:
-        """How far a record within the bounds, as a float, may lie from its cell: see noise/grid.md."""
-        return 2 * self.cell + self.width / (1 << 52)
-
-    @property
-    def width(self) -> Fraction:
-        """The width of the public range."""
-        return self.high - self.low
-
-
-def column(low: Number, high: Number) -> Column:
-    """A public grid of about 2^25 cells from low to high, counted from the middle."""
-    bottom, top = number(low, "low"), number(high, "high")
-    if bottom > top:
-        raise BadParameter("low", low, f"must be at most high, which is {high}")
-    try:
-        centre = Fraction(float((bottom + top) / 2))
-    except OverflowError:
-        raise BadParameter("high", high, "must be below 2^900 in size") from None
-    reach = max(abs(bottom - centre), abs(top - centre)) or max(abs(centre), Fraction(1))  # one value needs one cell
-    return Column(public_grid(bottom, top, scale=reach * (1 << (FINENESS - LEVELS)), centre=centre), bottom, top)
-
-
-def exact_sum(values: Integers, largest: int) -> int:
-    """The sum as a Python integer, of numbers at most ``largest`` in size.
-
-    >>> exact_sum(np.array([2**61] * 5), 2**61) == 5 * 2**61
-    True
-    """
-    step = max(1, _WIDEST // max(1, largest))  # so many of them cannot leave 64 bits
-    if len(values) <= step:
-        return int(values.sum())
-    whole = len(values) // step * step
-    parts: list[int] = values[:whole].reshape(-1, step).sum(axis=1).tolist()
-    return sum(parts) + int(values[whole:].sum())
-
-
-# --- count and sum ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Count(Noised[int, int]):
-    """Made by ``count(...)``: how many records there are."""
-
-    noise: Noise
-
-    def story(self) -> str:
-        """One line on what was done."""
-        return f"counted the records, {self.noise.story()}"
-
-    def read(self, value: Any) -> int:
-        """How many records there are, whatever they hold."""
-        return count_records(value)
-
-    def draw(self, value: int, bits: Bits) -> int:
-        """The noisy count."""
-        return as_int(self.noise.draw(value, bits))
-
-    def law(self, value: int) -> dict[Any, tuple[Fraction, Fraction]]:
-        """Bounds of the probability of each noisy count."""
-        return self.noise.law(value)
-
-
-def count(*, epsilon: Number | None = None, rho: Number | None = None) -> Count:
-    """How many records there are; NaN and missing values count too.
-
-    Guarantee: ε-differentially private, or ρ-zCDP, for one record added or removed. (Where records only change, their
-    number is public.)
-
-    >>> m = count(epsilon=1)
-    >>> m.event, m.accuracy.error_at(0.95), isinstance(m.release(["a", None]).value, int)
-    (DiscreteLaplace(scale=1, sensitivity=1), 3.0, True)
-    """
-    return Count(noise_for(read_budget(epsilon, rho), COUNT.moves(Neighbours.ADD_REMOVE)))
-
-
-@dataclass(frozen=True, slots=True)
-class BoundedSum(Noised[int, float]):
-    """Made by ``bounded_sum(...)``: the sum of records between public bounds, in cells of a public grid."""
-
-    grid: Grid
-    noise: Noise
-
-    @property
-    def expected_error(self) -> float:
-        """E|error| against the exact sum of the records on the grid, which is 2^40 times finer than the noise."""
-        return float_up(Fraction(self.noise.expected_error) * self._cell)
-
-    def error_at(self, confidence: Number) -> float:
-        """The error bar, against the exact sum of the records on the grid."""
-        return float_up(Fraction(self.noise.error_at(confidence)) * self._cell)
-
-    @property
-    def accuracy(self) -> Accuracy:
-        """The mechanism knows its own accuracy."""
-        return self
-
-    @property
-    def _cell(self) -> Fraction:
-        return Fraction(2) ** self.grid.exponent
-
-    def story(self) -> str:
-        """One line on what was done."""
-        return (
-            f"summed the records, each moved into its bounds, {self.noise.story()} in cells of 2^{self.grid.exponent}"
-        )
-
-    def read(self, value: Any) -> int:
-        """The exact sum in cells."""
-        return self.grid.total(value)
-
-    def draw(self, value: int, bits: Bits) -> float:
-        """The noisy sum."""
-        return self.grid.value(as_int(self.noise.draw(value, bits)))
-
-    def law(self, value: int) -> dict[Any, tuple[Fraction, Fraction]]:
-        """Bounds of the probability of each noisy sum, in cells."""
-        return self.noise.law(value)
-
-
-def bounded_sum(
-    *,
-    low: Number,
-    high: Number,
-    epsilon: Number | None = None,
-    rho: Number | None = None,
-    neighbours: Neighbours = Neighbours.ADD_REMOVE,
-) -> BoundedSum:
-    """The sum of the records, each moved into the public bounds; NaN counts as the public value nearest to 0.
-
-    Guarantee: ε-differentially private, or ρ-zCDP. A record moves the sum by max(|low|, |high|), or high - low when it
-    only changes.
-
-    >>> m = bounded_sum(low=0, high=100, epsilon=1)
-    >>> round(m.error_at(0.95)), m.grid.value(m.read([1.5, 2.25, 1e9, float("nan")]))
-    (300, 103.75)
-    """
-    budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
-    bottom, top = number(low, "low"), number(high, "high")
-    moved = max(abs(bottom), abs(top)) if relation is Neighbours.ADD_REMOVE else top - bottom
-    spread = moved / budget.epsilon if isinstance(budget, Pure) else moved / sqrt_down(2 * budget.rho)
-    grid = public_grid(bottom, top, scale=spread or Fraction(1))
-    return BoundedSum(grid, noise_for(budget, Term("sum", grid.low, grid.high).moves(relation)))
-
-
-# --- what is made from several sums -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,7 +106,7 @@ class Moments(Estimate[Sums, Sums]):
 
     def draw(self, value: Sums, bits: Bits) -> Sums:
         """The noisy sums."""
-        noisy = tuple(as_int(noise.draw(v, bits)) for noise, v in zip(self.noises, value.values, strict=True))
+        noisy = tuple(int(noise.draw(v, bits)) for noise, v in zip(self.noises, value.values, strict=True))
         return Sums(noisy, value.records)
 
     def finish(self, noisy: Sums) -> tuple[float, Accuracy]:
@@ -345,24 +146,6 @@ class Moments(Estimate[Sums, Sums]):
         return self.statistic.formula(self.columns, means).within(*self.statistic.bounds)
 
 
-def as_int(value: Any) -> int:
-    """A single noisy number."""
-    return int(value)
-
-
-def _term(columns: Sequence[Column], factors: tuple[int, ...], name: str) -> Term:
-    """The product of cells, less the middle of its public range where that range is not around 0 by itself."""
-    grids = [columns[f].grid for f in factors]
-    if len(grids) == 1:
-        return Term(name, grids[0].low, grids[0].high, factors)
-    ends = [a * b for a in (grids[0].low, grids[0].high) for b in (grids[1].low, grids[1].high)]
-    low, high = min(ends), max(ends)
-    if factors[0] == factors[1]:  # squares are not below 0
-        low = 0 if grids[0].low <= 0 <= grids[0].high else min(grids[0].low ** 2, grids[0].high ** 2)
-    offset = (low + high) // 2
-    return Term(name, low - offset, high - offset, factors, offset)
-
-
 def _make(
     statistic: _Statistic,
     columns: tuple[Column, ...],
@@ -372,7 +155,7 @@ def _make(
     neighbours: Neighbours,
 ) -> Moments:
     budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
-    terms = [_term(columns, factors, name) for name, factors in statistic.factors.items()]
+    terms = [product(columns, factors, name) for name, factors in statistic.factors.items()]
     if relation is Neighbours.ADD_REMOVE:
         terms = [COUNT, *terms]
     each = part(budget, Fraction(1, len(terms)))
