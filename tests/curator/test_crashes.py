@@ -19,13 +19,14 @@ from discreet.errors import LedgerBusy, LedgerMismatch, LedgerUnavailable, Ledge
 from discreet.privacy.measures import Pure
 from tests.curator.places import Place, answered, ask, prepared
 from tests.curator.workers import context, kill_in_rounds, race, start
+from tests.helpers.extent import extent
 from tests.helpers.processes import stopped, until
 
 if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
 
-ROUNDS = int(os.environ.get("DISCREET_CRASH_ROUNDS", "40"))
-RACES = int(os.environ.get("DISCREET_RACE_ROUNDS", "3"))
+ROUNDS = extent(40, 300)
+RACES = extent(3, 20)
 
 
 # --- races --------------------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from discreet.table.schema import Schema, Table, resolve
 from discreet.table.work import AnyWork, Engine, Exact
 from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts
 from tests.helpers import postgres_tables
+from tests.helpers.extent import extent
 from tests.helpers.mariadb import MariaDB, tame
 
 UNIT = "__unit"
@@ -106,7 +107,7 @@ def _mariadb(request: pytest.FixtureRequest) -> Lab:
 
 
 def _spark(request: pytest.FixtureRequest) -> Lab:
-    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=10)
+    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=extent(10, 1))
 
 
 ENGINES = [

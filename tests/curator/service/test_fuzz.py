@@ -9,7 +9,6 @@ A key that nobody listed is named with a probability of at most 1e-20 here, so a
 from __future__ import annotations
 
 import logging
-import os
 import random
 import sys
 import tempfile
@@ -22,8 +21,9 @@ from discreet.curator import service
 from tests.curator.service.grammar import malformed, question
 from tests.curator.service.land import CANARY, NUMBER, holds_canary
 from tests.curator.service.town import Town, open_town
+from tests.helpers.extent import extent
 
-MANY = int(os.environ.get("DISCREET_FUZZ", "300"))
+MANY = extent(300, 2000)
 
 
 @pytest.fixture(scope="module")
