@@ -28,6 +28,7 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt
 from discreet.progress import Progress
 from discreet.table.answer import TableAnswer
+from discreet.table.as_sql import as_sql
 from discreet.table.explain import story, tell
 from discreet.table.frame import Asked, Frame
 from discreet.table.lower import lower_question
@@ -345,6 +346,11 @@ class Query(Asked):
     def again(self, plan: Question) -> Query:
         """The same session, another plan."""
         return self.session.ask(plan)
+
+    @property
+    def text(self) -> str:
+        """The question as SQL, however it was asked; ``session.sql`` reads it back as the same question."""
+        return as_sql(self.plan, {name: schema.fields for name, schema in self.session._schemas.items()})
 
     def preview(
         self,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
 from discreet.table.expressions import Call, Column, Expression, Literal, walk
@@ -88,9 +89,26 @@ def rowwise(said: Said, scope: Scope, where: str) -> Expression:
         case Literal():
             return said
         case Apply(function=function, arguments=arguments):
-            return Call(function, tuple(rowwise(a, scope, where) for a in arguments))
+            return called(function, [rowwise(a, scope, where) for a in arguments])
         case Total():
             raise Unsupported(f"an aggregate in {where}", "aggregate in SELECT, HAVING or ORDER BY, or in a subquery")
+
+
+def called(function: str, arguments: Sequence[Expression]) -> Expression:
+    """A function in one form, as ``said.apply`` makes it, also where a name stood for one of the arguments.
+
+    >>> called("and", [called("and", [Column("a"), Column("b")]), Column("c")])
+    Call(function='and', arguments=(Column(name='a'), Column(name='b'), Column(name='c')))
+    """
+    if function == "neg" and isinstance(arguments[0], Literal) and isinstance(arguments[0].value, Fraction):
+        return Literal(-arguments[0].value)
+    if function in ("and", "or"):
+        parts: list[Expression] = []
+        for argument in arguments:
+            same = isinstance(argument, Call) and argument.function == function
+            parts += argument.arguments if same and isinstance(argument, Call) else [argument]
+        return Call(function, tuple(parts))
+    return Call(function, tuple(arguments))
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------
@@ -187,7 +205,7 @@ class _Collector:
                 if before is not None and many in self._sizes and before in self._places:
                     return _Visited(before, Column(self._places[before]), None, many)
                 problem = next((part.problem for part in parts if part.problem is not None), None)
-                return _Visited(before, Call(function, tuple(part.after for part in parts)), problem, many)
+                return _Visited(before, called(function, [part.after for part in parts]), problem, many)
 
     def _name(self, name: Name, aliases: Mapping[str, Said], keys_first: bool) -> _Visited:
         known = match(name.column, aliases) if name.table is None else []
@@ -234,7 +252,7 @@ class _Collector:
         said: dict[str, Said] = {self._places[key]: keys[key] for key in self.keys}
         for place, what in {**said, **self._said}.items():
             if place not in final:
-                final[place] = fresh(guess(what, self._scope.spell), taken)
+                final[place] = fresh(guess(what, self._scope.find), taken)
                 taken.add(final[place])
         return final
 

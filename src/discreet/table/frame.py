@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.table.asking import Scope, ask, check_after, grouped, output_names, rowwise, summarised
-from discreet.table.expressions import Call, Column, Expression, Literal
+from discreet.table.asking import Scope, ask, called, check_after, grouped, output_names, rowwise, summarised
+from discreet.table.expressions import Column, Expression, Literal
 from discreet.table.plan import How, Order, Question
 from discreet.table.rows import (
     Rows,
@@ -349,6 +349,6 @@ def _over_outputs(said: Said, question: Question) -> Expression:
         case Literal():
             return said
         case Apply(function=function, arguments=arguments):
-            return Call(function, tuple(_over_outputs(a, question) for a in arguments))
+            return called(function, [_over_outputs(a, question) for a in arguments])
         case Total():
             raise Unsupported("an aggregate here", "give it a name in agg(...) first, and use the name")

@@ -184,6 +184,7 @@ def _check_nesting(found: list[Token]) -> None:
 
 # --- words for sqlglot ------------------------------------------------------------------------------------------------
 
+_OWN_WORDS = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})
 _SYNTAX = frozenset({"CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM"})
 """Functions with words between their arguments: sqlglot reads these."""
 _PHRASES = frozenset({("WITHIN", "GROUP"), ("AS", "MATERIALIZED"), ("NOT", "MATERIALIZED"), ("*", "EXCLUDE"),
@@ -206,6 +207,14 @@ _CAST = ("a cast to this type", CASTS)
 def spelled(name: str) -> str:
     """A name as it was written, from the way in which sqlglot was given it."""
     return bytes.fromhex(name[len(_MARK) :]).decode() if name.startswith(_MARK) else name
+
+
+def is_plain_name(word: str) -> bool:
+    """Whether a name can stand in a text without quotes: to sqlglot it is a word and nothing more."""
+    if not (word.isascii() and word.isidentifier()) or word.upper() in _OWN_WORDS:
+        return False
+    found = list(_DIALECT.tokenize(word))
+    return len(found) == 1 and found[0].token_type is TokenType.VAR
 
 
 def _opaque(token: Token, kind: TokenType) -> Token:
@@ -238,7 +247,7 @@ def _prepared(found: list[Token]) -> list[Token]:
             made.append(_opaque(token, TokenType.VAR))
         elif kind in _TYPES and not (after is TokenType.STRING and kind in _SCALARS):
             made.append(_changed(token, TokenType.VAR, token.text))
-        elif token.text.upper() in ("IF", "MAP", "CONNECT_BY_ROOT"):  # columns that are called like syntax
+        elif token.text.upper() in _OWN_WORDS:  # columns that are called like syntax
             made.append(_opaque(token, TokenType.IDENTIFIER))
         else:
             made.append(token)
