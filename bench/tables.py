@@ -154,7 +154,7 @@ def _preview(opened: Any, text: str) -> Any:
 
 
 def large() -> None:
-    """Q1 to Q5 at 1e8 rows: ours in processes that cannot have more than 8 GiB, the floor with all there is; in turns."""
+    """Q1 to Q5 at 1e8 rows, in turns: ours in processes of at most 8 GiB, the floor with all there is."""
     trips(100_000_000)
     rows = []
     for question in QUESTIONS:
