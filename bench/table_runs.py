@@ -61,7 +61,7 @@ def timed(work: Callable[[], Rows], repeats: int) -> Run:
 # --- ours and the floor -----------------------------------------------------------------------------------------------
 
 
-def session(path: Path, memory: str | None = None) -> Any:
+def session(path: Path, memory: str | None = None, threads: int | None = None) -> Any:
     """Ours, as a user writes it."""
     dp: Any = import_module("discreet")
     table = dp.table(
@@ -77,7 +77,7 @@ def session(path: Path, memory: str | None = None) -> Any:
         max_groups=floors.GROUPS,
         max_rows_per_group=1,
     )
-    engine = dp.engines.duckdb(memory_limit=memory) if memory else None
+    engine = dp.engines.duckdb(memory_limit=memory, threads=threads)
     return dp.Session(trips=table, budget=dp.Approx(EPSILON, DELTA), engine=engine)
 
 

@@ -10,6 +10,7 @@ of disk for the table.
 from __future__ import annotations
 
 import json
+import math
 import resource
 import statistics
 import subprocess
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -153,6 +155,23 @@ def _preview(opened: Any, text: str) -> Any:
     return opened.sql(text).preview(epsilon=1)
 
 
+def scaling() -> None:
+    """Q1 to Q5 at 1e7 rows on one core and on two, in turns."""
+    path = trips(10_000_000)
+    rows = []
+    for question, text in QUESTIONS.items():
+        seconds: dict[int, float] = {}
+        for cores in (1, 2) * 4:
+            seconds[cores] = min(seconds.get(cores, math.inf), _seconds(partial(_answer, path, text, cores)))
+        one, two = seconds[1], seconds[2]
+        rows.append(Row(f"{question} at 1e7 rows, 2 cores", f"{two:.2f} s", "1 core", f"{one:.2f} s", one / two, 0))
+    show("Tables: from one core to two", rows)
+
+
+def _answer(path: Path, text: str, cores: int) -> Any:
+    return session(path, threads=cores).sql(text).release(epsilon=1)
+
+
 def large() -> None:
     """Q1 to Q5 at 1e8 rows, in turns: ours in processes of at most 8 GiB, the floor with all there is."""
     trips(100_000_000)
@@ -249,6 +268,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "start": start,
     "keys": keys,
     "errors": errors,
+    "scaling": scaling,
     "large": large,
 }
 
