@@ -18,7 +18,7 @@ from typing import Any, Protocol
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.engines.duckdb import duckdb
 from discreet.engines.experimental import sql_texts
-from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
+from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number, number, positive
 from discreet.privacy.conversions import largest_zcdp
 from discreet.privacy.events import Event
@@ -38,8 +38,8 @@ from discreet.table.prepare import Prepared, prepare
 from discreet.table.preview import Preview, preview
 from discreet.table.public_keys import Listed, with_public_keys
 from discreet.table.run import Answers, Quote, quote, release, works_of
-from discreet.table.schema import Declared, Schema, Table, resolve, unusable
-from discreet.table.sql import question as read_sql
+from discreet.table.schema import Declared, Schema, Table, resolve
+from discreet.table.sql import question_about
 from discreet.table.suggest import Suggestion, sizes_question, suggested
 from discreet.table.verbs import count, quantile
 from discreet.table.work import Engine
@@ -146,21 +146,11 @@ class Session:
 
     def sql(self, text: str) -> Query:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        try:
-            return self.ask(read_sql(text, {name: schema.fields for name, schema in self._schemas.items()}))
-        except BadQuestion as error:
-            why = None if error.column is None else unusable(error.column, self._schemas)
-            if why is None:
-                raise
-        raise BadQuestion(why)
+        return self.ask(question_about(text, self._schemas))
 
     def __getitem__(self, name: str) -> Frame[Query]:
         """A table, to be asked with verbs."""
-        if name not in self._schemas:
-            raise BadParameter("table", name, f"must be one of {', '.join(self._schemas)}")
-        tables = {n: tuple(s.fields) for n, s in self._schemas.items()}
-        given = self._schemas[name].table
-        return Frame.of(name, tables, self.ask, unit=given.unit if given.through is None else None)
+        return Frame.about(name, self._schemas, self.ask)
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; both doors end here."""

@@ -2,12 +2,14 @@
 
     session = dp.connect("https://curator.example", token)
     query = session.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    query = session["visits"].group_by("clinic").agg(n=dp.count())      # the same question
     query.preview(epsilon="0.1")            # free
     answer = query.release(epsilon="0.1")   # pays, then answers
     answer["n"], answer.errors(), answer.receipt, session.remaining
 
 Promise: each release has a key of its own, and is asked again under that key when the connection breaks: it is charged
 once, and the answer is the one that was stored. Errors are those of the tree, raised here as they were there.
+What a curator gets is SQL, whichever way a question was asked: it reads nothing else.
 """
 
 from __future__ import annotations
@@ -15,17 +17,24 @@ from __future__ import annotations
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from functools import cached_property
+from typing import Any
 from urllib.parse import quote
 
 from discreet.answer import CONFIDENCE
 from discreet.curator.line import Line
+from discreet.curator.public_schema import read
 from discreet.curator.remote import RemoteAnswer, RemotePreview, refused
-from discreet.errors import BadParameter, Unsupported
+from discreet.errors import BadParameter, CuratorRefused
 from discreet.exact import Number, number
+from discreet.table.as_sql import as_sql
+from discreet.table.frame import Asked, Frame
+from discreet.table.lower import lower_question
+from discreet.table.plan import Question
+from discreet.table.prepare import prepare
+from discreet.table.schema import Schema
+from discreet.table.sql import question_about
 
-_ASK_SQL = 'ask a curator with session.sql("SELECT ...")'
-_IN_SQL = "write it into the SQL"
 _OWNER = "ask the owner, who declares the tables"
 
 
@@ -50,14 +59,22 @@ def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
     return RemoteSession(line, chosen, line.get(f"/api/datasets/{quote(chosen, safe='')}"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RemoteSession:
     """A data set of a curator. Made by ``connect``."""
 
     _line: Line = field(repr=False)
     dataset: str
     schema: Mapping[str, Any] = field(repr=False)
-    """What is public about its tables."""
+    """What is public about its tables, as the curator tells it."""
+
+    @cached_property
+    def schemas(self) -> Mapping[str, Schema]:
+        """What is public about the tables."""
+        try:
+            return read(self.schema["tables"])
+        except (KeyError, TypeError, ValueError):
+            raise CuratorRefused("OtherVersion", "the curator has another version; use the one that it has") from None
 
     @property
     def tables(self) -> tuple[str, ...]:
@@ -80,17 +97,34 @@ class RemoteSession:
         return str(self._line.get("/api/key")["public_key"])
 
     def sql(self, text: str) -> RemoteQuery:
-        """A question in SQL. Nothing is spent until ``release``."""
-        return RemoteQuery(self, text)
+        """A question in SQL: one SELECT. Nothing is spent until ``release``."""
+        plan = question_about(text, self.schemas)
+        self._check(plan)
+        return RemoteQuery(self, plan, text)
 
-    def __getitem__(self, name: str) -> NoReturn:
-        raise Unsupported("a table with verbs from afar", _ASK_SQL)
+    def __getitem__(self, name: str) -> Frame[RemoteQuery]:
+        """A table, to be asked with verbs."""
+        return Frame.about(name, self.schemas, self.ask)
 
-    ask = refused("a plan", _ASK_SQL)
+    def ask(self, asked: Question) -> RemoteQuery:
+        """A question as a plan. It is sent as SQL: a plan that has no text is refused."""
+        self._check(asked)
+        return RemoteQuery(self, asked, as_sql(asked, {name: one.fields for name, one in self.schemas.items()}))
+
     workload = refused("a workload", "ask its questions one by one, or as one with GROUPING SETS")
     suggest_bounds = refused("suggest_bounds", _OWNER)
     suggest_max_rows = refused("suggest_max_rows", _OWNER)
     with_columns = refused("with_columns", _OWNER)
+
+    def _check(self, asked: Question) -> None:
+        """Refuse here, in the curator's words, what it would refuse by public things.
+
+        Keys of public tables are read there, and long lists are told in part; what depends on them is decided there.
+        """
+        lowered = lower_question(asked, self.schemas)
+        told = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
+        if told and all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys):
+            prepare(lowered)
 
     def answers(self) -> list[dict[str, Any]]:
         """The questions that you paid, oldest first."""
@@ -114,12 +148,21 @@ class RemoteSession:
         return f"/api/datasets/{quote(self.dataset, safe='')}/{what}"
 
 
-@dataclass(frozen=True, slots=True)
-class RemoteQuery:
+@dataclass(frozen=True, slots=True, repr=False)
+class RemoteQuery(Asked):
     """A question to a curator: preview it for free, release it for a price."""
 
     session: RemoteSession
+    plan: Question
     text: str
+    """The SQL that is sent."""
+
+    def __repr__(self) -> str:
+        return f"RemoteQuery({self.text}; preview(...) is free, release(...) pays)"
+
+    def again(self, plan: Question) -> RemoteQuery:
+        """The same session, another plan."""
+        return self.session.ask(plan)
 
     def preview(
         self,
@@ -158,10 +201,6 @@ class RemoteQuery:
             raise BadParameter("epsilon", None, "must say a price, such as epsilon=0.1: a curator plans for one")
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 
-    having = refused("having", _IN_SQL)
-    order_by = refused("order_by", _IN_SQL)
-    sort = refused("sort", _IN_SQL)
-    limit = refused("limit", _IN_SQL)
     quote = refused("a quote", "preview tells what it costs")
     statements = refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
 

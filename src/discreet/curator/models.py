@@ -200,9 +200,14 @@ class ColumnOut(BaseModel):
 
     name: str
     kind: str
+    stored: str
+    """How it is stored; ``scale`` is the number of digits after the point."""
+    scale: int
     unit: bool
     low: str | None
     high: str | None
+    bounds: list[str] | None
+    """As they were declared, exactly."""
     nullable: bool
     keys: list[str | int | bool | None] | None
     more_keys: int
@@ -214,11 +219,15 @@ class TableOut(BaseModel):
 
     unit: str | None
     through: str | None
+    leads_to: list[str] | None
+    """The table and the column that the foreign key names."""
     public: bool
     max_rows: int | None
     max_groups: int | None
     max_rows_per_group: int | None
     columns: list[ColumnOut]
+    unusable: dict[str, str]
+    """Columns of types that cannot be read here, with their types."""
 
 
 class SchemaOut(BaseModel):
@@ -227,6 +236,7 @@ class SchemaOut(BaseModel):
     name: str
     population: str
     protects: str
+    neighbours: str
     tables: dict[str, TableOut]
 
 

@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse, Response
 
-from discreet.curator import models, shown
+from discreet.curator import models, public_schema, shown
 from discreet.curator.access import Caller
 from discreet.curator.charges import Charge
 from discreet.curator.gate import BEGAN, CALLER
@@ -105,8 +105,16 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     def schema(request: Request, dataset: DatasetName) -> Any:
         """The public schema of a data set: nothing in it comes from a value of the data."""
         known, people = curator.dataset(caller_of(request), dataset)
-        tables = {name: shown.schema(one) for name, one in curator.room(known).session.schemas.items()}
-        return JSONResponse({"name": dataset, "population": people.name, "protects": people.unit, "tables": tables})
+        tables = {name: public_schema.written(one) for name, one in curator.room(known).session.schemas.items()}
+        return JSONResponse(
+            {
+                "name": dataset,
+                "population": people.name,
+                "protects": people.unit,
+                "neighbours": people.neighbours.name,
+                "tables": tables,
+            }
+        )
 
     @app.post("/api/datasets/{dataset}/preview", response_model=models.PreviewOut)
     def preview(request: Request, dataset: DatasetName, body: models.PreviewIn) -> Any:

@@ -27,6 +27,7 @@ from discreet.curator.clock_grid import Grid
 from discreet.curator.config import Config
 from discreet.curator.journal import Clock, utc
 from discreet.curator.limits import Limits, Meter, check_size
+from discreet.curator.plain import plain
 from discreet.curator.purse import Asking, Known, LedgerPurse
 from discreet.curator.replies import Refusal, log, reply, where
 from discreet.curator.rooms import Room, Rooms
@@ -178,7 +179,7 @@ class Curator:
             rows=asked.rows,
             confidence=number(asked.confidence, "confidence"),
         ).as_dict()
-        found["columns"] = [one | {"error": shown.plain(one["error"])} for one in found["columns"]]
+        found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
         return found | {
             "price": shown.promise(cost.price),
             "left": shown.promise(cost.left),

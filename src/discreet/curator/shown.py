@@ -1,4 +1,4 @@
-"""Answers, promises, columns and entries as JSON: what leaves the service.
+"""Answers, promises and entries as JSON: what leaves the service.
 
 Promise: exact numbers leave as text; floats are finite or null. Of an answer there leaves what was released, and
 nothing of how long it took.
@@ -7,7 +7,6 @@ nothing of how long it took.
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import fields
 from datetime import date, datetime
 from fractions import Fraction
@@ -15,6 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.curator.books import Population
+from discreet.curator.plain import plain
 from discreet.curator.store import Line
 from discreet.curator.views import Standing
 from discreet.errors import BadParameter, NotATheorem
@@ -23,9 +23,6 @@ from discreet.privacy.conversions import zcdp_to_approx
 from discreet.privacy.filters import Amounts, Rule
 from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.table.answer import TableAnswer
-from discreet.table.kinds import Boolean, Date, Kind, Real, Timestamp
-from discreet.table.kinds import Number as NumberKind
-from discreet.table.schema import Field, Schema
 
 
 def promise(measure: Measure) -> dict[str, Any]:
@@ -86,69 +83,6 @@ def _share(amount: Measure, limits: Amounts, *, scarcest: bool = False) -> float
     return (min if scarcest else max)(parts, default=0.0)
 
 
-# --- schema ---------------------------------------------------------------------------------------------------------
-
-
-def schema(found: Schema) -> dict[str, Any]:
-    """What is public about a table. Where it lies is not."""
-    caps = found.table.caps
-    return {
-        "unit": found.table.unit,
-        "through": None if found.table.through is None else ".".join(found.table.through),
-        "public": found.table.public,
-        "max_rows": caps.max_rows,
-        "max_groups": caps.max_groups,
-        "max_rows_per_group": caps.max_rows_per_group,
-        "columns": [_column(name, field, found.table.unit == name) for name, field in found.fields.items()],
-    }
-
-
-def _column(name: str, field: Field, unit: bool) -> dict[str, Any]:
-    kind, low, high = _kind(field.kind)
-    keys = None if field.keys is None else [plain(key) for key in field.keys[:_SHOWN]]
-    return {
-        "name": name,
-        "kind": kind,
-        "unit": unit,
-        "low": low,
-        "high": high,
-        "nullable": field.nullable,
-        "keys": keys,
-        "more_keys": 0 if field.keys is None else max(0, len(field.keys) - _SHOWN),
-        "unknown_keys": field.unknown,
-    }
-
-
-_SHOWN = 1000
-
-
-def _kind(kind: Kind) -> tuple[str, str | None, str | None]:
-    match kind:
-        case NumberKind(low=low, high=high) if max(abs(low), abs(high)) < 1 << 61:
-            a, b = kind.ends
-            return "number", _decimal(a), _decimal(b)
-        case NumberKind():
-            return "number", None, None
-        case Real():
-            return "real", None, None
-        case Boolean():
-            return "boolean", None, None
-        case Date(low=low, high=high):
-            return "date", *_ends(low, high, date.min, date.max)
-        case Timestamp(low=low, high=high):
-            return "timestamp", *_ends(low, high, datetime.min, datetime.max)
-        case _:
-            return "text", None, None
-
-
-def _ends(low: date, high: date, least: date, most: date) -> tuple[str | None, str | None]:
-    return (None if low == least else low.isoformat(), None if high == most else high.isoformat())
-
-
-def _decimal(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
-
-
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
@@ -178,19 +112,6 @@ def _moments(values: list[Any]) -> str | None:
     """Whether a column has dates or times, which JSON cannot tell from text. Their error bars are in days."""
     kinds = {type(value) for value in values if value is not None}
     return {datetime: "timestamp", date: "date"}.get(next(iter(kinds))) if len(kinds) == 1 else None
-
-
-def plain(value: Any) -> Any:
-    """A released value as JSON: dates as text, what is not finite as null."""
-    if isinstance(value, Fraction):
-        value = int(value) if value.denominator == 1 else float(value)
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, date):
-        return value.isoformat()
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    return plain(value.item()) if hasattr(value, "item") else str(value)
 
 
 def dump(value: Any) -> bytes:

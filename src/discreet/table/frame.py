@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, NoReturn, Self, TypeVar, cast
 
-from discreet.errors import BadQuestion, Unsupported
+from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.table.asking import Scope, ask, called, check_after, grouped, output_names, rowwise, summarised
 from discreet.table.expressions import Column, Expression, Literal
 from discreet.table.plan import How, Order, Question
@@ -32,6 +32,7 @@ from discreet.table.rows import (
     unknown,
 )
 from discreet.table.said import Apply, Name, Output, Said, Total
+from discreet.table.schema import Schema
 from discreet.table.sql_clauses import cube, rollup
 from discreet.table.verbs import Expr, output
 
@@ -70,6 +71,15 @@ class Frame(Generic[Q]):
         if name not in tables:
             raise unknown("table", name, tables)
         return Frame(scan(name, tables[name]), frozenset() if unit is None else frozenset({unit}), asking)
+
+    @staticmethod
+    def about(name: str, schemas: Mapping[str, Schema], asking: Callable[[Question], Q]) -> Frame[Q]:
+        """A table of a session whose tables are known."""
+        if name not in schemas:
+            raise BadParameter("table", name, f"must be one of {', '.join(schemas)}")
+        given = schemas[name].table
+        unit = given.unit if given.through is None else None
+        return Frame.of(name, {n: tuple(s.fields) for n, s in schemas.items()}, asking, unit=unit)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -32,6 +32,7 @@ from discreet.table.rows import (
     unknown,
 )
 from discreet.table.said import Apply, Name, Said, has_total
+from discreet.table.schema import Schema, unusable
 from discreet.table.sql_clauses import SELECT, after_where, checked, having_of, is_distinct, keys_of, limit_of, order_of
 from discreet.table.sql_expressions import identifier, output, said
 from discreet.table.sql_refusals import only, refusal
@@ -60,6 +61,17 @@ def question(text: str, tables: Tables) -> Question:
     if type(node) is not exp.Select:
         raise BadQuestion("a question must be one SELECT")
     return _question(node, _Known(tables))
+
+
+def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
+    """The plan of a question in SQL about tables whose columns are known, also those that cannot be used."""
+    try:
+        return question(text, {name: schema.fields for name, schema in schemas.items()})
+    except BadQuestion as error:
+        why = None if error.column is None else unusable(error.column, schemas)
+        if why is None:
+            raise
+    raise BadQuestion(why)
 
 
 @dataclass(frozen=True, slots=True)

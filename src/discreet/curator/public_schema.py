@@ -1,0 +1,141 @@
+"""What is public about a table, as JSON and back: what a curator tells, and what a client makes of it.
+
+Promise: all of it was declared by the owner or is the type of a column; nothing comes from a value, and where the data
+lies is not told. What is read back is the schema that the curator has, so that a question which cannot be asked is
+refused at the client in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+from discreet.curator.plain import plain
+from discreet.table.kinds import Boolean, Date, Kind, Number, Real, Timestamp, Value
+from discreet.table.schema import Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
+
+MOST_KEYS = 1000
+"""Keys of one column that are told; of longer lists, how many more there are."""
+
+
+def written(found: Schema) -> dict[str, Any]:
+    """What is public about a table. Where it lies is not."""
+    given, caps = found.table, found.table.caps
+    others = {name: how.type[:60] for name, how in found.stored.items() if how.kind is StoredKind.OTHER}
+    return {
+        "unit": given.unit,
+        "through": None if given.through is None else ".".join(given.through),
+        "leads_to": None if given.through is None else list(given.through),
+        "public": given.public,
+        "max_rows": caps.max_rows,
+        "max_groups": caps.max_groups,
+        "max_rows_per_group": caps.max_rows_per_group,
+        "columns": [_column(name, field, found) for name, field in found.fields.items()],
+        "unusable": others,
+    }
+
+
+def _column(name: str, field: Field, found: Schema) -> dict[str, Any]:
+    kind, low, high = _kind(field.kind)
+    said, stored = found.table.columns.get(name, Declared()), found.stored[name]
+    keys = None if field.keys is None else [plain(key) for key in field.keys[:MOST_KEYS]]
+    return {
+        "name": name,
+        "kind": kind,
+        "stored": stored.kind.value,
+        "scale": stored.scale,
+        "unit": found.table.unit == name,
+        "low": low,
+        "high": high,
+        "bounds": None if said.low is None or said.high is None else [_end(said.low), _end(said.high)],
+        "nullable": field.nullable,
+        "keys": keys,
+        "more_keys": 0 if field.keys is None else max(0, len(field.keys) - MOST_KEYS),
+        "unknown_keys": field.unknown,
+    }
+
+
+def _kind(kind: Kind) -> tuple[str, str | None, str | None]:
+    match kind:
+        case Number(low=low, high=high) if max(abs(low), abs(high)) < 1 << 61:
+            a, b = kind.ends
+            return "number", _decimal(a), _decimal(b)
+        case Number():
+            return "number", None, None
+        case Real():
+            return "real", None, None
+        case Boolean():
+            return "boolean", None, None
+        case Date(low=low, high=high):
+            return "date", *_ends(low, high, date.min, date.max)
+        case Timestamp(low=low, high=high):
+            return "timestamp", *_ends(low, high, datetime.min, datetime.max)
+        case _:
+            return "text", None, None
+
+
+def _ends(low: date, high: date, least: date, most: date) -> tuple[str | None, str | None]:
+    return (None if low == least else low.isoformat(), None if high == most else high.isoformat())
+
+
+def _decimal(value: Fraction) -> str:
+    return str(value.numerator) if value.denominator == 1 else f"{float(value):.12g}"
+
+
+def _end(value: Fraction | date) -> str:
+    """A bound as it was declared, exactly."""
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+# --- and back ---------------------------------------------------------------------------------------------------------
+
+
+def read(tables: Mapping[str, Any]) -> dict[str, Schema]:
+    """The schemas of all tables, from what a curator tells of them."""
+    return {name: _schema(name, said) for name, said in tables.items()}
+
+
+def _schema(name: str, said: Mapping[str, Any]) -> Schema:
+    stored = {one["name"]: Stored(StoredKind(one["stored"]), int(one["scale"])) for one in said["columns"]}
+    stored |= {column: Stored(StoredKind.OTHER, type=str(kind)) for column, kind in said["unusable"].items()}
+    declared = {one["name"]: _declared(one) for one in said["columns"]}
+    table = Table(
+        source=None,
+        unit=said["unit"],
+        through=None if said["leads_to"] is None else (said["leads_to"][0], said["leads_to"][1]),
+        columns={column: one for column, one in declared.items() if one != Declared()},
+        caps=Caps(
+            max_rows=said["max_rows"],
+            max_groups=said["max_groups"],
+            max_rows_per_group=said["max_rows_per_group"],
+        ),
+        public=said["public"],
+    )
+    return resolve(name, table, stored)
+
+
+def _declared(said: Mapping[str, Any]) -> Declared:
+    """A list of keys that was told in part only is not known here: the curator decides."""
+    kind = StoredKind(said["stored"])
+    moments = kind in (StoredKind.DATE, StoredKind.TIMESTAMP)
+    low, high = (None, None) if said["bounds"] is None else (_read_end(end, moments) for end in said["bounds"])
+    cut = bool(said["more_keys"])
+    return Declared(
+        low=low,
+        high=high,
+        keys=None if said["keys"] is None or cut else tuple(_key(key, kind) for key in said["keys"]),
+        unknown=bool(said["unknown_keys"]) or cut,
+        nullable=said["nullable"],
+    )
+
+
+def _read_end(text: str, moments: bool) -> Fraction | date:
+    if not moments:
+        return Fraction(text)
+    return datetime.fromisoformat(text) if "T" in text else date.fromisoformat(text)
+
+
+def _key(key: Any, kind: StoredKind) -> Value:
+    return date.fromisoformat(key) if kind is StoredKind.DATE and key is not None else key
