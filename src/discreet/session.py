@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
 from operator import itemgetter
-from typing import Any, Protocol
+from os import PathLike
+from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.engines.duckdb import duckdb
 from discreet.engines.experimental import sql_texts
-from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
-from discreet.exact import Number, number, positive
-from discreet.privacy.conversions import largest_zcdp
-from discreet.privacy.events import Event
+from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget, Unsupported
+from discreet.exact import Number, positive
+from discreet.paying import Keeper, Payment, Purse, Terms
 from discreet.privacy.filters import Filter, Rule
 from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.neighbours import Neighbours
@@ -32,7 +33,7 @@ from discreet.table.as_sql import as_sql
 from discreet.table.explain import story, tell
 from discreet.table.frame import Asked, Frame
 from discreet.table.lower import lower_question
-from discreet.table.noising import Allowance, check_allowance
+from discreet.table.noising import Allowance
 from discreet.table.plan import Outcome, Question
 from discreet.table.prepare import Prepared, prepare
 from discreet.table.preview import Preview, preview
@@ -44,48 +45,40 @@ from discreet.table.suggest import Suggestion, sizes_question, suggested
 from discreet.table.verbs import count, quantile
 from discreet.table.work import Engine
 
-RESERVE = Fraction(1, 2)
-_SEARCH = 24
-
-
-class Purse(Protocol):
-    """Where a session's budget is kept: a ``Filter``, or a ledger that outlives the process."""
-
-    @property
-    def remaining(self) -> Measure:
-        """What is left."""
-        ...
-
-    def fits(self, what: Event | Measure) -> bool:
-        """Whether this could be paid now."""
-        ...
-
-    def after(self, what: Event | Measure) -> Measure:
-        """What would be left after this payment."""
-        ...
-
-    def spend(self, what: Event | Measure) -> Receipt:
-        """Pay, or raise ``OverBudget``."""
-        ...
+_LEDGERS = "discreet.curator.keeping"
 
 
 class Session:
     """Tables, an engine and a budget.
 
     ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. For an (ε, δ) budget
-    ``rule=dp.Rule.ZCDP`` lets many questions cost less together than the sum of their epsilons. ``purse`` is where the
-    budget is kept, a ``Filter`` of this process unless said otherwise. ``progress``: whether a release that takes more
-    than two seconds says what it is doing; unless said, it does in a terminal or a notebook.
+    ``rule=dp.Rule.ZCDP`` lets many questions cost less together than the sum of their epsilons.
+
+    ``ledger`` is a file in which the budget outlives the process: it is made the first time, and whoever opens it later
+    spends what is left, with every charge on the disk before data are read. ``budget``, ``neighbours`` and ``rule`` may
+    then be left out; others than those it was opened with are refused, and so are another unit and other data. Without
+    a ledger the budget is forgotten with the process, or kept by a ``purse`` of your own.
+
+    >>> from discreet.table.schema import table
+    >>> visits = table({"patient": [1, 2, 2]}, unit="patient")
+    >>> session = Session(visits=visits, budget=Pure(1))
+    >>> answer = session.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
+    >>> session.remaining
+    Pure(epsilon='3/4')
+
+    ``progress``: whether a release that takes more than two seconds says what it is doing; unless said, it does in a
+    terminal or a notebook.
     """
 
     def __init__(
         self,
         tables: Mapping[str, Table] | None = None,
         *,
-        budget: Measure,
+        budget: Measure | None = None,
         engine: Engine | None = None,
-        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        neighbours: Neighbours | None = None,
         rule: Rule | None = None,
+        ledger: str | PathLike[str] | None = None,
         purse: Purse | None = None,
         progress: bool | None = None,
         **named: Table,
@@ -97,8 +90,12 @@ class Session:
             found: object = table
             if not isinstance(found, Table):
                 raise BadParameter(name, found, "must be made by dp.table(...)")
-        if not isinstance(budget, Pure | Approx | ZCDP):
+        if not isinstance(budget, Pure | Approx | ZCDP) and (budget is not None or ledger is None):
             raise BadParameter("budget", budget, "must be dp.Pure, dp.Approx or dp.ZCDP")
+        if neighbours is not None and not isinstance(neighbours, Neighbours):
+            raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
+        if ledger is not None and purse is not None:
+            raise BadParameter("purse", "given", "must be left out: the ledger keeps the budget")
         if rule not in (None, Rule.BASIC, Rule.ZCDP):
             raise NotATheorem("a session counts by Rule.BASIC or Rule.ZCDP")
         self._engine = duckdb() if engine is None else engine
@@ -106,9 +103,16 @@ class Session:
             name: resolve(name, table, self._engine.columns(table.source)) for name, table in given.items()
         }
         _check_foreign_keys(self._schemas)
-        self._purse: Purse = Filter(budget, rule) if purse is None else purse
-        self._terms = Terms(budget, rule)
-        self._neighbours = neighbours
+        self._keeper: Keeper | None = None
+        if ledger is not None:
+            opened = import_module(_LEDGERS)  # an extra, and above this room: only for those who ask for it
+            self._keeper = keeper = opened.keep(
+                ledger, given, self._engine.name, budget=budget, neighbours=neighbours, rule=rule
+            )
+            budget, neighbours, rule, purse = keeper.budget, keeper.neighbours, keeper.rule, keeper.purse("")
+        self._terms = Terms(budget, rule)  # type: ignore[arg-type]
+        self._purse: Purse = Filter(self._terms.budget, rule) if purse is None else purse
+        self._neighbours = neighbours or Neighbours.ADD_REMOVE
         self._public_keys: Listed = {}
         self._progress = progress
 
@@ -167,7 +171,7 @@ class Session:
     def serving(self, purse: Purse) -> Session:
         """The same tables and engine under another purse: how a curator answers many analysts."""
         found = copy(self)
-        found._purse = purse
+        found._purse, found._keeper = purse, None
         found._progress = False  # how long reading takes is not for strangers
         return found
 
@@ -180,7 +184,9 @@ class Session:
         name, column = self._find(column)
         asked, step = sizes_question(name, column, self._schemas)
         price = self._quote((prepare(asked),), self._terms.allowance(epsilon, delta, rho))
-        answer: TableAnswer = self._release(price, (asked.outcome,), itemgetter(0))
+        answer: TableAnswer = self._release(
+            price, (asked.outcome,), itemgetter(0), lambda: f"suggest_bounds({name}.{column})"
+        )
         error = max(e or 0.0 for e in answer.errors("0.9999999", simultaneous=True)["n"])
         counts = dict(zip(answer["power"], answer["n"], strict=True))
         return suggested(f"{name}.{column}", step, counts, error)
@@ -212,10 +218,12 @@ class Session:
                 raise BadParameter("table", name, f"must be one of {', '.join(tables)}")
             tables[name] = replace(tables[name], columns={**tables[name].columns, **columns})
         terms = self._terms
-        return Session(
+        found = Session(
             tables, budget=terms.budget, engine=self._engine, neighbours=self._neighbours, rule=terms.rule,
             purse=self._purse, progress=self._progress,
         )  # fmt: skip
+        found._keeper = self._keeper
+        return found
 
     def _find(self, column: str) -> tuple[str, str]:
         table, dot, name = column.rpartition(".")
@@ -239,25 +247,32 @@ class Session:
         asked: Quote,
         outcomes: Sequence[Outcome],
         shown: Callable[[tuple[TableAnswer, ...]], Any],
-        paid: Receipt | None = None,
+        question: Callable[[], str] = str,
+        *,
+        confidence: Number = CONFIDENCE,
+        payment: Payment | None = None,
     ) -> Any:
-        """Pay (unless it is paid) and answer. What is paid and could not be answered may be asked for again."""
-        if paid is None and not self._purse.fits(asked.plan.price):
-            raise OverBudget(asked=asked.allowance, left=self._purse.remaining)
+        """Pay (unless it is paid) and answer. What is paid and could not be answered may be asked for again.
 
-        def pay(price: Event | Approx) -> Receipt:
-            nonlocal paid
-            paid = self._purse.spend(price) if paid is None else paid
-            return paid
-
+        A ledger keeps the answers, with their error bars of this confidence, before they are shown.
+        """
+        if payment is None:
+            if not self._purse.fits(asked.plan.price):
+                raise OverBudget(asked=asked.allowance, left=self._purse.remaining)
+            payment = Payment(self._purse if self._keeper is None else self._keeper.purse(question()))
         try:
             with Progress(self._progress) as progress:
-                answers, receipt = release(asked, self._engine, self._schemas, pay, progress.step)
+                released, receipt = release(asked, self._engine, self._schemas, payment, progress.step)
         except EngineFailed as failed:
-            if paid is not None and not paid.used:
-                failed.again = partial(self._release, asked, outcomes, shown, paid)
+            if payment.receipt is not None and not payment.receipt.used:
+                failed.again = partial(
+                    self._release, asked, outcomes, shown, question, confidence=confidence, payment=payment
+                )
             raise
-        return shown(self._answers(asked, outcomes, answers, receipt))
+        answers = self._answers(asked, outcomes, released, receipt)
+        if self._keeper is not None:
+            self._keeper.store(payment.purse, answers, confidence)
+        return shown(answers)
 
     def _answers(
         self, asked: Quote, outcomes: Sequence[Outcome], answers: Answers, receipt: Receipt
@@ -273,52 +288,6 @@ class Session:
             )
             for prepared, outcome, released in zip(asked.questions, outcomes, answers, strict=True)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Terms:
-    """How a question's price is read: from the session's budget and rule."""
-
-    budget: Pure | Approx | ZCDP
-    rule: Rule | None
-
-    def allowance(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Allowance:
-        """What one question may cost.
-
-        Of an (ε, δ) budget, a question that takes a share of ε takes the same share of δ unless it says otherwise.
-        """
-        match self.budget:
-            case Pure():
-                _absent(rho, "rho", "a budget in epsilon")
-                _absent(delta, "delta", "a pure budget")
-                return check_allowance(Pure(_wanted(epsilon, "epsilon")))
-            case ZCDP(delta=whole):
-                _absent(epsilon, "epsilon", "a budget in rho")
-                own = whole / 16 if delta is None else number(delta, "delta")
-                return check_allowance(ZCDP(_wanted(rho, "rho"), own))
-            case Approx(delta=whole) if self.rule is Rule.ZCDP:
-                own = whole * RESERVE / 16 if delta is None else number(delta, "delta")
-                if rho is not None:
-                    _absent(epsilon, "epsilon", "a price in rho")
-                    return check_allowance(ZCDP(positive(rho, "rho"), own))
-                slack = whole * (1 - RESERVE)
-                return check_allowance(ZCDP(largest_zcdp(Approx(_wanted(epsilon, "epsilon"), slack)).rho, own))
-            case Approx(epsilon=most, delta=whole):
-                _absent(rho, "rho", "a budget in epsilon and delta (open the session with rule=dp.Rule.ZCDP)")
-                e = _wanted(epsilon, "epsilon")
-                share = min(e / most, Fraction(1)) if most else Fraction(0)
-                return check_allowance(Approx(e, whole * share if delta is None else number(delta, "delta")))
-
-
-def _absent(value: Number | None, name: str, why: str) -> None:
-    if value is not None:
-        raise BadParameter(name, value, f"must be left out: this session has {why}")
-
-
-def _wanted(value: Number | None, name: str) -> Fraction:
-    if value is None:
-        raise BadParameter(name, None, f"must say what the answer may cost, such as {name}=0.1; or give error=...")
-    return positive(value, name)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -367,8 +336,17 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         asked = self._quote(epsilon, delta, rho, error, confidence)
-        answer: TableAnswer = self.session._release(asked, (self.plan.outcome,), itemgetter(0))
+        answer: TableAnswer = self.session._release(
+            asked, (self.plan.outcome,), itemgetter(0), self._words, confidence=confidence
+        )
         return answer
+
+    def _words(self) -> str:
+        """The question as a ledger keeps it: its SQL; what it does, if there is no SQL for it."""
+        try:
+            return self.text
+        except Unsupported:
+            return "; ".join(line.strip() for line in tell(self._prepared, None).splitlines())
 
     def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
         """Noise and price, worked out without touching data: what ``release`` would pay for."""
@@ -489,7 +467,10 @@ class Workload:
         """Pay once, then answer all."""
         asked = self._quote(epsilon, delta, rho)
         answers: tuple[TableAnswer, ...] = self.session._release(
-            asked, [query.plan.outcome for query in self.queries], tuple
+            asked,
+            [query.plan.outcome for query in self.queries],
+            tuple,
+            lambda: "; ".join(query._words() for query in self.queries),
         )
         return answers
 

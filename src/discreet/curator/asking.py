@@ -7,9 +7,7 @@ before the file is read. Without it, the question is the whole budget, and nothi
 from __future__ import annotations
 
 import json
-import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -22,7 +20,6 @@ from rich.table import Table as Printed
 from discreet.curator.described import Said
 from discreet.curator.late import late
 from discreet.curator.printed import fail_plainly, number
-from discreet.engines.sources import Files, open_source
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
 from discreet.privacy.measures import Approx, Measure, Pure
@@ -49,8 +46,10 @@ Error = Annotated[str, typer.Option(help="instead of epsilon: how far off the an
 Confidence = Annotated[str, typer.Option(help="of the error bars")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in which the budget is kept")]
 Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
+RuleName = Annotated[
+    str, typer.Option("--rule", help="zcdp: many small questions cost less together; once, with --budget and --delta")
+]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
-ANALYST = "local"
 
 
 @fail_plainly
@@ -70,16 +69,17 @@ def ask_command(
     max_rows: Rows = 0,
     ledger: LedgerFile = None,
     budget: Budget = "",
+    rule: RuleName = "",
     as_json: AsJson = False,
 ) -> None:
     """Ask a question of a file, pay, and print the answer with its error bars."""
     said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
-    with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql, delta) as session:
-        query = session.sql(sql)
-        with Console(stderr=True).status("paying, reading, adding noise"):
-            answer = query.release(**price)
-            session.store(answer, confidence)
-        _print_answer(answer, confidence, str(session.remaining), as_json, remembered=ledger is not None)
+    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
+    session = _session(said, whole, ledger, rule, delta)
+    query = session.sql(sql)
+    with Console(stderr=True).status("paying, reading, adding noise"):
+        answer = query.release(**price)
+    _print_answer(answer, confidence, str(session.remaining), as_json, remembered=ledger is not None)
 
 
 @fail_plainly
@@ -99,12 +99,13 @@ def preview_command(
     max_rows: Rows = 0,
     ledger: LedgerFile = None,
     budget: Budget = "",
+    rule: RuleName = "",
     as_json: AsJson = False,
 ) -> None:
     """What a question would cost and how far off its answer would be. Free: no data is touched."""
     said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
-    with _session(said, _promise(budget or ("" if error or ledger else epsilon), delta), ledger, sql, delta) as session:
-        _print_preview(session.sql(sql), price, as_json)
+    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
+    _print_preview(_session(said, whole, ledger, rule, delta).sql(sql), price, as_json)
 
 
 # --- what was said --------------------------------------------------------------------------------------------------
@@ -125,72 +126,15 @@ def _price(epsilon: str, error: str, confidence: str) -> dict[str, Any]:
 # --- the session ----------------------------------------------------------------------------------------------------
 
 
-class LocalSession(Session):
-    """A session on this machine; where its budget is in a ledger, its answers are kept there too."""
-
-    ledger: Any = None
-
-    def store(self, answer: TableAnswer, confidence: str) -> None:
-        """Store an answer before it is shown."""
-        if self.ledger is not None:
-            shown = late("shown")
-            self.ledger.store_answer(self._purse.charge, shown.dump(shown.answer(answer, confidence)))  # type: ignore[attr-defined]
-
-
-@contextmanager
-def _session(said: Said, budget: Measure | None, ledger: Path | None, sql: str, delta: str) -> Iterator[LocalSession]:
+def _session(said: Said, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
     """The file as a session: its budget in a ledger, or gone with the process."""
-    name, one = said.table_name, said.table()
-    if ledger is None:
-        if budget is None:
-            raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
-        yield LocalSession({name: one}, budget=budget)
-        return
-    if not ledger.absolute().parent.is_dir():
-        raise BadParameter("ledger", str(ledger), "must be in a folder that is there: make it first")
-    with late("store").open_ledger(ledger, create=True) as opened:
-        population = _protected(opened, name, said, budget, delta)
-        purse = late("purse").LedgerPurse(
-            opened, name, ANALYST, key=secrets.token_hex(16), query=sql.strip(), parameters={"file": said.file}
-        )
-        session = LocalSession(
-            {name: one},
-            budget=population.budget,
-            neighbours=population.neighbours,
-            rule=population.rule,
-            purse=purse,
-        )
-        session.ledger = opened
-        yield session
-
-
-def _protected(ledger: Any, name: str, said: Said, budget: Measure | None, delta: str) -> Any:
-    """The people in the file, with their budget: opened the first time, then as it was."""
-    known = ledger.populations.get(name)
-    marks = late("places").marks(tuple(Path(one) for one in _files(said.file)))
-    if known is None:
-        if budget is None:
-            raise BadParameter("budget", None, "must be given once for a new ledger, such as --budget 2")
-        ledger.owner.check_unprotected(name, name, marks=marks)
-        ledger.owner.protect(name, budget, unit=said.unit)
-    elif budget not in (None, known.budget):
-        raise BadParameter("budget", str(budget), f"must be left out: the ledger has {known.budget} for {name!r}")
-    elif delta and exact(delta, "delta") != getattr(known.budget, "delta", None):
-        raise BadParameter("delta", delta, f"must be left out: the ledger has {known.budget} for {name!r}")
-    elif known.unit != said.unit:
-        raise BadParameter("unit", said.unit, f"must be {known.unit!r}: the budget in the ledger protects that")
-    if ANALYST not in ledger.analysts:
-        ledger.owner.add_analyst(ANALYST)
-    if name not in ledger.analysts[ANALYST].caps:
-        ledger.owner.grant(ANALYST, name)
-    if name not in ledger.datasets:
-        ledger.owner.register(name, name, marks=marks, about={"file": said.file, "unit": said.unit})
-    return ledger.populations[name]
-
-
-def _files(source: str) -> Sequence[str]:
-    found = open_source(source)
-    return found.paths if isinstance(found, Files) else ()
+    if ledger is None and budget is None:
+        raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
+    counted = late("declared").read_rule(rule or None, "rule") if rule else None
+    session = Session({said.table_name: said.table()}, budget=budget, rule=counted, ledger=ledger)
+    if delta and exact(delta, "delta") != getattr(session.budget, "delta", None):
+        raise BadParameter("delta", delta, f"must be left out: the ledger has {session.budget} for {said.table_name!r}")
+    return session
 
 
 # --- printing -------------------------------------------------------------------------------------------------------

@@ -126,7 +126,8 @@ class Database:
         """Whether there is a ledger."""
         if self._path is not None and not self._path.exists():
             return False
-        with plain_words(), self._engine.connect() as connection, connection.begin():
+        # in turn: of two that make a new file WAL at once, SQLite refuses one without waiting
+        with plain_words(), self._turn(), self._engine.connect() as connection, connection.begin():
             return version_of(connection) > 0
 
     def sound(self) -> bool:

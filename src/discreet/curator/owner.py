@@ -127,6 +127,14 @@ class Owner:
         """What ``register`` would refuse without a decision, looked up beforehand: AlreadyProtected, or nothing."""
         self._check_unprotected(self._journal.refresh(), dataset, population, self._hidden(marks))
 
+    def recognises(self, dataset: str, marks: Iterable[str]) -> bool:
+        """Whether data with these marks may be those that were registered: one mark is the same, or none is known."""
+        known = self._journal.refresh().datasets.get(dataset)
+        hidden = self._hidden(marks)
+        if known is None or not hidden or not known.marks or known.marked_by != self._journal.key.public:
+            return True
+        return not known.marks.isdisjoint(hidden)
+
     def _hidden(self, marks: Iterable[str]) -> list[str]:
         return sorted({self._journal.key.mark(mark) for mark in marks})
 

@@ -313,10 +313,11 @@ def open_ledger(
     heads = HeadFile(head_path)
     database = open_database(location, create=create, patience=patience)
     try:
+        remembered = heads.read() is not None  # looked at first: another process may be making both, the head file last
         new = not database.exists()
         if new and not create:
             raise LedgerUnavailable("there is no ledger here; create one with create=True")
-        if new and heads.read() is not None:
+        if new and remembered:
             raise LedgerMismatch("the head file remembers a ledger, and there is none here: restore it")
         signing = _open_or_make(key_path, create=new)
         database.set_up([_first(signing, clock)] if create else [])

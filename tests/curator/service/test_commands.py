@@ -14,6 +14,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+import discreet as dp
 from discreet.curator import open_ledger
 from discreet.curator.commands import add_commands
 from discreet.curator.config import read_config
@@ -304,6 +305,23 @@ def test_a_ledger_of_ask_can_be_looked_at_and_checked(visits: Path, tmp_path: Pa
     (one,) = json.loads(run("budget", kept, "--household", "3", "--json").stdout)
     assert one["remaining"]["epsilon"] == "3/2"
     assert one["household"] == {"people": 3, "spent": {"kind": "Pure", "epsilon": "3/2", "text": "epsilon 3/2"}}
+
+
+def test_a_session_and_ask_share_a_ledger(visits: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept.ledger"
+    table = dp.table(visits, unit="person")
+    said = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5", "--ledger", kept)
+    session = dp.Session(visits=table, budget=dp.Approx(2, "1e-6"), ledger=kept)
+    session["visits"].agg(n=dp.count()).release(epsilon="0.5")
+    assert "left: epsilon 1, delta 1e-06" in run("ask", visits, *said).output
+    assert session.remaining == dp.Approx(1, "1e-6")
+    assert run("ledger", "show", kept).output.count("COUNT(*)") == 2  # what the verbs asked, too
+    assert "charges: 2, answered: 2" in run("ledger", "verify", kept).output
+    refused = run("ask", visits, *said, "--rule", "zcdp")
+    assert refused.exit_code == 1
+    assert "rule" in refused.output
+    assert run("budget", kept, "visits", "--epsilon", "3", "--delta", "1e-6", "--reason", "more").exit_code == 0
+    assert dp.Session(visits=table, ledger=kept).remaining == dp.Approx(2, "1e-6")
 
 
 def test_budgets_are_told_in_epsilon_and_changed_by_name(config: Path) -> None:
