@@ -6,6 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -439,3 +440,56 @@ def test_group_by_all_is_all_that_is_not_an_aggregate() -> None:
     ):
         with pytest.raises(BadQuestion):
             s.sql(refused)
+
+
+# --- GROUPING -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "clinic, paid",
+        "ROLLUP (clinic, paid)",
+        "CUBE (clinic, paid)",
+        "GROUPING SETS ((paid), (clinic), (paid, clinic), ())",
+    ],
+)
+def test_grouping_is_what_duckdb_says_it_is(sets: str) -> None:
+    """A listed NULL and a total look the same but for GROUPING: both are in the data here."""
+    rows = pa.table(
+        {
+            "who": range(12),
+            "clinic": ["North", "South", None] * 4,
+            "paid": [True, False, True, False, None, None] * 2,
+        }
+    )
+    text = (
+        "SELECT clinic, paid, GROUPING(clinic, paid) AS g, GROUPING(paid) AS p, GROUPING(paid, clinic) AS r, "
+        f"COUNT(*) AS n FROM visits GROUP BY {sets}"
+    )
+    keys = {"clinic": dp.keys(["North", "South", None]), "paid": dp.keys([True, False, None])}
+    table = dp.table(rows, unit="who", columns=keys, max_rows=1)
+    answer = dp.Session(visits=table, budget=dp.Pure(1000)).sql(text).release(epsilon=1000)
+    database = duckdb.connect()
+    database.register("visits", rows)
+    expected = set(database.sql(text).fetchall())
+    for found in (answer, answer.consistent()):
+        shown = {tuple(row[name] for name in ("clinic", "paid", "g", "p", "r")) for row in found if row["n"] > 0.5}
+        assert shown == {row[:-1] for row in expected}  # groups of nobody are answered, too; at this price they show 0
+    assert "g" not in answer.errors()  # it is public
+
+
+def test_grouping_keeps_and_orders_rows_and_costs_nothing() -> None:
+    s = session()
+    text = (
+        "SELECT clinic, CASE WHEN GROUPING(clinic) = 1 THEN 'all' ELSE clinic END AS place, "
+        "COUNT(*) AS n, COUNT(*) * GROUPING(clinic) AS total FROM visits GROUP BY ROLLUP (clinic)"
+    )
+    plain = s.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY ROLLUP (clinic)")
+    assert s.sql(text).quote(epsilon=1).plan.price == plain.quote(epsilon=1).plan.price
+    answer = s.sql(f"{text} ORDER BY GROUPING(clinic) DESC, clinic").release(epsilon=1)
+    assert answer["place"] == ["all", "North", "South", "West"]
+    assert answer["total"] == [answer["n"][0], 0, 0, 0]
+    assert answer.errors()["total"] == [answer.errors()["n"][0], 0, 0, 0]
+    assert s.sql(f"{text} HAVING GROUPING(clinic) = 1").release(epsilon=1)["place"] == ["all"]
+    assert answer.to_arrow()["place"].to_pylist() == answer["place"]

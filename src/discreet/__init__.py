@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         count_distinct,
         covariance,
         expr,
+        grouping,
         lit,
         max,
         mean,
@@ -102,6 +103,7 @@ __all__ = [
     "exponential",
     "expr",
     "gaussian",
+    "grouping",
     "interact",
     "keys",
     "laplace",
@@ -137,8 +139,8 @@ _LATE = {
     "discreet.session": ("Session",),
     "discreet.table.answer": ("TableAnswer",),
     "discreet.table.verbs": (
-        "case", "col", "correlation", "count", "count_distinct", "covariance", "expr", "lit", "max", "mean", "median",
-        "min", "quantile", "stddev", "sum", "variance",
+        "case", "col", "correlation", "count", "count_distinct", "covariance", "expr", "grouping", "lit", "max", "mean",
+        "median", "min", "quantile", "stddev", "sum", "variance",
     ),
 }  # fmt: skip  # what waits for its first use: a quicker import
 _WHERE = {name: module for module, names in _LATE.items() for name in names}

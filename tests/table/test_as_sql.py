@@ -79,6 +79,8 @@ MORE = [
     "LEFT JOIN regions USING (city)",
     "SELECT clinic, year, SUM(cost) FROM visits GROUP BY GROUPING SETS ((year), (clinic, year), ())",
     "SELECT clinic, year, SUM(cost) FROM visits GROUP BY clinic, CUBE(year, paid)",
+    "SELECT clinic AS c, GROUPING(clinic, year) AS clinic, COUNT(*) FROM visits GROUP BY CUBE(clinic, year) "
+    "HAVING GROUPING(year) + 1 < 2 ORDER BY GROUPING(visits.clinic) DESC",
     'SELECT COUNT(*) AS "order", SUM(cost) AS "a ""b"" c", MAX(cost) AS "Group", MIN(year) AS "day" FROM visits',
     "SELECT COUNT(*) FROM visits WHERE note = 'it''s' OR note = '\\' OR note = '--' OR note LIKE '%;%' OR note = '/*'",
     "SELECT COUNT(*) FROM visits WHERE NOT (NOT paid) AND (paid = (cost > 1)) AND ((cost > 1) = paid) IS TRUE",

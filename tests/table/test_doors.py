@@ -121,6 +121,12 @@ PAIRS: list[tuple[str, Callable[[], Kept]]] = [
      lambda: visits.group_by("clinic").agg(n=N).order_by("n", descending=True).limit(10).limit(3)),
     ("SELECT clinic, SUM(cost) / COUNT(*) AS m FROM visits GROUP BY clinic ORDER BY m",
      lambda: visits.group_by("clinic").agg(m=dp.sum("cost") / N).order_by("m")),
+    ("SELECT clinic, year, GROUPING(clinic, year) AS g, COUNT(*) AS n FROM visits GROUP BY CUBE(clinic, year) "
+     "HAVING GROUPING(year) = 0 ORDER BY GROUPING(clinic) DESC",
+     lambda: visits.cube("clinic", "year").agg(g=dp.grouping("clinic", "year"), n=N).having("GROUPING(year) = 0")
+     .order_by("GROUPING(clinic) DESC")),
+    ("SELECT clinic, COUNT(*), GROUPING(clinic) AS g FROM visits GROUP BY ROLLUP(clinic) HAVING GROUPING(clinic) = 1",
+     lambda: visits.rollup("clinic").agg(N, g="GROUPING(clinic)").having(dp.grouping("clinic") == 1)),
     ("SELECT clinic, year, COUNT(*) FROM visits GROUP BY ROLLUP(clinic, year)",
      lambda: visits.rollup("clinic", "year").agg(N)),
     ("SELECT clinic, year, paid, COUNT(*) FROM visits GROUP BY CUBE(clinic, year, paid)",

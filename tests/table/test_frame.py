@@ -251,6 +251,9 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: visits.per_unit("patient_id").release(), "release before agg"),
     (lambda: visits.cube(*["cost"] * 7), "64 grouping sets"),
     (lambda: visits.rollup().agg(), "1 to 200 outputs"),
+    (lambda: visits.rollup("clinic").agg(dp.grouping("cost"), dp.count()), "GROUPING must be a key"),
+    (lambda: having(visits.rollup("clinic").agg(n=dp.count()), "GROUPING(n) = 1"), "GROUPING must be a key"),
+    (dp.grouping, "at least one key"),
 ]  # fmt: skip
 
 

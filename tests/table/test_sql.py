@@ -376,6 +376,23 @@ def test_a_grouping_set_twice_is_refused(group: str) -> None:
         read(f"SELECT clinic, COUNT(*) FROM visits GROUP BY {group}")
 
 
+def test_grouping_is_of_keys_and_only_after_the_groups() -> None:
+    plan = read("SELECT year AS y, GROUPING(clinic, year), COUNT(*) FROM visits GROUP BY CUBE(clinic, year) "
+                "HAVING GROUPING_ID(CLINIC) = 0 ORDER BY GROUPING(y)")  # fmt: skip
+    both = Call("grouping", (CLINIC, Column("y")))
+    assert plan.outcome.columns[1] == ("grouping_clinic_year", both)
+    assert plan.outcome.having == Call("eq", (Call("grouping", (CLINIC,)), Literal(Fraction(0))))
+    assert plan.outcome.order == (Order(Call("grouping", (Column("y"),))),)
+    of_expression = read("SELECT GROUPING(cost + 1) AS g, COUNT(*) FROM visits GROUP BY ROLLUP(cost + 1)")
+    assert of_expression.outcome.columns[0] == ("g", Call("grouping", (Column(of_expression.keys[0].name),)))
+
+
+@pytest.mark.parametrize("argument", ["cost", "COUNT(*)", "1", "clinic || 'x'", "n", "clinic, cost"])
+def test_grouping_of_what_is_no_key_is_refused(argument: str) -> None:
+    with pytest.raises(BadQuestion, match="each argument of GROUPING must be a key"):
+        read(f"SELECT clinic, COUNT(*) AS n FROM visits GROUP BY ROLLUP(clinic) ORDER BY GROUPING({argument})")
+
+
 def test_a_cube_of_many_keys_is_refused() -> None:
     with pytest.raises(BadQuestion, match="64 grouping sets"):
         read("SELECT COUNT(*) FROM visits GROUP BY CUBE(patient_id, clinic, cost, year, day, note, paid)")
@@ -578,7 +595,13 @@ REFUSED: list[tuple[str, str, str]] = [
     ("-", "SELECT DISTINCT clinic, COUNT(*) FROM visits GROUP BY clinic", "SELECT DISTINCT together with aggregates"),
     ("-", "SELECT clinic, COUNT(*) FROM visits GROUP BY clinic WITH ROLLUP", "WITH ROLLUP"),
     ("-", "SELECT COUNT(*) FROM (SELECT clinic FROM visits GROUP BY ROLLUP(clinic)) t", "ROLLUP, CUBE or GROUPING"),
-    ("-", "SELECT GROUPING(clinic), COUNT(*) FROM visits GROUP BY ROLLUP(clinic)", "GROUPING(...)"),
+    ("-", f"{V} WHERE GROUPING(clinic) = 1", "GROUPING in WHERE"),
+    ("-", "SELECT SUM(GROUPING(clinic)) FROM visits GROUP BY clinic", "GROUPING in an aggregate"),
+    ("-", "SELECT COUNT(*) FROM visits GROUP BY GROUPING(clinic)", "GROUPING in GROUP BY"),
+    ("-", "SELECT COUNT(*) FROM (SELECT GROUPING(patient_id) FROM visits GROUP BY patient_id) t", "GROUPING in a subq"),
+    ("-", "SELECT COUNT(*) FROM (SELECT year FROM visits GROUP BY patient_id, year HAVING GROUPING(year) = 0) t",
+     "GROUPING in a subquery"),
+    ("-", "SELECT COUNT(*) FROM (SELECT GROUPING(clinic) AS g FROM visits) t", "GROUPING in a subquery"),
     ("-", f"{V} LIMIT 3 OFFSET 2", "OFFSET"),
     ("-", f"{V} OFFSET 2", "OFFSET"),
     ("-", f"{V} LIMIT 10 PERCENT", "LIMIT with PERCENT"),

@@ -25,14 +25,16 @@ from discreet.table.bounding import in_words
 from discreet.table.expressions import Call, Column, Expression, walk
 from discreet.table.kinds import Number as NumberKind
 from discreet.table.kinds import Value
-from discreet.table.outcome import apply, evaluate
+from discreet.table.outcome import PRESENT, apply, evaluate
 from discreet.table.plan import Outcome
 from discreet.table.recipes import Dated, Fitted, Recipe
 from discreet.table.run import Released
 
 AT = "#"
 """The hidden column that says which released row a row came from."""
-_MONOTONE = frozenset({"add", "sub", "mul", "div", "neg", "round", "floor", "ceil", "least", "greatest", "sqrt"})
+_MONOTONE = frozenset(
+    {"add", "sub", "mul", "div", "neg", "round", "floor", "ceil", "least", "greatest", "sqrt", "grouping"}
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +63,7 @@ class TableAnswer(Answered):
             for name, recipe in _recipes(part):
                 columns[name] = [_plain(recipe, value) for value in recipe.value(part.estimates).tolist()]
             columns[AT] = [(s, i) for i in range(len(part.keys))]
+            columns[PRESENT] = [_names(part)] * len(part.keys)
             rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         shown = Outcome(
             (*self.outcome.columns, (AT, Column(AT))), self.outcome.having, self.outcome.order, self.outcome.limit
@@ -157,7 +160,7 @@ class TableAnswer(Answered):
         ends = {name: self._ends(s, name, miss / len(used)) for name in used}
         if "div" in calls and any(e[0][i] <= 0 <= e[1][i] for e in ends.values()):
             return None if len(used) > 1 else (-math.inf, math.inf)
-        base = {name: column[i] for name, column in self._keys[s].items()}
+        base = {name: column[i] for name, column in self._keys[s].items()} | {PRESENT: _names(self.released[s])}
         corners = []
         for choice in product((0, 1), repeat=len(used)):
             point = {name: float(ends[name][c][i]) for name, c in zip(used, choice, strict=True)}
@@ -215,6 +218,11 @@ def _plain(recipe: Recipe, value: float) -> int | float | date | None:
     if math.isnan(value):
         return None
     return int(value) if recipe.whole else float(value)
+
+
+def _names(part: Released) -> frozenset[str]:
+    """The keys of a grouping set."""
+    return frozenset(key.name for key in part.part.keys)
 
 
 def _key_columns(released: tuple[Released, ...], part: Released) -> dict[str, list[Any]]:

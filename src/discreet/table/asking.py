@@ -88,6 +88,8 @@ def rowwise(said: Said, scope: Scope, where: str) -> Expression:
             return Column(scope.find(said))
         case Literal():
             return said
+        case Apply(function="grouping"):
+            raise Unsupported(f"GROUPING in {where}", "use it in SELECT, HAVING or ORDER BY, with the groups")
         case Apply(function=function, arguments=arguments):
             return called(function, [rowwise(a, scope, where) for a in arguments])
         case Total():
@@ -109,6 +111,14 @@ def called(function: str, arguments: Sequence[Expression]) -> Expression:
             parts += argument.arguments if same and isinstance(argument, Call) else [argument]
         return Call(function, tuple(parts))
     return Call(function, tuple(arguments))
+
+
+def grouping(arguments: Sequence[Expression], keys: Iterable[str]) -> Call:
+    """GROUPING of keys: which of them a row is a total over."""
+    known = set(keys)
+    if not all(isinstance(a, Column) and a.name in known for a in arguments):
+        raise BadQuestion("each argument of GROUPING must be a key of this GROUP BY, written as it is there")
+    return Call("grouping", tuple(arguments))
 
 
 # --- groups -----------------------------------------------------------------------------------------------------------
@@ -197,6 +207,9 @@ class _Collector:
                 return _Visited(said, said, None, 1)
             case Total():
                 return _Visited(None, Column(self._measure(said)), None, 1)
+            case Apply(function="grouping", arguments=arguments):
+                inside = [self._visit(a, aliases, keys_first).after for a in arguments]
+                return _Visited(None, grouping(inside, self._places.values()), None, 1)
             case Apply(function=function, arguments=arguments):
                 parts = [self._visit(a, aliases, keys_first) for a in arguments]
                 many = 1 + sum(part.size for part in parts)
@@ -325,7 +338,7 @@ def ask(
 def check_after(expression: Expression) -> None:
     """Refuses functions that cannot be applied to released values."""
     for part in walk(expression):
-        if isinstance(part, Call) and part.function not in FUNCTIONS:
+        if isinstance(part, Call) and part.function not in FUNCTIONS | {"grouping"}:
             raise Unsupported(
                 f"{part.function.upper()} of a released value",
                 "apply it to the rows, inside the aggregate or in GROUP BY",
@@ -334,6 +347,9 @@ def check_after(expression: Expression) -> None:
 
 def summarised(rows: Rows, groups: Groups) -> Rows:
     """One row for each unit: what GROUP BY gives inside a subquery."""
+    after = [column for _, column in groups.columns] + ([] if groups.having is None else [groups.having])
+    if any(isinstance(part, Call) and part.function == "grouping" for one in after for part in walk(one)):
+        raise Unsupported("GROUPING in a subquery", "use it at the end, with ROLLUP, CUBE or GROUPING SETS")
     keys = [(key.name, key.expression) for key in groups.keys]
     found = per_unit(rows, keys, groups.measures)
     if groups.having is not None:

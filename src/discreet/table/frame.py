@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
-from discreet.table.asking import Scope, ask, called, check_after, grouped, output_names, rowwise, summarised
+from discreet.table.asking import Scope, ask, called, check_after, grouped, grouping, output_names, rowwise, summarised
 from discreet.table.expressions import Column, Expression, Literal
 from discreet.table.plan import How, Order, Question
 from discreet.table.rows import (
@@ -358,6 +358,8 @@ def _over_outputs(said: Said, question: Question) -> Expression:
             return named[found[0]]
         case Literal():
             return said
+        case Apply(function="grouping", arguments=arguments):
+            return grouping([_over_outputs(a, question) for a in arguments], (key.name for key in question.keys))
         case Apply(function=function, arguments=arguments):
             return called(function, [_over_outputs(a, question) for a in arguments])
         case Total():

@@ -22,6 +22,8 @@ from discreet.table.plan import Outcome
 Row: TypeAlias = Mapping[str, Any]
 Program: TypeAlias = Callable[[Row], Any]
 
+PRESENT = "#keys"
+"""The hidden column that says which keys the grouping set of a row has."""
 _UNITS = frozenset({"year", "quarter", "month", "week", "day"})
 _CLOCK = frozenset({"hour", "minute", "second"})
 _MOST_DIGITS = 30
@@ -99,6 +101,8 @@ def program(expression: Expression) -> Program:
             return lambda row: row[name]
         case Literal(value=value):
             return lambda row: value
+        case Call(function="grouping", arguments=keys):
+            return _grouping([key.name for key in keys if isinstance(key, Column)])
         case Call(function=function, arguments=arguments):
             parts = tuple(program(a) for a in arguments)
             if function in _LAZY:
@@ -128,6 +132,18 @@ def _known(value: Any) -> Any:
     if hasattr(value, "item") and callable(value.item):
         return _known(value.item())
     return None
+
+
+def _grouping(names: Sequence[str]) -> Program:
+    """A bit for each key, the last one the lowest: 1 where the row is a total over it."""
+
+    def run(row: Row) -> int:
+        found = 0
+        for name in names:
+            found = 2 * found + (name not in row[PRESENT])
+        return found
+
+    return run
 
 
 # --- not strict -------------------------------------------------------------------------------------------------------
@@ -433,4 +449,4 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "width_bucket": _numeric(_width_bucket),
 }
 FUNCTIONS = frozenset({*_LAZY, *_STRICT})
-"""What may be computed from released values."""
+"""What may be computed from released values; and ``grouping``, which is of their keys."""

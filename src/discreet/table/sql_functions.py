@@ -178,6 +178,12 @@ def _if(name: str, arguments: tuple[Said, ...]) -> Said:
     return apply("case", *arguments, *([Literal(None)] if len(arguments) == 2 else []))
 
 
+def _grouping(name: str, arguments: tuple[Said, ...]) -> Said:
+    """Not of a row but of its group; at most so many bits as fit a number."""
+    _number_of(name, arguments, 1, 31)
+    return apply("grouping", *arguments)
+
+
 _SPECIAL: dict[str, Callable[[str, tuple[Said, ...]], Said]] = {
     "concat": _concat,
     "date_diff": _date_diff,
@@ -187,6 +193,8 @@ _SPECIAL: dict[str, Callable[[str, tuple[Said, ...]], Said]] = {
     "datepart": _date_part,
     "datetrunc": _date_trunc,
     "dayofweek": _day_of_week,
+    "grouping": _grouping,
+    "grouping_id": _grouping,
     "weekday": _day_of_week,
     "if": _if,
     "iif": _if,
@@ -308,7 +316,6 @@ _KNOWN: dict[str, tuple[str, str]] = {
     "dayname": ("DAYNAME", "use DAY_OF_WEEK(d): Monday is 1"),
     "epoch": ("EPOCH", "use DATE_DIFF('second', TIMESTAMP '2025-01-01 00:00:00', t)"),
     "age": ("AGE", "use DATE_DIFF('day', x, y)"),
-    "grouping": ("GROUPING(...)", "a key that a grouping set leaves out is NULL in the answer"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),
     "quantile_disc": ("QUANTILE_DISC", "use QUANTILE"),
     "unnest": ("UNNEST", "use plain columns"),

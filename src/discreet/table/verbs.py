@@ -322,6 +322,19 @@ def case(*branches: tuple[Expr | str, Expr | Plain], otherwise: Expr | Plain = N
     return _over([*parts, _expr(otherwise)], lambda said: apply("case", *said))
 
 
+def grouping(*keys: Expr | str) -> Expr:
+    """Which keys a row of ``rollup`` or ``cube`` is a total over: a bit for each, 1 for a total, the last key lowest.
+
+    It tells the total, whose key is NULL, from a group whose key is NULL. It costs nothing.
+
+    >>> grouping("clinic", "year")
+    Expr(grouping(clinic, year))
+    """
+    if not keys:
+        raise BadQuestion("grouping needs at least one key")
+    return _over([expr(key) for key in keys], lambda said: apply("grouping", *said))
+
+
 def _total(
     aggregate: Aggregate, *arguments: Expr | str, where: Expr | str | None, level: Fraction | None = None
 ) -> Expr:

@@ -219,9 +219,9 @@ _CALLS: dict[str, str] = {
     name: name.upper()
     for name in (
         "abs", "add_days", "ceil", "clamp", "coalesce", "contains", "day", "day_of_week", "day_of_year", "days_between",
-        "ends_with", "floor", "greatest", "hour", "least", "left", "length", "lower", "ltrim", "minute", "month",
-        "nullif", "power", "quarter", "round", "rtrim", "second", "seconds_between", "sign", "starts_with", "substring",
-        "trim", "trunc", "upper", "week", "width_bucket", "year",
+        "ends_with", "floor", "greatest", "grouping", "hour", "least", "left", "length", "lower", "ltrim", "minute",
+        "month", "nullif", "power", "quarter", "round", "rtrim", "second", "seconds_between", "sign", "starts_with",
+        "substring", "trim", "trunc", "upper", "week", "width_bucket", "year",
     )
 }  # fmt: skip
 

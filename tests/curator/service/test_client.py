@@ -74,6 +74,14 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert (query.release(error={"n": 30, "pay": 100}).errors()["n"][0] or 99) <= 30
 
 
+def test_a_total_is_told_from_a_group_of_null(served: tuple[Town, str]) -> None:
+    town, url = served
+    text = "SELECT city, GROUPING(city) AS g, COUNT(*) AS n FROM people GROUP BY ROLLUP (city) ORDER BY GROUPING(city)"
+    answer = connect(url, town.ann).sql(text).release(epsilon="1")
+    assert answer["g"] == [0] * (len(answer.rows) - 1) + [1]
+    assert answer["city"][-1] is None
+
+
 def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str], tmp_path: Path) -> None:
     town, url = served
     query = connect(url, town.ann).sql("SELECT MIN(day) AS first, AVG(day) AS middle, COUNT(*) AS n FROM trips")
