@@ -61,6 +61,8 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/api/datasets/{dataset}"): ALL,
     ("POST", "/api/datasets/{dataset}/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/questions"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/workload"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/workload/preview"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
     ("GET", "/api/answers/{number}"): ALL,
     ("GET", "/api/answers/{number}/receipt"): ALL,
@@ -85,6 +87,13 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/tokens/{token}/revoke"): OWNERS,
 }
 """Which roles may use which route. A route that is not here is refused to everybody."""
+PAID = frozenset(
+    {
+        ("POST", "/api/datasets/{dataset}/questions"),
+        ("POST", "/api/datasets/{dataset}/workload"),
+    }
+)
+"""The routes that read data, and are paid for: their replies leave on the grid of time."""
 
 
 @dataclass(frozen=True, slots=True)

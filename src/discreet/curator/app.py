@@ -27,7 +27,7 @@ try:
 except ImportError as missing:
     raise MissingExtra("the service", extra="server") from missing
 
-from discreet.curator import learn, models, routes_ask, routes_owner
+from discreet.curator import learn, models, routes_ask, routes_look, routes_owner
 from discreet.curator.access import ANYBODY, TABLE
 from discreet.curator.config import read_config
 from discreet.curator.gate import CALLER, Gate
@@ -78,6 +78,7 @@ def create_app(curator: Curator) -> FastAPI:
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(Exception, _fault)
+    routes_look.add_routes(app, curator)
     routes_ask.add_routes(app, curator)
     routes_owner.add_routes(app, curator)
     _add_public(app, curator)

@@ -15,7 +15,7 @@ What a curator gets is SQL, whichever way a question was asked: it reads nothing
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,7 @@ from urllib.parse import quote
 from discreet.answer import CONFIDENCE
 from discreet.curator.line import Line
 from discreet.curator.public_schema import read
-from discreet.curator.remote import RemoteAnswer, RemotePreview, refused
+from discreet.curator.remote import RemoteAnswer, RemotePreview, answers_of, refused
 from discreet.errors import BadParameter, CuratorRefused
 from discreet.exact import Number, number
 from discreet.table.as_sql import as_sql
@@ -111,7 +111,13 @@ class RemoteSession:
         self._check(asked)
         return RemoteQuery(self, asked, as_sql(asked, {name: one.fields for name, one in self.schemas.items()}))
 
-    workload = refused("a workload", "ask its questions one by one, or as one with GROUPING SETS")
+    def workload(self, queries: Sequence[RemoteQuery | str]) -> RemoteWorkload:
+        """Several questions, planned and released together: what they share is released once."""
+        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
+        if not found:
+            raise BadParameter("queries", "none", "must be at least one question")
+        return RemoteWorkload(self, tuple(found))
+
     suggest_bounds = refused("suggest_bounds", _OWNER)
     suggest_max_rows = refused("suggest_max_rows", _OWNER)
     with_columns = refused("with_columns", _OWNER)
@@ -138,7 +144,14 @@ class RemoteSession:
 
     def answer(self, sequence: int) -> RemoteAnswer:
         """A stored answer, by the number of its charge. Costs nothing."""
-        return RemoteAnswer(self._line.get(f"/api/answers/{int(sequence)}"))
+        found = self.answers_to(sequence)
+        if len(found) != 1:
+            raise BadParameter("sequence", sequence, "must be of one question; answers_to(...) reads a workload")
+        return found[0]
+
+    def answers_to(self, sequence: int) -> tuple[RemoteAnswer, ...]:
+        """The stored answers to a workload, by the number of its charge; of a question, its one answer."""
+        return answers_of(self._line.get(f"/api/answers/{int(sequence)}"))
 
     def _standing(self) -> Mapping[str, Any]:
         population = self.schema["population"]
@@ -175,7 +188,7 @@ class RemoteQuery(Asked):
         rows: int | None = None,
     ) -> RemotePreview:
         """Error bars and cost, and what would be left."""
-        body = self._body(epsilon, delta, rho, error, confidence)
+        body = self._asked(error) | _price(epsilon, delta, rho, confidence)
         if rows is not None:
             body["rows"] = rows
         return RemotePreview(self.session._line.post(self.session._path("preview"), body))
@@ -191,8 +204,7 @@ class RemoteQuery(Asked):
         key: str | None = None,
     ) -> RemoteAnswer:
         """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
-        body = self._body(epsilon, delta, rho, error, confidence)
-        body["key"] = key if key is not None else secrets.token_hex(16)
+        body = self._asked(error) | _price(epsilon, delta, rho, confidence) | {"key": _key(key)}
         return RemoteAnswer(self.session._line.post(self.session._path("questions"), body))
 
     def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
@@ -204,23 +216,60 @@ class RemoteQuery(Asked):
     quote = refused("a quote", "preview tells what it costs")
     statements = refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
 
-    def _body(
-        self,
-        epsilon: Number | None,
-        delta: Number | None,
-        rho: Number | None,
-        error: Number | Mapping[str, Number] | None,
-        confidence: Number,
-    ) -> dict[str, Any]:
-        body: dict[str, Any] = {"sql": self.text, "confidence": _text(confidence, "confidence")}
-        for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)):
-            if value is not None:
-                body[name] = _text(value, name)
+    def _asked(self, error: Number | Mapping[str, Number] | None) -> dict[str, Any]:
         if isinstance(error, Mapping):
-            body["error"] = {name: _text(value, "error") for name, value in error.items()}
-        elif error is not None:
-            body["error"] = _text(error, "error")
-        return body
+            return {"sql": self.text, "error": {name: _text(value, "error") for name, value in error.items()}}
+        return {"sql": self.text} | ({} if error is None else {"error": _text(error, "error")})
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteWorkload:
+    """Several questions to a curator for one price."""
+
+    session: RemoteSession
+    queries: tuple[RemoteQuery, ...]
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> tuple[RemotePreview, ...]:
+        """Error bars of each question; the cost is that of all together."""
+        body = self._texts() | _price(epsilon, delta, rho, confidence)
+        if rows is not None:
+            body["rows"] = rows
+        said = self.session._line.post(self.session._path("workload/preview"), body)
+        return tuple(RemotePreview(one) for one in said["questions"])
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        key: str | None = None,
+    ) -> tuple[RemoteAnswer, ...]:
+        """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
+        body = self._texts() | _price(epsilon, delta, rho, confidence) | {"key": _key(key)}
+        return answers_of(self.session._line.post(self.session._path("workload"), body))
+
+    def _texts(self) -> dict[str, Any]:
+        return {"sqls": [query.text for query in self.queries]}
+
+
+def _price(epsilon: Number | None, delta: Number | None, rho: Number | None, confidence: Number) -> dict[str, Any]:
+    """A price and a confidence as a curator reads them."""
+    given = (("epsilon", epsilon), ("delta", delta), ("rho", rho), ("confidence", confidence))
+    return {name: _text(value, name) for name, value in given if value is not None}
+
+
+def _key(key: str | None) -> str:
+    return key if key is not None else secrets.token_hex(16)
 
 
 def _text(value: Number, name: str) -> str:

@@ -18,12 +18,11 @@ from anyio.to_thread import run_sync
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.curator.access import TABLE, Caller, check_allowed
+from discreet.curator.access import PAID, TABLE, Caller, check_allowed
 from discreet.curator.replies import Refusal, fault, reply
 from discreet.curator.service import Curator
 from discreet.errors import DiscreetError
 
-QUESTIONS = ("POST", "/api/datasets/{dataset}/questions")
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
         "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -57,7 +56,7 @@ class Gate:
             return
         began = scope[BEGAN] = time.monotonic()
         path, wrong = _route(scope)
-        out = _Out(send, scope, None if (scope["method"], path) != QUESTIONS else self._on_grid(began))
+        out = _Out(send, scope, self._on_grid(began) if (scope["method"], path) in PAID else None)
         try:
             if wrong is not None:
                 raise wrong

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -35,9 +35,9 @@ class Limits:
     patience: Fraction = Fraction(10)
     """Seconds in which the body of a request must have come, and a question wait for its turn."""
     groups: int = 100_000
-    """Rows of an answer."""
+    """Rows of an answer; of all answers of a workload."""
     tables: int = 16
-    """Tables read in one question, each time that it is named."""
+    """Tables read in one question or workload, each time that one is named."""
     deadline: Fraction = Fraction(30)
     """Seconds after which the engine is stopped. The charge stands."""
     memory: int = 2 << 30
@@ -108,14 +108,13 @@ class Meter:
                     del self._under_way[name]
 
 
-def check_size(question: Prepared, limits: Limits) -> None:
-    """Refuse a question that is too large, by its plan alone."""
-    groups = sum(
-        math.prod(len(key.typed.keys) for key in part.keys if key.typed.keys is not None) for part in question.parts
-    )
+def check_size(questions: Sequence[Prepared], limits: Limits) -> None:
+    """Refuse questions that are too large, all together, by their plans alone."""
+    parts = [part for question in questions for part in question.parts]
+    groups = sum(math.prod(len(key.typed.keys) for key in part.keys if key.typed.keys is not None) for part in parts)
     if groups > limits.groups:
         raise BadQuestion(f"the answer would have {groups:,} rows, and at most {limits.groups:,} are sent")
-    tables = sum(_scans(part.source) for part in question.parts)
+    tables = sum(_scans(part.source) for part in parts)
     if tables > limits.tables:
         raise BadQuestion(f"tables are read {tables} times here, and at most {limits.tables} times is allowed")
 

@@ -59,6 +59,28 @@ class AskIn(Question):
     key: Name | None = None
 
 
+class Workload(In):
+    """Several questions in SQL, planned together, and one price for all of them."""
+
+    sqls: Annotated[list[Text], Field(min_length=1, max_length=50)]
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    confidence: Exact = "0.95"
+
+
+class WorkloadPreviewIn(Workload):
+    """Questions whose price together one wants to know."""
+
+    rows: Count | None = None
+
+
+class WorkloadAskIn(Workload):
+    """Questions to be answered together. With a ``key``, asking again gives the same answers and costs nothing more."""
+
+    key: Name | None = None
+
+
 class ColumnIn(In):
     """What is declared of a column."""
 
@@ -273,8 +295,17 @@ class PreviewOut(BaseModel):
     story: list[str]
 
 
+class WorkloadPreviewOut(BaseModel):
+    """What each question of a workload would get; the price in each is that of all together."""
+
+    questions: list[PreviewOut]
+
+
 class AnswerOut(BaseModel):
-    """A stored answer: its rows and error bars, the signed receipt and the signed release card."""
+    """A stored answer: its rows and error bars, the signed receipt and the signed release card.
+
+    That of a workload has a list of ``answers``, one for each question.
+    """
 
     number: int
     dataset: str

@@ -194,6 +194,12 @@ class RemoteAnswer(Answered):
         return _READ.get(self.said["answer"].get("kinds", {}).get(name), _as_is)
 
 
+def answers_of(said: Mapping[str, Any]) -> tuple[RemoteAnswer, ...]:
+    """The answers in a reply: those of a workload, or one. All have the number and the papers of the one charge."""
+    many = said["answer"].get("answers", [said["answer"]])
+    return tuple(RemoteAnswer({**said, "answer": one}) for one in many)
+
+
 _CALENDAR = 10_000_000
 """Days: more than there are."""
 

@@ -1,4 +1,4 @@
-"""What analysts use: data sets, previews, questions, answers, budgets, their part of the ledger."""
+"""What analysts ask: data sets, previews, questions and workloads."""
 
 from __future__ import annotations
 
@@ -6,31 +6,18 @@ from typing import Annotated, Any
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
-from fastapi import FastAPI, Path, Query, Request
+from fastapi import FastAPI, Path, Request
 from fastapi.responses import JSONResponse, Response
 
-from discreet.curator import models, public_schema, shown
-from discreet.curator.access import Caller
-from discreet.curator.charges import Charge
-from discreet.curator.gate import BEGAN, CALLER
-from discreet.curator.replies import Refusal, reply
-from discreet.curator.service import Asked, Curator, read_answer
-from discreet.errors import EngineFailed, LedgerUnavailable
+from discreet.curator import models, public_schema
+from discreet.curator.gate import BEGAN
+from discreet.curator.questions import Asked, Asking, Together
+from discreet.curator.routes_look import caller_of, sent
+from discreet.curator.service import Curator
 
 DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
-Number = Annotated[int, Path(ge=1, le=10**15)]
-After = Annotated[int, Query(ge=0, le=10**15, description="entries after this number")]
-Limit = Annotated[int, Query(ge=1, le=1000, description="at most so many")]
 _ASKING = 32
 """Questions of all analysts together that one server process works on at the same time."""
-
-
-def caller_of(request: Request) -> Caller:
-    """Who is asking; the gate has checked them."""
-    found = request.scope.get(CALLER)
-    if not isinstance(found, Caller):
-        raise Refusal.unauthorised()
-    return found
 
 
 def exact(value: Any) -> Any:
@@ -53,23 +40,15 @@ def asked(body: models.Question, rows: int | None = None) -> Asked:
     )
 
 
-def sent(charge: Charge) -> Response:
-    """A stored answer as it leaves: also a stored failure, which is the same each time."""
-    found = read_answer(charge)
-    if "error" in found:
-        return JSONResponse(found, reply(EngineFailed())[0])
-    said = charge.entry.body
-    return JSONResponse(
-        {
-            "number": charge.sequence,
-            "dataset": said["dataset"],
-            "query": said["query"],
-            "parameters": said["parameters"],
-            "price": shown.promise(charge.price),
-            "answer": found,
-            "receipt": charge.proof,
-            "card": charge.card,
-        }
+def together(body: models.Workload, rows: int | None = None) -> Together:
+    """The questions of a request."""
+    return Together(
+        sqls=tuple(body.sqls),
+        epsilon=exact(body.epsilon),
+        delta=exact(body.delta),
+        rho=exact(body.rho),
+        confidence=exact(body.confidence),
+        rows=rows,
     )
 
 
@@ -77,13 +56,14 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     """Add the routes, for one curator."""
     asking: list[CapacityLimiter] = []
 
-    @app.get("/api/me", response_model=models.Me)
-    def me(request: Request) -> Any:
-        """Who the token belongs to."""
-        caller = caller_of(request)
-        return JSONResponse(
-            {"name": caller.name, "role": caller.role.value, "expires": caller.expires.isoformat(timespec="seconds")}
-        )
+    async def paid(request: Request, dataset: str, what: Asking, key: str | None) -> Response:
+        """Pay and answer, in a thread of its own."""
+        if not asking:  # a limiter belongs to the loop that makes it
+            asking.append(CapacityLimiter(_ASKING))
+        caller, began = caller_of(request), request.scope[BEGAN]
+        charge = await run_sync(lambda: curator.ask(caller, dataset, what, key, began=began), limiter=asking[0])
+        curator.at("sending")
+        return sent(charge)
 
     @app.get("/api/datasets", response_model=list[models.DatasetOut])
     def datasets(request: Request) -> Any:
@@ -124,82 +104,15 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     @app.post("/api/datasets/{dataset}/questions", response_model=models.AnswerOut)
     async def ask(request: Request, dataset: DatasetName, body: models.AskIn) -> Any:
         """Pay for a question and get its answer, with a signed receipt and release card."""
-        if not asking:  # a limiter belongs to the loop that makes it
-            asking.append(CapacityLimiter(_ASKING))
-        caller, question = caller_of(request), asked(body)
-        began = request.scope[BEGAN]
-        charge = await run_sync(
-            lambda: curator.ask(caller, dataset, question, body.key, began=began), limiter=asking[0]
-        )
-        curator.at("sending")
-        return sent(charge)
+        return await paid(request, dataset, asked(body), body.key)
 
-    @app.get("/api/answers", response_model=models.Charges)
-    def answers(request: Request, after: After = 0, limit: Limit = 100) -> Any:
-        """Questions that were paid: one's own; the owner sees all."""
-        caller = caller_of(request)
-        found = curator.ledger.entries(
-            after=after, limit=limit, kind="charge", analyst=None if caller.owner else caller.name
-        )
-        return JSONResponse(
-            {
-                "charges": [
-                    {
-                        "number": line.entry.sequence,
-                        "by": line.entry.by,
-                        "time": line.entry.time,
-                        "dataset": line.entry.body["dataset"],
-                        "query": line.entry.body["query"],
-                        "parameters": line.entry.body["parameters"],
-                        "answered": line.answered,
-                    }
-                    for line in found
-                ]
-            }
-        )
+    @app.post("/api/datasets/{dataset}/workload/preview", response_model=models.WorkloadPreviewOut)
+    def preview_workload(request: Request, dataset: DatasetName, body: models.WorkloadPreviewIn) -> Any:
+        """What several questions would cost together, and their error bars. Free; no data is touched."""
+        found = curator.preview_together(caller_of(request), dataset, together(body, body.rows))
+        return JSONResponse({"questions": found})
 
-    @app.get("/api/answers/{number}", response_model=models.AnswerOut)
-    def answer(request: Request, number: Number) -> Any:
-        """A stored answer. Reading it again costs nothing and draws nothing."""
-        charge = curator.answer(caller_of(request), number)
-        if charge.pending:
-            raise LedgerUnavailable("this question was paid, and has no stored answer")
-        return sent(charge)
-
-    @app.get("/api/answers/{number}/receipt", response_model=dict[str, Any])
-    def receipt(request: Request, number: Number) -> Any:
-        """The signed receipt of a charge, to be kept and checked offline with `discreet receipt verify`."""
-        charge = curator.answer(caller_of(request), number)
-        return _download(charge.proof, f"receipt-{number}.json")
-
-    @app.get("/api/answers/{number}/card", response_model=dict[str, Any])
-    def card(request: Request, number: Number) -> Any:
-        """The signed release card of an answer: unit, neighbours, event, totals, versions, accuracy."""
-        charge = curator.answer(caller_of(request), number)
-        if charge.card is None:
-            raise Refusal.nothing_here()
-        return _download(charge.card, f"card-{number}.json")
-
-    @app.get("/api/budget", response_model=list[models.Standing])
-    def budget(request: Request) -> Any:
-        """Where the budgets stand: one's own; the owner sees all, with each analyst's share."""
-        return JSONResponse(curator.budget(caller_of(request)))
-
-    @app.get("/api/ledger", response_model=models.Entries)
-    def ledger(request: Request, after: After = 0, limit: Limit = 100) -> Any:
-        """Entries of the ledger: those about oneself; the owner sees all."""
-        caller = caller_of(request)
-        found = curator.ledger.entries(after=after, limit=limit, analyst=None if caller.owner else caller.name)
-        return JSONResponse({"entries": [shown.line(line) for line in found]})
-
-    @app.get("/api/ledger/head", response_model=models.HeadOut)
-    def head() -> Any:
-        """The last entry of the ledger. Keep it: a ledger that was rolled back no longer has it."""
-        found = curator.ledger.head
-        return JSONResponse({"ledger": found.ledger, "sequence": found.sequence, "hash": found.hash})
-
-
-def _download(text: str, name: str) -> Response:
-    return Response(
-        text, media_type="application/json", headers={"content-disposition": f'attachment; filename="{name}"'}
-    )
+    @app.post("/api/datasets/{dataset}/workload", response_model=models.AnswerOut)
+    async def ask_workload(request: Request, dataset: DatasetName, body: models.WorkloadAskIn) -> Any:
+        """Pay once for several questions and get all answers, with one signed receipt and release card."""
+        return await paid(request, dataset, together(body), body.key)

@@ -13,7 +13,8 @@ from discreet.curator.access import Role, check_analyst
 from discreet.curator.isolation import Isolated
 from discreet.curator.owner import check_cap
 from discreet.curator.replies import Refusal
-from discreet.curator.routes_ask import DatasetName, caller_of
+from discreet.curator.routes_ask import DatasetName
+from discreet.curator.routes_look import caller_of
 from discreet.curator.service import Curator
 from discreet.errors import NotRegistered
 from discreet.table.schema import StoredKind

@@ -11,14 +11,12 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level
 from discreet.curator import declared, shown
 from discreet.curator.access import OWNER, Access, Caller
 from discreet.curator.books import Books, Dataset, Population
@@ -27,8 +25,9 @@ from discreet.curator.clock_grid import Grid
 from discreet.curator.config import Config
 from discreet.curator.journal import Clock, utc
 from discreet.curator.limits import Limits, Meter, check_size
-from discreet.curator.plain import plain
-from discreet.curator.purse import Asking, Known, LedgerPurse
+from discreet.curator.purse import Asking as Purse
+from discreet.curator.purse import Known, LedgerPurse
+from discreet.curator.questions import Asked, Asking, Planned, Together, accuracy, planned
 from discreet.curator.replies import Refusal, log, reply, where
 from discreet.curator.rooms import Room, Rooms
 from discreet.curator.store import Ledger
@@ -46,41 +45,13 @@ from discreet.privacy.filters import Rule
 from discreet.privacy.measures import Measure
 from discreet.privacy.neighbours import Neighbours
 from discreet.session import Query, Session
-from discreet.table.explain import story
-from discreet.table.preview import preview
-from discreet.table.run import Quote
+from discreet.table.prepare import Prepared
 
 Point = Callable[[str], None]
 STRANGERS = Limits(requests_per_second=Fraction(10), burst=60)
 """What one address may ask for without a good token."""
 _SLACK = 5
 """Seconds after the deadline after which a charge without an answer is known to be lost."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """A question and what may be paid for it; all numbers as exact text."""
-
-    sql: str
-    epsilon: str | None = None
-    delta: str | None = None
-    rho: str | None = None
-    error: str | Mapping[str, str] | None = None
-    confidence: str = str(CONFIDENCE)
-    rows: int | None = None
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """All but the text that decides the answer, in canonical form."""
-        found = {
-            name: str(number(value, name))
-            for name, value in (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho))
-            if value is not None
-        }
-        found["confidence"] = str(number(self.confidence, "confidence"))
-        if isinstance(self.error, Mapping):
-            return found | {"error": {name: str(number(e, "error")) for name, e in self.error.items()}}
-        return found if self.error is None else found | {"error": str(number(self.error, "error"))}
 
 
 class Curator:
@@ -168,51 +139,53 @@ class Curator:
 
     def preview(self, caller: Caller, name: str, asked: Asked) -> dict[str, Any]:
         """What a question would cost and how far off its answer would be. Free."""
+        return self._previews(caller, name, asked, asked.rows)[0]
+
+    def preview_together(self, caller: Caller, name: str, asked: Together) -> list[dict[str, Any]]:
+        """The same for several questions, each with the cost of all together. Free."""
+        return self._previews(caller, name, asked, asked.rows)
+
+    def _previews(self, caller: Caller, name: str, asked: Asking, rows: int | None) -> list[dict[str, Any]]:
         known, people = self.dataset(caller, name)
-        query, quote = self._planned(self.room(known), self.room(known).session, caller, asked)
-        cost = self.ledger.quote(name, caller.name, quote.plan.price)
-        found = preview(
-            quote,
-            query._prepared.parts[0],
-            remaining=str(cost.left),
-            affordable=cost.fits,
-            rows=asked.rows,
-            confidence=number(asked.confidence, "confidence"),
-        ).as_dict()
-        found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
-        return found | {
+        room = self.room(known)
+        found = self._planned(room, room.session, caller, asked)
+        cost = self.ledger.quote(name, caller.name, found.quote.plan.price)
+        common = {
             "price": shown.promise(cost.price),
             "left": shown.promise(cost.left),
             "left_after": None if cost.left_after is None else shown.promise(cost.left_after),
             "price_epsilon": shown.epsilon_of(cost.price, people),
             "left_epsilon": shown.epsilon_of(cost.left, people),
             "left_after_epsilon": None if cost.left_after is None else shown.epsilon_of(cost.left_after, people),
-            "allowance": shown.promise(quote.allowance),
-            "story": list(story(quote, query._prepared)),
+            "allowance": shown.promise(found.quote.allowance),
         }
+        return [
+            shown.preview(one, found.quote, cost, rows, number(asked.confidence, "confidence")) | common
+            for one in found.quote.questions
+        ]
 
     def ask(
-        self, caller: Caller, name: str, asked: Asked, key: str | None = None, *, began: float | None = None
+        self, caller: Caller, name: str, asked: Asking, key: str | None = None, *, began: float | None = None
     ) -> Charge:
-        """Pay for a question and answer it; the answer is in the charge that comes back, as it is stored.
+        """Pay for what is asked and answer it; the answer is in the charge that comes back, as it is stored.
 
         ``began`` is when the request came, by ``time.monotonic``: the answer is then stored on the grid of time.
         """
         known, _ = self.dataset(caller, name)
         room = self.room(known)
-        purse = Asking(
+        purse = Purse(
             self.ledger,
             name,
             caller.name,
             key=key or secrets.token_hex(16),
-            query=asked.sql.strip(),
+            query=asked.query,
             parameters=asked.parameters,
         )
-        query, quote = self._planned(room, room.session.serving(purse), caller, asked)
+        found = self._planned(room, room.session.serving(purse), caller, asked)
         self.at("planned")
         try:
             with room.engine.reserved():
-                stored, accuracy = self._answered(query, quote, purse, asked)
+                stored, words = self._answered(found, purse)
         except Known as before:
             return self._again(before.charge)
         charge = purse.charge
@@ -221,14 +194,13 @@ class Curator:
         self.at("noise")
         if began is not None:
             self.grid.hold(began)
-        return self.ledger.store_answer(charge, stored, accuracy=accuracy)
+        return self.ledger.store_answer(charge, stored, accuracy=words)
 
-    def _answered(self, query: Query, quote: Quote, purse: LedgerPurse, asked: Asked) -> tuple[bytes, Any]:
+    def _answered(self, found: Planned, purse: LedgerPurse) -> tuple[bytes, Any]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            (found,) = query.session._release(quote, (query.plan.outcome,), tuple)
-            told = shown.answer(found, number(asked.confidence, "confidence"))
-            return shown.dump(told), _accuracy(told)
+            told = found.told(found.session._release(found.quote, found.outcomes, tuple))
+            return shown.dump(told), accuracy(told)
         except Known:
             raise
         except Exception as error:
@@ -238,16 +210,22 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return shown.dump(reply(EngineFailed())[1]), None
 
-    def _planned(self, room: Room, session: Session, caller: Caller, asked: Asked) -> tuple[Query, Quote]:
-        """The question with its price: no data is touched."""
-        found = room.plans.get((caller.name, asked.sql))
-        if found is None:
-            found = session.sql(asked.sql)
-            check_size(found._prepared, self.config.limits)
-            room.plans.put((caller.name, asked.sql), found)
-        query = Query(session, found.plan, found._prepared)
-        level = confidence_level(asked.confidence)  # whatever could be refused later is refused here
-        return query, query._quote(asked.epsilon, asked.delta, asked.rho, asked.error, level)
+    def _planned(self, room: Room, session: Session, caller: Caller, asked: Asking) -> Planned:
+        """What is asked with its price: no data is touched."""
+        fresh: dict[str, Query] = {}
+
+        def read(text: str) -> Query:
+            found = room.plans.get((caller.name, text)) or fresh.get(text)
+            if found is None:
+                found = fresh[text] = session.sql(text)
+            return Query(session, found.plan, found._prepared)
+
+        def check(questions: Sequence[Prepared]) -> None:
+            check_size(questions, self.config.limits)
+            for text, query in fresh.items():
+                room.plans.put((caller.name, text), query)
+
+        return planned(asked, session, read, check)
 
     def _again(self, charge: Charge) -> Charge:
         """A question that was charged before: its stored answer, or what there is to say of it."""
@@ -307,14 +285,6 @@ def _datasets(books: Books, caller: Caller) -> dict[str, Dataset]:
     analyst = books.analysts.get(caller.name)
     caps: Mapping[str, object] = {} if analyst is None else analyst.caps
     return {name: one for name, one in found.items() if one.population in caps}
-
-
-def _accuracy(told: Mapping[str, Any]) -> dict[str, str]:
-    """How far off the answer may be, in words for its card: the largest error bar of each column."""
-    worst = {name: [e for e in column if e is not None] for name, column in told["errors"].items()}
-    days = dict.fromkeys(told["kinds"], " days")
-    bars = {name: f"within {max(column):.6g}{days.get(name, '')}" for name, column in worst.items() if column}
-    return bars | {"confidence": told["confidence"]}
 
 
 def read_answer(charge: Charge) -> dict[str, Any]:

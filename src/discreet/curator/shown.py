@@ -16,6 +16,7 @@ from typing import Any
 from discreet.curator.books import Population
 from discreet.curator.plain import plain
 from discreet.curator.store import Line
+from discreet.curator.views import Quote as Cost
 from discreet.curator.views import Standing
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number
@@ -23,6 +24,10 @@ from discreet.privacy.conversions import zcdp_to_approx
 from discreet.privacy.filters import Amounts, Rule
 from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.table.answer import TableAnswer
+from discreet.table.explain import story
+from discreet.table.prepare import Prepared
+from discreet.table.preview import preview as look_ahead
+from discreet.table.run import Quote
 
 
 def promise(measure: Measure) -> dict[str, Any]:
@@ -81,6 +86,23 @@ def _share(amount: Measure, limits: Amounts, *, scarcest: bool = False) -> float
     numbers = [getattr(amount, field.name) for field in fields(amount)]
     parts = [float(one / most) for one, most in zip(numbers, limits, strict=False) if most]
     return (min if scarcest else max)(parts, default=0.0)
+
+
+# --- previews --------------------------------------------------------------------------------------------------------
+
+
+def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confidence: Number) -> dict[str, Any]:
+    """The error bars that a release would have, and how it would be made."""
+    found = look_ahead(
+        quote,
+        which.parts[0],
+        remaining=str(cost.left),
+        affordable=cost.fits,
+        rows=rows,
+        confidence=confidence,
+    ).as_dict()
+    found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
+    return found | {"story": list(story(quote, which))}
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

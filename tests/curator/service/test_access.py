@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from discreet.curator.access import ANYBODY, DAYS, TABLE, Role, check_allowed
+from discreet.curator.access import ANALYSTS, ANYBODY, DAYS, PAID, TABLE, Role, check_allowed
 from discreet.curator.replies import Refusal
 from discreet.errors import BadParameter, NotRegistered
 from tests.curator.service.town import Town, bearer
@@ -36,6 +36,11 @@ def send(town: Town, method: str, path: str, headers: dict[str, str]) -> int:
 def test_every_route_stands_in_the_table(town: Town) -> None:
     found = {(method, route.path) for route in town.http.app.routes for method in route.methods}  # type: ignore[attr-defined]
     assert found == set(TABLE)
+
+
+def test_what_only_analysts_may_do_is_a_preview_or_is_paid() -> None:
+    own = {(method, path) for (method, path), roles in TABLE.items() if roles == ANALYSTS}
+    assert {route for route in own if not route[1].endswith("/preview")} == PAID
 
 
 def test_what_is_not_in_the_table_is_refused_to_everybody(new_town: Town) -> None:
@@ -174,6 +179,12 @@ def test_a_data_set_without_leave_is_not_there(town: Town) -> None:
             town.get(f"/api/datasets/{path}", town.ann),
             town.post(f"/api/datasets/{path}/preview", {"sql": "SELECT COUNT(*) FROM notes", "epsilon": 1}, town.ann),
             town.post(f"/api/datasets/{path}/questions", {"sql": "SELECT COUNT(*) FROM notes", "epsilon": 1}, town.ann),
+            *(
+                town.post(
+                    f"/api/datasets/{path}/{what}", {"sqls": ["SELECT COUNT(*) FROM notes"], "epsilon": 1}, town.ann
+                )
+                for what in ("workload", "workload/preview")
+            ),
         ]
         assert {reply.status_code for reply in replies} == {404}
         assert len({reply.text for reply in replies}) == 1

@@ -16,8 +16,8 @@ from discreet import errors
 from discreet.curator import verify_card, verify_receipt
 from discreet.curator.clock_grid import Grid
 from discreet.curator.gate import HEADERS
+from discreet.curator.questions import Asked
 from discreet.curator.replies import HINT, STATUS, reply
-from discreet.curator.service import Asked
 from discreet.errors import DiscreetError, EngineFailed
 from tests.curator.service.land import CITIES, NUMBER
 from tests.curator.service.town import Town, open_town

@@ -149,12 +149,15 @@ def test_b1_every_reply_to_a_question_waits_for_the_grid_and_no_other_does(
         lambda: town.post(path, {"sql": COUNT}, "wrong"),
         lambda: town.post(path, {"sql": COUNT}, town.owner),
         lambda: town.http.post(path, content=b"{", headers={"content-type": "text/plain"}),
+        lambda: town.post("/api/datasets/town/workload", {"sqls": [COUNT, COUNT], "epsilon": 1}, town.ann),
+        lambda: town.post("/api/datasets/town/workload", {"sqls": ["SELECT *"], "epsilon": 1}, town.ann),
     ):
         before = len(waited)
         ask()
         assert len(waited) == before + 1
     before = len(waited)
     town.preview(COUNT, epsilon="1")
+    town.post("/api/datasets/town/workload/preview", {"sqls": [COUNT], "epsilon": 1}, town.ann)
     town.get("/api/me", town.ann)
     town.get("/")
     assert len(waited) == before

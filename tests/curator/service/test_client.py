@@ -12,7 +12,7 @@ import pytest
 
 from discreet import connect
 from discreet.curator import verify_card, verify_receipt
-from discreet.curator.client import RemoteQuery, RemoteSession
+from discreet.curator.client import RemoteQuery, RemoteSession, RemoteWorkload
 from discreet.curator.remote import RemoteAnswer, RemotePreview
 from discreet.errors import (
     BadParameter,
@@ -24,7 +24,7 @@ from discreet.errors import (
     OverBudget,
     Unsupported,
 )
-from discreet.session import Query, Session
+from discreet.session import Query, Session, Workload
 from discreet.table.answer import TableAnswer
 from discreet.table.preview import Preview
 from tests.curator.service.land import CITIES
@@ -148,7 +148,6 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
     query = session.sql(COUNT)
     answer = query.release(epsilon="1")
     acts: tuple[Callable[[], object], ...] = (
-        lambda: session.workload([COUNT, COUNT]),
         lambda: session.suggest_bounds("pay", epsilon=1),
         lambda: session.suggest_max_rows("people", epsilon=1),
         lambda: session.with_columns(people={}),
@@ -166,6 +165,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     pairs: tuple[tuple[type, type, set[str]], ...] = (
         (Session, RemoteSession, {"engine", "serving"}),
         (Query, RemoteQuery, set()),
+        (Workload, RemoteWorkload, set()),
         (TableAnswer, RemoteAnswer, {"outcome", "released", "event"}),
         (Preview, RemotePreview, {"columns", "noise", "named_from", "advice"}),
     )

@@ -72,6 +72,26 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     assert not browser.errors()
 
 
+def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sqls = [
+        "SELECT city, COUNT(*) AS people_there FROM people GROUP BY city",
+        "SELECT COUNT(*) AS trips_made FROM trips",
+    ]
+    said = town.post("/api/datasets/town/workload", {"sqls": sqls, "epsilon": "7"}, town.ann).json()
+    sign_in(browser, url, town.ann)
+    browser.open(f"{url}/#history/{said['number']}")
+    says(browser, ".answer h2", "Answers to 2 questions")
+    says(browser, ".answer", "Aton")
+    shown = script(browser, "return [...document.querySelectorAll('.answer .asked')].map(one => one.innerText)")
+    assert shown == sqls
+    assert script(browser, "return document.querySelectorAll('.answer table').length") == 2
+    assert "people_there" in read(browser, ".list")
+    buttons = script(browser, "return document.querySelector('.list li').querySelectorAll('button').length")
+    assert buttons == 1  # a workload is not edited as one question
+    assert not browser.errors()
+
+
 def test_an_error_can_be_asked_for(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sign_in(browser, url, town.ann)

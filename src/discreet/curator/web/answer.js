@@ -6,7 +6,29 @@ import { download, eps, h, short, show, toast } from "./dom.js";
 const MOST = 40;
 
 export function answerView(said) {
-  const { answer } = said, measures = Object.keys(answer.errors), charted = measures.filter((name) => !answer.kinds?.[name]);
+  const many = said.answer.answers ?? [said.answer], texts = questions(said);
+  return h("article", { class: "card answer" },
+    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${said.number}`), h("span", { class: "grow" }),
+      h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(said)))),
+    many.map((answer, i) => oneAnswer(answer, texts[i])),
+    h("div", { class: "actions" },
+      h("button", { id: "card", onclick: () => download(`card-${said.number}.json`, said.card) }, "Release card"),
+      h("button", { id: "receipt", onclick: () => download(`receipt-${said.number}.json`, said.receipt) }, "Receipt"),
+      many.map((answer, i) => h("button", { onclick: () => copy(answer) }, many.length > 1 ? `Copy ${i + 1} as CSV` : "Copy as CSV"))),
+    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => answer.story.map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
+}
+
+/** The texts of the questions: those of a workload stand one after the other, with their lengths in characters. */
+function questions(said) {
+  const lengths = said.parameters.workload;
+  if (!lengths) return [said.query];
+  const letters = [...said.query];
+  let from = 0;
+  return lengths.map((length) => { const text = letters.slice(from, from + length).join(""); from += length + 2; return text; });
+}
+
+function oneAnswer(answer, query) {
+  const measures = Object.keys(answer.errors), charted = measures.filter((name) => !answer.kinds?.[name]);
   const labels = answer.columns.filter((name) => !measures.includes(name));
   const level = percent(answer.confidence);
   const place = h("div", { class: "picture" });
@@ -27,18 +49,12 @@ export function answerView(said) {
       draw(name);
     } }, name))) : null;
   if (charted.length) draw(charted[0]);
-  return h("article", { class: "card answer" },
-    h("div", { class: "head" }, h("h2", {}, "Answer"), h("span", { class: "chip" }, `no. ${said.number}`), h("span", { class: "grow" }),
-      h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(said)))),
-    h("code", { class: "asked" }, said.query),
+  return [
+    h("code", { class: "asked" }, query),
     h("div", { class: "both" },
       h("div", { class: "scroll" }, table(answer, measures, level)),
       charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
-    h("div", { class: "actions" },
-      h("button", { id: "card", onclick: () => download(`card-${said.number}.json`, said.card) }, "Release card"),
-      h("button", { id: "receipt", onclick: () => download(`receipt-${said.number}.json`, said.receipt) }, "Receipt"),
-      h("button", { onclick: () => copy(answer) }, "Copy as CSV")),
-    h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, answer.story.map((line) => h("li", {}, line)), h("li", {}, `spent ${answer.cost}`))));
+  ];
 }
 
 function table(answer, measures, level) {
