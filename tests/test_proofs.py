@@ -18,6 +18,8 @@ REQUIRED = [
     "stable/capping.md",
     "table/bounding.md",
     "table/noising.md",
+    "table/naming.md",
+    "engines/spark_noise.md",
     "table/totals.md",
     "stable/resizing.md",
 ]

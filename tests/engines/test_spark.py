@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines import spark_result
+from discreet.engines import spark_staging
 from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable
 from tests.helpers.processes import until
 from tests.helpers.spark import Cluster
@@ -211,7 +211,7 @@ MANY = pa.table({"user": list(range(3000)), "key": [f"k{i % 40}" if i < 2000 els
 def test_unknown_keys_in_batches(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, staging: str
 ) -> None:
-    monkeypatch.setattr(spark_result, "BATCH", 97)
+    monkeypatch.setattr(spark_staging, "BATCH", 97)
     given = str(tmp_path) if staging == "given" else None
     engine = dp.engines.spark(spark, staging=given, heavy_units=staging == "heavy units")
     if staging == "none":

@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.helpers.spark import ROOT, environment
 
 PROGRAM = """
+import os
 from itertools import islice
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -37,8 +38,16 @@ agree(Lab(engine), works, {"t": crowd(40)})
 rows = pa.table({"user": list(range(60)), "place": ["a" if i < 40 else f"rare {i}" for i in range(60)]})
 table = dp.table(rows, unit="user", columns={"place": dp.unknown_keys()})
 s = dp.Session(t=table, budget=dp.Approx(1000, "1e-9"), engine=engine)
-answer = s.sql("SELECT place, COUNT(*) AS n FROM t GROUP BY place").release(epsilon=1000)
+question = "SELECT place, COUNT(*) AS n FROM t GROUP BY place"
+answer = s.sql(question).release(epsilon=1000)
 assert answer.rows == [{"place": "a", "n": 40}], answer.rows
+assert engine._able is False, "without a folder this process draws"
+engine = dp.engines.spark(session, staging=os.getcwd() + "/staging")
+s = dp.Session(t=table, budget=dp.Approx(1000, "1e-9"), engine=engine)
+answer = s.sql(question).release(epsilon=1000)
+assert answer.rows == [{"place": "a", "n": 40}], answer.rows
+assert engine._able is True, "with one, the executors do"
+assert not os.listdir("staging")
 assert session.conf.get("spark.sql.session.timeZone") == "Asia/Kolkata", "it came back"
 session.stop()
 print("AGREED", len(works))

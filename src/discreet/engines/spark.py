@@ -2,8 +2,8 @@
 
 Promise: of the data nothing leaves the cluster but bounded sums by group, to this process alone. They are exact
 integers (BIGINT and DECIMAL(38, 0)), the same as those of every other engine. Errors never hold what Spark says.
-Noise is drawn here, after the sums: whatever Spark computes again (a lost executor, a second attempt) is the same
-integers again, and never fresh noise.
+Whatever Spark computes again (a lost executor, a second attempt) is the same integers again. Noise is drawn after them,
+in this process; or, for keys that nobody listed, on the executors that have the groups (spark_noise.py).
 A session that was given is used as it is: the settings on which exactness rests are made while a question runs, and
 its own come back; our views have names of their own and go away.
 """
@@ -26,11 +26,21 @@ from weakref import WeakKeyDictionary
 from discreet.engines.dialects import SPARK
 from discreet.engines.emit import Statement, emit
 from discreet.engines.relations_sql import Origin, scanned
-from discreet.engines.spark_result import fetch, stream
+from discreet.engines.spark_noise import able
+from discreet.engines.spark_result import fetch
 from discreet.engines.spark_source import Source, describe, frame_of
-from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed, EngineUnreachable, MissingExtra
+from discreet.engines.spark_staging import Held, stream
+from discreet.errors import (
+    BadData,
+    BadParameter,
+    DiscreetError,
+    EngineFailed,
+    EngineUnreachable,
+    MissingExtra,
+    Unsupported,
+)
 from discreet.table.schema import Schema, Stored
-from discreet.table.work import AnyWork, Exact
+from discreet.table.work import AnyWork, Exact, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,6 +57,7 @@ _SETTINGS = {
     "spark.sql.variable.substitute": "false",  # a text such as "${env:HOME}" is that text, not a secret of the machine
     "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.groupByOrdinal": "true",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",  # days that are staged are read as they were
 }
 _QUIET = {
     "spark.ui.enabled": "false",
@@ -71,6 +82,7 @@ class Spark:
         patience: float,
         *,
         heavy_units: bool,
+        noise_on_executors: bool | None,
     ) -> None:
         self._session = session
         self._master = master
@@ -78,6 +90,8 @@ class Spark:
         self._staging = staging
         self._patience = patience
         self._dialect = replace(SPARK, gather="") if heavy_units else SPARK
+        self._wanted = noise_on_executors
+        self._able: bool | None = None
         self._known: dict[object, tuple[Source, Origin]] = {}
 
     @property
@@ -98,6 +112,11 @@ class Spark:
             return
         LOG.error("Spark does not answer: %s", failed)
         raise EngineUnreachable("Spark")
+
+    def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
+        """Find out, before the payment, where noise can be drawn; ``Unsupported`` if it cannot be where it must."""
+        if any(isinstance(work, Work) and work.most_keys is not None for work in works):
+            self._draws()
 
     def columns(self, source: object) -> dict[str, Stored]:
         """The names and stored types of a source's columns; ``BadData`` if it cannot be opened."""
@@ -121,12 +140,48 @@ class Spark:
         """
         try:
             with self._shown([work], schemas) as (session, (statement,)):
-                staging = self._staging or ("" if _here(session) else None)
-                yield from stream(work, statement, session, staging, lambda job: self._tagged(session, job)[0])
+                yield from stream(work, statement, session, self._folder(session), partial(self._alone, session))
                 return
         except Exception as error:
             LOG.error("Spark could not finish: %s", type(error).__name__)
         raise EngineFailed
+
+    def staged(self, work: AnyWork, schemas: Mapping[str, Schema]) -> Held | None:
+        """The exact numbers of one work, kept until executors draw their noise; None where this process draws it."""
+        if not self._draws():
+            return None
+        try:
+            with self._shown([work], schemas) as (session, (statement,)):
+                staging = self._folder(session)
+                assert staging is not None  # noqa: S101
+                return Held(work, statement, staging, self._settled, partial(self._alone, session))
+        except Exception as error:
+            LOG.error("Spark could not finish: %s", type(error).__name__)
+        raise EngineFailed
+
+    # --- where noise is drawn -----------------------------------------------------------------------------------------
+
+    def _folder(self, session: SparkSession) -> str | None:
+        """Where results are staged: "" is a folder of our own, None is nowhere."""
+        return self._staging or ("" if _here(session) else None)
+
+    def _draws(self) -> bool:
+        """Whether executors draw noise: where nobody says, those of a cluster do if they can. Found out once."""
+        if self._able is None:
+            session = self._spark()
+            asked = not _here(session) if self._wanted is None else self._wanted
+            run = partial(self._alone, session, patience=self._patience)
+            self._able = asked and self._folder(session) is not None and able(session, run)
+        if self._wanted and not self._able:
+            raise Unsupported(
+                "noise on the executors",
+                "they need the same discreet and Python as this process, a staging folder, and spark.speculation off; "
+                "or leave out noise_on_executors, and this process draws it",
+            )
+        return self._able
+
+    def _alone(self, session: SparkSession, job: Callable[[], T], patience: float | None = None) -> T:
+        return self._tagged(session, job, patience=patience)[0]
 
     # --- sessions and sources -----------------------------------------------------------------------------------------
 
@@ -252,6 +307,7 @@ def spark(
     staging: str | None = None,
     patience: float = 120,
     heavy_units: bool = False,
+    noise_on_executors: bool | None = None,
 ) -> Spark:
     """Tables, DataFrames and files of Spark 4: of a session that is there (a cluster, say), or of a new one.
 
@@ -260,7 +316,9 @@ def spark(
     cluster and this process can both reach, for keys that nobody listed: with it, millions of groups pass through this
     process batch by batch. What is written there is private; it is removed at the end. A cluster that runs no task
     within ``patience`` seconds counts as unreachable. ``heavy_units``: one unit may have a large share of all rows (a
-    default id, say); then rows are summed before they move, which is slower otherwise.
+    default id, say); then rows are summed before they move, which is slower otherwise. ``noise_on_executors``: with a
+    staging folder, the executors of a cluster draw the noise of keys that nobody listed, and only groups that get a
+    name come here; where they cannot, this process draws it. True insists on the executors, False on this process.
     """
     if session is not None and not hasattr(session, "sql"):
         raise BadParameter("session", session, "must be a SparkSession, or left out")
@@ -270,4 +328,14 @@ def spark(
         raise BadParameter("staging", staging, "must be a folder, or left out")
     if not isinstance(patience, (int, float)) or not patience > 0:
         raise BadParameter("patience", patience, "must be a number of seconds")
-    return Spark(session, master, settings or {}, staging, patience, heavy_units=heavy_units)
+    if noise_on_executors is not None and not isinstance(noise_on_executors, bool):
+        raise BadParameter("noise_on_executors", noise_on_executors, "must be True, False, or left out")
+    return Spark(
+        session,
+        master,
+        settings or {},
+        staging,
+        patience,
+        heavy_units=heavy_units,
+        noise_on_executors=noise_on_executors,
+    )

@@ -7,13 +7,13 @@ integers and public metadata. A failure of the engine after the payment changes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import EngineFailed
 from discreet.privacy.events import Event
@@ -22,17 +22,16 @@ from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt
 from discreet.randomness import Bits, SystemBits
 from discreet.table.kinds import Value
+from discreet.table.naming import Found, Integers, Threshold, add, checked, select
 from discreet.table.noising import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
 from discreet.table.prepare import Job, Part, Prepared, jobs
 from discreet.table.recipes import Estimate, Estimates, Floats
 from discreet.table.schema import Schema
 from discreet.table.spread import Share
 from discreet.table.statistics import Bins, Statistic, Units
-from discreet.table.work import AnyWork, Engine, Exact
+from discreet.table.work import AnyWork, Engine, Exact, Staged
 
-Integers: TypeAlias = NDArray[Any]
 Pay: TypeAlias = Callable[[Event | Approx], Receipt]
-_SAFE = 1 << 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +103,14 @@ def release(
     receipt = pay(plan.price)
     selected = [selection is not None for _, _, selection in sets]
     told("reading the data")
-    found = _found(engine, todo, selected, schemas)
-    receipt.redeem(plan.price)  # from here on noise is drawn: one payment, one release
-    told("reading the data and adding noise" if any(selected) else "adding noise")
-    released = [
-        _noisy(part, noised, selection, exact, bits)
-        for (part, noised, selection), exact in zip(sets, found, strict=True)
-    ]
+    with ExitStack() as held:  # whatever happens, the engine keeps nothing
+        found = _found(engine, todo, selected, schemas, held)
+        receipt.redeem(plan.price)  # from here on noise is drawn: one payment, one release
+        told("reading the data and adding noise" if any(selected) else "adding noise")
+        released = [
+            _noisy(part, noised, selection, exact, bits)
+            for (part, noised, selection), exact in zip(sets, found, strict=True)
+        ]
     answers = tuple(
         tuple(replace(released[asked.place(part)], part=part) for part in question.parts)
         for question in asked.questions
@@ -133,35 +133,40 @@ def works_of(asked: Quote, salt: str) -> tuple[AnyWork, ...]:
     return tuple(job.work for part, noised, selection in sets for job in jobs(part, noised, selection, salt))
 
 
-Found: TypeAlias = tuple[Job, Iterable[Exact]]
-"""A job and its numbers: in one piece, or in batches of groups, each group in one of them."""
-
-
 def _found(
-    engine: Engine, todo: Sequence[tuple[Job, ...]], selected: Sequence[bool], schemas: Mapping[str, Schema]
+    engine: Engine,
+    todo: Sequence[tuple[Job, ...]],
+    selected: Sequence[bool],
+    schemas: Mapping[str, Schema],
+    held: ExitStack,
 ) -> list[list[Found]]:
     """The exact numbers of each job. Where keys are selected, an engine that has ``batches`` need not send all groups
-    at once: only those that get a name stay in memory.
+    at once: only those that get a name stay in memory. One that has ``staged`` may keep the groups of the first job,
+    and send nothing but those that get a name.
     """
-    batches = getattr(engine, "batches", None)
-    streamed = [batches is not None and some for some in selected]
+    streamed = [some and hasattr(engine, "batches") for some in selected]
     works = [job.work for some, later in zip(todo, streamed, strict=True) if not later for job in some]
-    whole = iter(_checked(engine.run(works, schemas), len(works)) if works else ())
-    return [
-        [(job, _begun(_batches(engine, job, schemas)) if later else [next(whole)]) for job in some]
-        for some, later in zip(todo, streamed, strict=True)
-    ]
+    whole = iter(_whole(engine.run(works, schemas), len(works)) if works else ())
+    found: list[list[Found]] = []
+    for some, later in zip(todo, streamed, strict=True):
+        pieces = [_begun(engine, job, schemas, held, keep=job is some[0]) if later else [next(whole)] for job in some]
+        found.append(list(zip(some, pieces, strict=True)))
+    return found
 
 
-def _begun(batches: Iterator[Exact]) -> Iterable[Exact]:
-    """The same, the first of them computed: most that can go wrong has gone wrong by then, before any noise."""
-    first = next(batches, None)
-    return [] if first is None else chain([first], batches)
-
-
-def _batches(engine: Any, job: Job, schemas: Mapping[str, Schema]) -> Iterator[Exact]:
-    for exact in engine.batches(job.work, schemas):
-        yield from _checked([exact], 1)
+def _begun(
+    engine: Any, job: Job, schemas: Mapping[str, Schema], held: ExitStack, *, keep: bool
+) -> Iterable[Exact] | Staged:
+    """The groups of a job, computed as far as can be without noise: most that can go wrong has gone wrong by then."""
+    staged: Staged | None = engine.staged(job.work, schemas) if keep and hasattr(engine, "staged") else None
+    if staged is not None:
+        held.callback(staged.close)
+        return staged
+    batches: Generator[Exact] = engine.batches(job.work, schemas)
+    held.callback(batches.close)
+    pieces = checked(batches)
+    first = next(pieces, None)
+    return [] if first is None else chain([first], pieces)
 
 
 def _salt(bits: Bits) -> str:
@@ -169,11 +174,10 @@ def _salt(bits: Bits) -> str:
     return f"{bits.below(1 << 128):032x}"
 
 
-def _checked(found: Sequence[Exact], wanted: int) -> Sequence[Exact]:
-    """The engine is not trusted to keep to its shape."""
-    if len(found) != wanted or any(n.dtype not in (np.int64, object) for e in found for n in e.numbers):
+def _whole(found: Sequence[Exact], wanted: int) -> Sequence[Exact]:
+    if len(found) != wanted:
         raise EngineFailed
-    return found
+    return list(checked(found))
 
 
 # --- one grouping set -------------------------------------------------------------------------------------------------
@@ -188,11 +192,15 @@ def _noisy(
 ) -> Released:
     estimates: Estimates = {}
     if selection is None:
-        some = [(job, exact) for job, pieces in found for exact in pieces]
+        some = [(job, exact) for job, pieces in found if not isinstance(pieces, Staged) for exact in pieces]
         places = _places(part, some)
     else:
-        some, estimates[Units()] = _select(found, noised[Units()], selection, bits)
-        places = {key: i for i, key in enumerate(some[0][1].keys)}
+        units = noised[Units()]
+        rule = Threshold(units.noise, selection.threshold, found[0][0].statistics.index(Units()))
+        some = select(found, rule, bits)
+        named = some[0][1]
+        estimates[Units()] = as_estimate(_as_floats(named.numbers[rule.cell], units), units)
+        places = {key: i for i, key in enumerate(named.keys)}
     for job, exact in some:
         for i, statistic in enumerate(job.statistics):
             if statistic in estimates:
@@ -201,7 +209,7 @@ def _noisy(
             if isinstance(statistic, Bins):
                 estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
             else:
-                values = _add(_spread(exact.keys, exact.numbers[i], places), one, bits)
+                values = add(_spread(exact.keys, exact.numbers[i], places), one.noise, bits)
                 estimates[statistic] = as_estimate(_as_floats(values, one), one)
     return _in_order(Released(part, tuple(places), estimates))
 
@@ -223,20 +231,6 @@ def _spread(keys: Sequence[tuple[Value, ...]], numbers: Integers, places: Mappin
     return out
 
 
-def _add(exact: Integers, one: Noised, bits: Bits) -> Integers:
-    """Exact integers plus exact noise, never wrapping."""
-    noise = one.noise.noise(len(exact), bits)
-    assert isinstance(noise, np.ndarray)  # noqa: S101
-    small = exact.dtype == np.int64 and noise.dtype == np.int64 and _below(exact, _SAFE) and _below(noise, _SAFE)
-    if small:
-        return np.asarray(np.add(exact, noise))
-    return np.asarray(np.add(exact.astype(object), noise.astype(object)))
-
-
-def _below(values: Integers, limit: int) -> bool:
-    return len(values) == 0 or (int(values.max()) < limit and int(values.min()) > -limit)
-
-
 def as_estimate(values: Floats, one: Noised) -> Estimate:
     """Noisy numbers with the law of their noise."""
     return Estimate(values, one.error, one, () if isinstance(one.statistic, Bins) else (Share(one, 1.0, 1),))
@@ -245,46 +239,6 @@ def as_estimate(values: Floats, one: Noised) -> Estimate:
 def _as_floats(noisy: Integers, one: Noised) -> Floats:
     """Noisy cells in the statistic's own units: floats only from here on."""
     return np.asarray(noisy.astype(np.float64) * float(one.unit), dtype=np.float64)
-
-
-def _select(
-    found: Sequence[Found], one: Noised, selection: Selection, bits: Bits
-) -> tuple[list[tuple[Job, Exact]], Estimate]:
-    """The groups whose noisy number of units reaches the threshold, with that number. The noise of a group is its own,
-    so it does not matter which groups are looked at together.
-    """
-    (job, pieces), *others = found
-    kept, noisy = [], [np.zeros(0, dtype=np.int64)]
-    for exact in pieces:
-        sums = _add(exact.numbers[job.statistics.index(Units())], one, bits)
-        named = np.flatnonzero(np.asarray(sums >= selection.threshold, dtype=np.bool_))
-        kept.append(_rows(exact, named))
-        noisy.append(sums[named])
-    first = _joined(kept, len(job.statistics))
-    names = set(first.keys)
-    if len(names) != len(first.keys):
-        raise EngineFailed  # a group in two pieces would have been counted twice
-    rest = [
-        (other, _joined([_named(exact, names) for exact in batch], len(other.statistics))) for other, batch in others
-    ]
-    return [(job, first), *rest], as_estimate(_as_floats(np.concatenate(noisy), one), one)
-
-
-def _named(exact: Exact, names: Set[tuple[Value, ...]]) -> Exact:
-    """The rows of named groups; a row may have a split beside the keys of its group."""
-    width = len(next(iter(names), ()))
-    return _rows(exact, np.array([i for i, key in enumerate(exact.keys) if key[:width] in names], dtype=np.intp))
-
-
-def _rows(exact: Exact, at: NDArray[np.intp]) -> Exact:
-    return Exact(tuple(exact.keys[i] for i in at.tolist()), tuple(numbers[at] for numbers in exact.numbers))
-
-
-def _joined(pieces: Sequence[Exact], cells: int) -> Exact:
-    keys = tuple(key for piece in pieces for key in piece.keys)
-    nothing = np.zeros(0, dtype=np.int64)
-    numbers = (np.concatenate([nothing, *(piece.numbers[i] for piece in pieces)]) for i in range(cells))
-    return Exact(keys, tuple(numbers))
 
 
 def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:
@@ -297,7 +251,7 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
     leaves[rows[known], columns[known]] = exact.numbers[0][known]
     fitted = np.zeros((len(places), bins.bins))
     for i, counts in enumerate(leaves):
-        noisy = _add(tree.nodes(counts), one, bits)
+        noisy = add(tree.nodes(counts), one.noise, bits)
         fitted[i] = tree.consistent(noisy.astype(np.float64))
     return as_estimate(fitted * float(one.unit), one)
 
