@@ -41,8 +41,7 @@ from discreet.table.public_keys import Listed, with_public_keys
 from discreet.table.run import Answers, Quote, quote, release, works_of
 from discreet.table.schema import Declared, Schema, Table, resolve
 from discreet.table.sql import question_about
-from discreet.table.suggest import Suggestion, sizes_question, suggested
-from discreet.table.verbs import count, quantile
+from discreet.table.suggest import Suggestion, bounds_words, find_column, rows_question, sizes_question, suggested
 from discreet.table.work import Engine
 
 _LEDGERS = "discreet.curator.keeping"
@@ -181,15 +180,12 @@ class Session:
         self, column: str, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Suggestion:
         """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question."""
-        name, column = self._find(column)
+        name, column = find_column(column, self._schemas)
         asked, step = sizes_question(name, column, self._schemas)
         price = self._quote((prepare(asked),), self._terms.allowance(epsilon, delta, rho))
-        answer: TableAnswer = self._release(
-            price, (asked.outcome,), itemgetter(0), lambda: f"suggest_bounds({name}.{column})"
-        )
-        error = max(e or 0.0 for e in answer.errors("0.9999999", simultaneous=True)["n"])
-        counts = dict(zip(answer["power"], answer["n"], strict=True))
-        return suggested(f"{name}.{column}", step, counts, error)
+        words = bounds_words(name, column)
+        answer: TableAnswer = self._release(price, (asked.outcome,), itemgetter(0), lambda: words)
+        return suggested(f"{name}.{column}", step, answer)
 
     def suggest_max_rows(
         self,
@@ -202,12 +198,7 @@ class Session:
         most: int = 1000,
     ) -> int:
         """How many rows all but a few units have, as a private estimate, paid like any question."""
-        frame = self[table]
-        given = self._schemas[table].table
-        if given.unit is None:
-            raise BadParameter("table", table, "must be private: in a public one nobody is counted")
-        rows = frame.per_unit(given.unit).agg(rows_of_one=count())
-        asked = rows.agg(level=quantile(f"CLAMP(rows_of_one, 0, {int(most)})", level))
+        asked = rows_question(self[table], table, self._schemas[table].table, level, most)
         return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
@@ -224,13 +215,6 @@ class Session:
         )  # fmt: skip
         found._keeper = self._keeper
         return found
-
-    def _find(self, column: str) -> tuple[str, str]:
-        table, dot, name = column.rpartition(".")
-        found = [table] if dot else [t for t, s in self._schemas.items() if name in s.fields]
-        if len(found) != 1 or found[0] not in self._schemas or name not in self._schemas[found[0]].fields:
-            raise BadParameter("column", column, "must be a column of one table here, written as table.column")
-        return found[0], name
 
     # --- for queries --------------------------------------------------------------------------------------------------
 

@@ -63,6 +63,7 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/questions"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload/preview"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
     ("GET", "/api/answers/{number}"): ALL,
     ("GET", "/api/answers/{number}/receipt"): ALL,
@@ -91,6 +92,7 @@ PAID = frozenset(
     {
         ("POST", "/api/datasets/{dataset}/questions"),
         ("POST", "/api/datasets/{dataset}/workload"),
+        ("POST", "/api/datasets/{dataset}/bounds"),
     }
 )
 """The routes that read data, and are paid for: their replies leave on the grid of time."""

@@ -34,6 +34,7 @@ from discreet.table.plan import Question
 from discreet.table.prepare import prepare
 from discreet.table.schema import Schema
 from discreet.table.sql import question_about
+from discreet.table.suggest import SURE, Suggestion, find_column, rows_question, sizes_question, suggested
 
 _OWNER = "ask the owner, who declares the tables"
 
@@ -118,8 +119,39 @@ class RemoteSession:
             raise BadParameter("queries", "none", "must be at least one question")
         return RemoteWorkload(self, tuple(found))
 
-    suggest_bounds = refused("suggest_bounds", _OWNER)
-    suggest_max_rows = refused("suggest_max_rows", _OWNER)
+    def suggest_bounds(
+        self,
+        column: str,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        key: str | None = None,
+    ) -> Suggestion:
+        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
+
+        The same ``key`` gives the same estimate again, for nothing.
+        """
+        table, name = find_column(column, self.schemas)
+        _, step = sizes_question(table, name, self.schemas)
+        body = {"table": table, "column": name, "key": _key(key)} | _price(epsilon, delta, rho, SURE)
+        return suggested(f"{table}.{name}", step, RemoteAnswer(self._line.post(self._path("bounds"), body)))
+
+    def suggest_max_rows(
+        self,
+        table: str,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        level: Number = "0.95",
+        most: int = 1000,
+        key: str | None = None,
+    ) -> int:
+        """How many rows all but a few units have, as a private estimate, paid like any question."""
+        asked = rows_question(self[table], table, self.schemas[table].table, level, most)
+        return max(1, int(asked.release(epsilon, delta=delta, rho=rho, key=key).value))
+
     with_columns = refused("with_columns", _OWNER)
 
     def _check(self, asked: Question) -> None:

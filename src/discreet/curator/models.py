@@ -81,6 +81,21 @@ class WorkloadAskIn(Workload):
     key: Name | None = None
 
 
+class BoundsIn(In):
+    """A column of numbers for which bounds shall be estimated, and a price.
+
+    The answer counts its values by sign and power of two; the confidence is that of the error bars of the counts.
+    """
+
+    table: Name
+    column: Annotated[StrictStr, Field(min_length=1, max_length=300)]
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    confidence: Exact = "0.9999999"
+    key: Name | None = None
+
+
 class ColumnIn(In):
     """What is declared of a column."""
 

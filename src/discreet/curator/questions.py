@@ -16,8 +16,15 @@ from discreet.exact import number
 from discreet.session import Query, Session, Workload
 from discreet.table.answer import TableAnswer
 from discreet.table.plan import Outcome
-from discreet.table.prepare import Prepared
+from discreet.table.prepare import Prepared, prepare
 from discreet.table.run import Quote
+from discreet.table.suggest import SURE, bounds_words, sizes_question
+
+Read = Callable[[str], Query]
+"""Reads one text; perhaps it was read before."""
+Check = Callable[[Sequence[Prepared]], None]
+"""Refuses what is too large before anybody works on it."""
+Plan = tuple[Quote, tuple[Outcome, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +55,6 @@ class Asked(Price):
     rows: int | None = None
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The questions."""
-        return (self.sql,)
-
-    @property
     def query(self) -> str:
         """What is written into the ledger."""
         return self.sql.strip()
@@ -65,10 +67,12 @@ class Asked(Price):
             return found | {"error": {name: str(number(e, "error")) for name, e in self.error.items()}}
         return found if self.error is None else found | {"error": str(number(self.error, "error"))}
 
-    def quote(self, session: Session, queries: Sequence[Query]) -> Quote:
-        """The price and the noise."""
-        (query,) = queries
-        return query._quote(self.epsilon, self.delta, self.rho, self.error, confidence_level(self.confidence))
+    def plan(self, session: Session, read: Read, check: Check) -> Plan:
+        """The price, the noise, and what becomes of the numbers."""
+        query = read(self.sql)
+        check([query._prepared])
+        level = confidence_level(self.confidence)
+        return query._quote(self.epsilon, self.delta, self.rho, self.error, level), (query.plan.outcome,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,11 +90,6 @@ class Together(Price):
     rows: int | None = None
 
     @property
-    def texts(self) -> tuple[str, ...]:
-        """The questions."""
-        return self.sqls
-
-    @property
     def query(self) -> str:
         """What is written into the ledger."""
         return ";\n".join(text.strip() for text in self.sqls)
@@ -100,10 +99,41 @@ class Together(Price):
         """All but the text that decides the answer, in canonical form."""
         return self.amounts() | {"workload": [len(text.strip()) for text in self.sqls]}
 
-    def quote(self, session: Session, queries: Sequence[Query]) -> Quote:
-        """The price of all together and the noise."""
+    def plan(self, session: Session, read: Read, check: Check) -> Plan:
+        """The price of all together, the noise, and what becomes of the numbers."""
+        queries = tuple(read(text) for text in self.sqls)
+        check([query._prepared for query in queries])
         confidence_level(self.confidence)
-        return Workload(session, tuple(queries))._quote(self.epsilon, self.delta, self.rho)
+        quote = Workload(session, queries)._quote(self.epsilon, self.delta, self.rho)
+        return quote, tuple(query.plan.outcome for query in queries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes(Price):
+    """How many values of a column have which sign and power of two: from the counts, bounds can be suggested."""
+
+    table: str
+    column: str
+    confidence: str = SURE
+
+    @property
+    def query(self) -> str:
+        """What is written into the ledger."""
+        return bounds_words(self.table, self.column)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All but the text that decides the answer, in canonical form."""
+        return self.amounts() | {"estimate": "bounds"}
+
+    def plan(self, session: Session, read: Read, check: Check) -> Plan:
+        """The price, the noise, and what becomes of the numbers."""
+        asked, _ = sizes_question(self.table, self.column, session.schemas)
+        prepared = prepare(asked)
+        check([prepared])
+        confidence_level(self.confidence)
+        allowance = session._terms.allowance(self.epsilon, self.delta, self.rho)
+        return session._quote((prepared,), allowance), (asked.outcome,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,22 +154,16 @@ class Planned:
         return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
 
 
-Asking = Asked | Together
+Asking = Asked | Together | Sizes
 
 
-def planned(
-    asked: Asking, session: Session, read: Callable[[str], Query], check: Callable[[Sequence[Prepared]], None]
-) -> Planned:
-    """What is asked, with its price; whatever could be refused later is refused here.
-
-    ``read`` reads one text, and ``check`` refuses what is too large before anybody works on it.
-    """
-    queries = tuple(read(text) for text in asked.texts)
-    check([query._prepared for query in queries])
+def planned(asked: Asking, session: Session, read: Read, check: Check) -> Planned:
+    """What is asked, with its price; whatever could be refused later is refused here."""
+    quote, outcomes = asked.plan(session, read, check)
     return Planned(
         session=session,
-        quote=asked.quote(session, queries),
-        outcomes=tuple(query.plan.outcome for query in queries),
+        quote=quote,
+        outcomes=outcomes,
         together=isinstance(asked, Together),
         confidence=asked.confidence,
     )

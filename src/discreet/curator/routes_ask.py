@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 
 from discreet.curator import models, public_schema
 from discreet.curator.gate import BEGAN
-from discreet.curator.questions import Asked, Asking, Together
+from discreet.curator.questions import Asked, Asking, Sizes, Together
 from discreet.curator.routes_look import caller_of, sent
 from discreet.curator.service import Curator
 
@@ -116,3 +116,16 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     async def ask_workload(request: Request, dataset: DatasetName, body: models.WorkloadAskIn) -> Any:
         """Pay once for several questions and get all answers, with one signed receipt and release card."""
         return await paid(request, dataset, together(body), body.key)
+
+    @app.post("/api/datasets/{dataset}/bounds", response_model=models.AnswerOut)
+    async def ask_bounds(request: Request, dataset: DatasetName, body: models.BoundsIn) -> Any:
+        """Pay for the sizes of a column: noisy counts by sign and power of two, from which bounds can be suggested."""
+        what = Sizes(
+            table=body.table,
+            column=body.column,
+            epsilon=exact(body.epsilon),
+            delta=exact(body.delta),
+            rho=exact(body.rho),
+            confidence=exact(body.confidence),
+        )
+        return await paid(request, dataset, what, body.key)

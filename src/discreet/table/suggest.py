@@ -9,14 +9,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from discreet.errors import BadParameter
+from discreet.exact import Number as ExactNumber
+from discreet.table.answered import Answered
 from discreet.table.expressions import Call, Column, Expression, Literal
 from discreet.table.facts import Typed
+from discreet.table.frame import Frame
 from discreet.table.kinds import Number, Real
 from discreet.table.lower import LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
 from discreet.table.plan import Aggregate, Measure, Outcome, Scan
-from discreet.table.schema import Declared, Schema, bounds
+from discreet.table.schema import Declared, Schema, Table, bounds
+from discreet.table.verbs import count, quantile
+
+Q = TypeVar("Q")
 
 POWERS = 60
 FINE = -20
@@ -44,9 +51,23 @@ def _short(x: Fraction) -> str:
     return str(x.numerator) if x.denominator == 1 else f"{float(x)!r}"
 
 
+def find_column(column: str, schemas: Mapping[str, Schema]) -> tuple[str, str]:
+    """The table and the column that "cost" or "visits.cost" names."""
+    table, dot, name = column.rpartition(".")
+    found = [table] if dot else [t for t, s in schemas.items() if name in s.fields]
+    if len(found) != 1 or found[0] not in schemas or name not in schemas[found[0]].fields:
+        raise BadParameter("column", column, "must be a column of one table here, written as table.column")
+    return found[0], name
+
+
+def bounds_words(name: str, column: str) -> str:
+    """What is asked when bounds are suggested, as a ledger keeps it: there is no SQL for it."""
+    return f"suggest_bounds({name}.{column})"
+
+
 def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tuple[LoweredQuestion, Fraction]:
     """How many values of a column have which sign and power of two; and what one step is worth."""
-    field = schemas[name].fields.get(column)
+    field = schemas[name].fields.get(column) if name in schemas else None
     if field is None or not isinstance(field.kind, Number | Real):
         raise BadParameter("column", f"{name}.{column}", "must be a column of numbers")
     source = lower_relation(Scan(name), schemas)
@@ -86,9 +107,14 @@ def _power(cells: Expression) -> Expression:
                          Literal(None), power))  # fmt: skip
 
 
-def suggested(column: str, step: Fraction, counts: Mapping[int, float], error: float) -> Suggestion:
-    """The outermost powers of two whose noisy count is above the error."""
-    there = [power for power, n in counts.items() if n > error]
+SURE = "0.9999999"
+"""How sure it is that no count is farther off than its error bar, all of them together."""
+
+
+def suggested(column: str, step: Fraction, answer: Answered) -> Suggestion:
+    """The outermost powers of two whose noisy count is above the error; the answer is to ``sizes_question``."""
+    error = max(e or 0.0 for e in answer.errors(SURE, simultaneous=True)["n"])
+    there = [power for power, n in zip(answer["power"], answer["n"], strict=True) if n > error]
     if not there:
         raise BadParameter("epsilon", "this small", "must be larger: no value stands out from the noise")
     low, high = min(0, *there, 0), max(0, *there, 0)
@@ -97,3 +123,11 @@ def suggested(column: str, step: Fraction, counts: Mapping[int, float], error: f
 
 def _end(power: int, step: Fraction) -> Fraction:
     return (1 << power) * step if power > 0 else Fraction(0)
+
+
+def rows_question(frame: Frame[Q], table: str, given: Table, level: ExactNumber, most: int) -> Q:
+    """How many rows all but a few units have: a quantile of the rows of each."""
+    if given.unit is None:
+        raise BadParameter("table", table, "must be private: in a public one nobody is counted")
+    rows = frame.per_unit(given.unit).agg(rows_of_one=count())
+    return rows.agg(level=quantile(f"CLAMP(rows_of_one, 0, {int(most)})", level))

@@ -185,6 +185,7 @@ def test_a_data_set_without_leave_is_not_there(town: Town) -> None:
                 )
                 for what in ("workload", "workload/preview")
             ),
+            town.post(f"/api/datasets/{path}/bounds", {"table": "notes", "column": "who", "epsilon": 1}, town.ann),
         ]
         assert {reply.status_code for reply in replies} == {404}
         assert len({reply.text for reply in replies}) == 1

@@ -148,8 +148,6 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
     query = session.sql(COUNT)
     answer = query.release(epsilon="1")
     acts: tuple[Callable[[], object], ...] = (
-        lambda: session.suggest_bounds("pay", epsilon=1),
-        lambda: session.suggest_max_rows("people", epsilon=1),
         lambda: session.with_columns(people={}),
         lambda: query.quote(epsilon=1),
         lambda: query.statements("duckdb"),

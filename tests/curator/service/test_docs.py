@@ -51,7 +51,7 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, st
 
 @contextmanager
 def serve_hospital(folder: Path) -> Iterator[tuple[str, str]]:
-    config = read_config(write_hospital(folder, people=200))
+    config = read_config(write_hospital(folder, people=3000))
     curator = open_curator(config, create=True)
     curator.ledger.owner.add_analyst("ann")
     curator.ledger.owner.grant("ann", "hospital")
