@@ -15,28 +15,38 @@ What a curator gets is SQL, whichever way a question was asked: it reads nothing
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import quote
 
 from discreet.answer import CONFIDENCE
 from discreet.curator.line import Line
 from discreet.curator.public_schema import read
-from discreet.curator.remote import RemoteAnswer, RemotePreview, answers_of, refused
-from discreet.errors import BadParameter, CuratorRefused
+from discreet.curator.remote import RemoteAnswer, RemotePreview, answers_of
+from discreet.errors import BadParameter, CuratorRefused, Unsupported
 from discreet.exact import Number, number
 from discreet.table.as_sql import as_sql
+from discreet.table.explain import tell
 from discreet.table.frame import Asked, Frame
 from discreet.table.lower import lower_question
 from discreet.table.plan import Question
-from discreet.table.prepare import prepare
+from discreet.table.prepare import Prepared, prepare
 from discreet.table.schema import Schema
 from discreet.table.sql import question_about
 from discreet.table.suggest import SURE, Suggestion, find_column, rows_question, sizes_question, suggested
 
 _OWNER = "ask the owner, who declares the tables"
+
+
+def _refused(what: str, hint: str) -> Callable[..., NoReturn]:
+    """A part of a local session that does not go over the line: refused by name."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Unsupported(f"{what} from afar", hint)
+
+    return refuse
 
 
 def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
@@ -100,8 +110,7 @@ class RemoteSession:
     def sql(self, text: str) -> RemoteQuery:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
         plan = question_about(text, self.schemas)
-        self._check(plan)
-        return RemoteQuery(self, plan, text)
+        return RemoteQuery(self, plan, text, self._prepared(plan))
 
     def __getitem__(self, name: str) -> Frame[RemoteQuery]:
         """A table, to be asked with verbs."""
@@ -109,8 +118,9 @@ class RemoteSession:
 
     def ask(self, asked: Question) -> RemoteQuery:
         """A question as a plan. It is sent as SQL: a plan that has no text is refused."""
-        self._check(asked)
-        return RemoteQuery(self, asked, as_sql(asked, {name: one.fields for name, one in self.schemas.items()}))
+        prepared = self._prepared(asked)
+        tables = {name: one.fields for name, one in self.schemas.items()}
+        return RemoteQuery(self, asked, as_sql(asked, tables), prepared)
 
     def workload(self, queries: Sequence[RemoteQuery | str]) -> RemoteWorkload:
         """Several questions, planned and released together: what they share is released once."""
@@ -152,17 +162,17 @@ class RemoteSession:
         asked = rows_question(self[table], table, self.schemas[table].table, level, most)
         return max(1, int(asked.release(epsilon, delta=delta, rho=rho, key=key).value))
 
-    with_columns = refused("with_columns", _OWNER)
+    with_columns = _refused("with_columns", _OWNER)
 
-    def _check(self, asked: Question) -> None:
+    def _prepared(self, asked: Question) -> Prepared | None:
         """Refuse here, in the curator's words, what it would refuse by public things.
 
         Keys of public tables are read there, and long lists are told in part; what depends on them is decided there.
         """
         lowered = lower_question(asked, self.schemas)
         told = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
-        if told and all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys):
-            prepare(lowered)
+        known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
+        return prepare(lowered) if told and known else None
 
     def answers(self) -> list[dict[str, Any]]:
         """The questions that you paid, oldest first."""
@@ -201,6 +211,8 @@ class RemoteQuery(Asked):
     plan: Question
     text: str
     """The SQL that is sent."""
+    _prepared: Prepared | None
+    """What is computed for it, as far as that is known here."""
 
     def __repr__(self) -> str:
         return f"RemoteQuery({self.text}; preview(...) is free, release(...) pays)"
@@ -240,13 +252,15 @@ class RemoteQuery(Asked):
         return RemoteAnswer(self.session._line.post(self.session._path("questions"), body))
 
     def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
-        """The plan for a price, with how far one unit reaches at each step and the noise. Free."""
+        """The plan, with how far one unit reaches at each step; with a price also the noise. Free."""
         if epsilon is None and rho is None:
-            raise BadParameter("epsilon", None, "must say a price, such as epsilon=0.1: a curator plans for one")
+            if self._prepared is None:
+                raise BadParameter("epsilon", None, "must say a price, such as 0.1: only the curator knows all keys")
+            return tell(self._prepared, None)
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 
-    quote = refused("a quote", "preview tells what it costs")
-    statements = refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
+    quote = _refused("a quote", "preview tells what it costs")
+    statements = _refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
 
     def _asked(self, error: Number | Mapping[str, Number] | None) -> dict[str, Any]:
         if isinstance(error, Mapping):

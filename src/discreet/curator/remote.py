@@ -1,6 +1,6 @@
 """What a curator said: previews and answers from afar, read like those of a session here.
 
-Promise: nothing here draws, spends or asks; what does not go over the line is refused by name.
+Promise: nothing here draws, spends or asks.
 """
 
 from __future__ import annotations
@@ -11,21 +11,12 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 from discreet.errors import BadParameter, Unsupported
 from discreet.exact import Number, number
 from discreet.table.answered import Answered, Row
 from discreet.table.preview import ColumnPreview, Preview
-
-
-def refused(what: str, hint: str) -> Callable[..., NoReturn]:
-    """A part of a local session or answer that does not go over the line: refused by name."""
-
-    def refuse(*_: object, **__: object) -> NoReturn:
-        raise Unsupported(f"{what} from afar", hint)
-
-    return refuse
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -187,7 +178,18 @@ class RemoteAnswer(Answered):
         if confidence is not None and _exact(confidence, "confidence") != self._level:
             raise BadParameter("confidence", confidence, f"must be {self._level}: the answer was asked for with that")
 
-    consistent = refused("consistent()", "numbers that agree are worked out where the noise was drawn")
+    def consistent(self) -> RemoteAnswer:
+        """The same answer with values that can be true together; costs nothing, and nothing is asked.
+
+        The curator has stored them with the answer: what ``TableAnswer.consistent()`` gives there.
+        """
+        answer = self.said["answer"]
+        if answer.get("agrees"):
+            return self
+        other = answer.get("consistent")
+        if other is None:
+            raise Unsupported("consistent() of this answer", "it was stored without numbers that agree; ask again")
+        return RemoteAnswer({**self.said, "answer": {**answer, **other, "agrees": True}})
 
     def _reader(self, name: str) -> Callable[[Any], Any]:
         """What makes a value of a column from its JSON."""

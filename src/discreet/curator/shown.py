@@ -15,6 +15,7 @@ from typing import Any
 
 from discreet.curator.books import Population
 from discreet.curator.plain import plain
+from discreet.curator.replies import log, where
 from discreet.curator.store import Line
 from discreet.curator.views import Quote as Cost
 from discreet.curator.views import Standing
@@ -109,12 +110,36 @@ def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confide
 
 
 def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
-    """An answer with its error bars, as it is stored and sent."""
+    """An answer with its error bars, as it is stored and sent.
+
+    ``consistent`` has what is different in the numbers that agree. They follow from what was released and public
+    things, and cost nothing; should they not be found, the answer is good without them.
+    """
+    told = _told(found, confidence)
+    return {
+        "columns": list(found.columns),
+        **told,
+        "confidence": str(confidence),
+        "cost": found.cost,
+        "counted": found.counted,
+        "consistent": _agreeing(found, confidence, told),
+    }
+
+
+def _agreeing(found: TableAnswer, confidence: Number, told: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        return {name: one for name, one in _told(found.consistent(), confidence).items() if one != told[name]}
+    except Exception as error:
+        log.error("an answer was not made to agree: %s", where(error))
+        return None
+
+
+def _told(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+    """Rows, error bars and story."""
     bars, ends = found.errors(confidence), found.intervals(confidence)
     kinds = {name: _moments(found[name]) for name in found.columns}
     together = found.errors(confidence, simultaneous=True)
     return {
-        "columns": list(found.columns),
         "kinds": {name: kind for name, kind in kinds.items() if kind is not None},
         "rows": [[plain(row[name]) for name in found.columns] for row in found.rows],
         "errors": {name: [plain(e) for e in column] for name, column in bars.items()},
@@ -123,9 +148,6 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
             name: [None if pair is None else [plain(end) for end in pair] for pair in column]
             for name, column in ends.items()
         },
-        "confidence": str(confidence),
-        "cost": found.cost,
-        "counted": found.counted,
         "story": list(found.story),
     }
 

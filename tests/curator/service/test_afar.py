@@ -91,6 +91,11 @@ def test_the_same_plan_for_the_same_price(shop: Shop, asking: Asking) -> None:
     assert b.cost == a.cost
     assert [b.error(one.name) for one in a.columns] == [one.error for one in a.columns]
     assert afar.explain(epsilon="1") == "\n".join(b.story)
+    if afar._prepared is not None:
+        assert afar.explain() == here.explain()
+    else:  # keys of a public table, or a long list of them
+        with pytest.raises(BadParameter, match="only the curator knows"):
+            afar.explain()
 
 
 def test_an_answer_to_verbs_is_that_to_its_text(shop: Shop) -> None:

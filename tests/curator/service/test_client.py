@@ -120,8 +120,7 @@ def test_the_plan_is_told(served: tuple[Town, str]) -> None:
     query = connect(url, town.ann).sql(COUNT)
     assert query.explain(epsilon="1").startswith("read people")
     assert "Gaussian" in query.explain(epsilon="1") or "gaussian" in query.explain(epsilon="1")
-    with pytest.raises(BadParameter, match="epsilon"):
-        query.explain()
+    assert "Gaussian" not in query.explain()
 
 
 def test_all_error_bars_together(served: tuple[Town, str]) -> None:
@@ -146,12 +145,10 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
     town, url = served
     session = connect(url, town.ann)
     query = session.sql(COUNT)
-    answer = query.release(epsilon="1")
     acts: tuple[Callable[[], object], ...] = (
         lambda: session.with_columns(people={}),
         lambda: query.quote(epsilon=1),
         lambda: query.statements("duckdb"),
-        answer.consistent,
     )
     for act in acts:
         with pytest.raises(Unsupported, match="from afar"):
