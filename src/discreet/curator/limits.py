@@ -108,6 +108,12 @@ class Meter:
                     del self._under_way[name]
 
 
+def check_number(questions: int, limits: Limits) -> None:
+    """Refuse more questions at once than tables may be read, before any of them is looked at."""
+    if questions > limits.tables:
+        raise BadQuestion(f"these are {questions} questions at once, and at most {limits.tables} are allowed")
+
+
 def check_size(questions: Sequence[Prepared], limits: Limits) -> None:
     """Refuse questions that are too large, all together, by their plans alone."""
     parts = [part for question in questions for part in question.parts]

@@ -24,7 +24,7 @@ from discreet.curator.charges import Charge
 from discreet.curator.clock_grid import Grid
 from discreet.curator.config import Config
 from discreet.curator.journal import Clock, utc
-from discreet.curator.limits import Limits, Meter, check_size
+from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.purse import Asking as Purse
 from discreet.curator.purse import Known, LedgerPurse
 from discreet.curator.questions import Asked, Asking, Planned, Together, accuracy, planned
@@ -212,6 +212,8 @@ class Curator:
 
     def _planned(self, room: Room, session: Session, caller: Caller, asked: Asking) -> Planned:
         """What is asked with its price: no data is touched."""
+        if isinstance(asked, Together):
+            check_number(len(asked.sqls), self.config.limits)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:

@@ -110,20 +110,24 @@ def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confide
 
 
 def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
-    """An answer with its error bars, as it is stored and sent.
-
-    ``consistent`` has what is different in the numbers that agree. They follow from what was released and public
-    things, and cost nothing; should they not be found, the answer is good without them.
-    """
-    told = _told(found, confidence)
+    """An answer with its error bars, as it is stored and sent."""
     return {
         "columns": list(found.columns),
-        **told,
+        **_told(found, confidence),
         "confidence": str(confidence),
         "cost": found.cost,
         "counted": found.counted,
-        "consistent": _agreeing(found, confidence, told),
     }
+
+
+def answer_from_afar(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+    """The same for somebody who has only this: ``consistent`` has what is different in the numbers that agree.
+
+    They follow from what was released and public things, and cost nothing; should they not be found, the answer is
+    good without them.
+    """
+    told = answer(found, confidence)
+    return told | {"consistent": _agreeing(found, confidence, told)}
 
 
 def _agreeing(found: TableAnswer, confidence: Number, told: dict[str, Any]) -> dict[str, Any] | None:

@@ -38,7 +38,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 
 def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:
     """An answer as it comes over the line."""
-    return RemoteAnswer(json.loads(shown.dump({"answer": shown.answer(found, confidence)})))
+    return RemoteAnswer(json.loads(shown.dump({"answer": shown.answer_from_afar(found, confidence)})))
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
@@ -87,7 +87,7 @@ def test_every_answer_of_a_workload_can_agree(shop: Shop) -> None:
 
 
 def test_an_answer_that_was_stored_without_them_is_refused_by_name(shop: Shop) -> None:
-    told = shown.answer(shop.here.sql(QUESTIONS[1]).release(epsilon="1"), "0.95")
+    told = shown.answer_from_afar(shop.here.sql(QUESTIONS[1]).release(epsilon="1"), "0.95")
     for old in ({name: one for name, one in told.items() if name != "consistent"}, told | {"consistent": None}):
         (answer,) = answers_of({"answer": old})
         assert len(answer) == 3
