@@ -27,6 +27,7 @@ from discreet.curator.public_schema import read
 from discreet.curator.remote import RemoteAnswer, RemotePreview, answers_of
 from discreet.errors import BadParameter, CuratorRefused, Unsupported
 from discreet.exact import Number, number
+from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.table.as_sql import as_sql
 from discreet.table.explain import tell
 from discreet.table.frame import Asked, Frame
@@ -93,14 +94,14 @@ class RemoteSession:
         return tuple(self.schema["tables"])
 
     @property
-    def remaining(self) -> str:
-        """What is left to you, in words."""
-        return str(self._standing()["remaining"]["text"])
+    def remaining(self) -> Measure:
+        """What is left to you."""
+        return _promise(self._standing()["remaining"])
 
     @property
-    def budget(self) -> str:
-        """What all your answers together keep, in words."""
-        return str(self._standing()["budget"]["text"])
+    def budget(self) -> Measure:
+        """What all your answers together keep."""
+        return _promise(self._standing()["budget"])
 
     @property
     def public_key(self) -> str:
@@ -235,7 +236,7 @@ class RemoteQuery(Asked):
         body = self._asked(error) | _price(epsilon, delta, rho, confidence)
         if rows is not None:
             body["rows"] = rows
-        return RemotePreview(self.session._line.post(self.session._path("preview"), body))
+        return RemotePreview.of(self.session._line.post(self.session._path("preview"), body))
 
     def release(
         self,
@@ -289,7 +290,7 @@ class RemoteWorkload:
         if rows is not None:
             body["rows"] = rows
         said = self.session._line.post(self.session._path("workload/preview"), body)
-        return tuple(RemotePreview(one) for one in said["questions"])
+        return tuple(RemotePreview.of(one) for one in said["questions"])
 
     def release(
         self,
@@ -312,6 +313,12 @@ def _price(epsilon: Number | None, delta: Number | None, rho: Number | None, con
     """A price and a confidence as a curator reads them."""
     given = (("epsilon", epsilon), ("delta", delta), ("rho", rho), ("confidence", confidence))
     return {name: _text(value, name) for name, value in given if value is not None}
+
+
+def _promise(said: Mapping[str, Any]) -> Measure:
+    """A promise from its exact numbers."""
+    found: Mapping[str, Callable[..., Measure]] = {"Pure": Pure, "Approx": Approx, "ZCDP": ZCDP}
+    return found[said["kind"]](**{name: said[name] for name in ("epsilon", "delta", "rho") if name in said})
 
 
 def _key(key: str | None) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
@@ -20,53 +20,16 @@ from discreet.table.preview import ColumnPreview, Preview
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RemotePreview:
-    """What a release would cost, and the error bars that it would have."""
+class RemotePreview(Preview):
+    """What a release would cost, and the error bars that it would have; and how it would be made."""
 
-    said: Mapping[str, Any]
+    story: tuple[str, ...] = ()
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """All that the curator said."""
 
-    @property
-    def cost(self) -> str:
-        """The price, in words."""
-        return str(self.said["cost"])
-
-    @property
-    def affordable(self) -> bool:
-        """Whether it fits what is left."""
-        return bool(self.said["affordable"])
-
-    @property
-    def remaining(self) -> str:
-        """What is left before it, in words."""
-        return str(self.said["remaining"])
-
-    @property
-    def counted(self) -> str:
-        """What counts of one unit."""
-        return str(self.said["counted"])
-
-    @property
-    def confidence(self) -> float:
-        """Of the error bars."""
-        return float(self.said["confidence"])
-
-    @property
-    def story(self) -> tuple[str, ...]:
-        """How the answer would be made."""
-        return tuple(self.said["story"])
-
-    def error(self, name: str) -> float:
-        """The error bar of a column."""
-        return self._shown.error(name)
-
-    def as_dict(self) -> dict[str, Any]:
-        """All that the curator said."""
-        return dict(self.said)
-
-    @property
-    def _shown(self) -> Preview:
-        """The same as it is told of a session here."""
-        said = self.said
+    @staticmethod
+    def of(said: Mapping[str, Any]) -> RemotePreview:
+        """From what a curator said."""
         columns = tuple(
             ColumnPreview(
                 one["name"], math.inf if one["error"] is None else float(one["error"]), one["rows"], one["unit"]
@@ -74,18 +37,14 @@ class RemotePreview:
             for one in said["columns"]
         )
         left = said["left_after"]["text"] if said["affordable"] else said["remaining"]
-        return Preview(
-            columns, self.confidence, self.cost, str(left), self.affordable, said["noise"], said["named_from"],
-            said["advice"], self.counted,
+        return RemotePreview(
+            columns, float(said["confidence"]), str(said["cost"]), str(left), bool(said["affordable"]), said["noise"],
+            said["named_from"], said["advice"], str(said["counted"]), tuple(said["story"]), said,
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        return str(self._shown)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return self._shown._repr_html_()
+    def as_dict(self) -> dict[str, Any]:
+        """All that the curator said."""
+        return dict(self.said)
 
 
 @dataclass(frozen=True, repr=False)
