@@ -168,22 +168,3 @@ def test_the_error_of_two_draws_by_exact_convolution(allowance: Pure | ZCDP, mis
     cells = sum_error([Share(one, 1.0, 2)], miss) / float(one.unit)
     beyond = float(both[np.abs(at) > cells].sum())
     assert 0.9 * miss < beyond < 1.02 * miss  # a lattice of 200 points for each scale
-
-
-@pytest.mark.parametrize("bins", [2, 5, 16, 17, 100, 257, 300])
-def test_a_prefix_less_a_share_of_the_total_weighs_as_is_said(bins: int) -> None:
-    """By the weights of every node's noise: Σ w² is at most that of a prefix and 1 more, and no weight is beyond 1."""
-    tree = tree_of(Bins(Column("b"), bins, Fraction(0), Fraction(1), True))
-    prefixes = np.array([np.cumsum(tree.consistent(one)) for one in np.eye(tree.size)])
-    for q in (0.0, 0.1, 0.5, 0.9, 1.0):
-        weights = prefixes - q * prefixes[:, -1:]
-        assert np.abs(weights).max() <= 1
-        assert (weights**2).sum(axis=0).max() <= float(tree.prefix_weight()) + 1
-
-
-@pytest.mark.parametrize("allowance", [Pure(1), ZCDP(1)])
-def test_a_share_may_be_off_further_than_a_prefix(allowance: Pure | ZCDP) -> None:
-    one = plan_noise((need(BINS),), allowance, ADD).sets[0][BINS]
-    weight = float(tree_of(BINS).prefix_weight())
-    wanted = math.sqrt((weight + 1) / weight)
-    assert one.share_error(0.05) / one.error(0.05) == pytest.approx(wanted, rel=1e-3)

@@ -95,9 +95,13 @@ class Tree:
             final = values + spread.reshape(-1)[: len(values)]
         return final
 
-    def prefix_weight(self) -> Fraction:
-        """An upper bound of Σ w² for every prefix sum of the fitted leaves, as a combination of the nodes' noises."""
-        return Fraction(_shape(self.leaves, self.branching).prefix) * _MARGIN
+    def prefix_weight(self, less: Fraction = Fraction(0)) -> Fraction:
+        """An upper bound of Σ w² for every prefix sum of the fitted leaves, as a combination of the nodes' noises.
+
+        ``less``: of every prefix sum less this share of the fitted total.
+        """
+        shape = _shape(self.leaves, self.branching)
+        return Fraction(float((shape.rest + (shape.part - float(less)) ** 2 * shape.root).max())) * _MARGIN
 
     def leaf_weight(self) -> Fraction:
         """The same for every single fitted leaf."""
@@ -115,8 +119,12 @@ class _Shape:
     """For each level above the leaves: the weight of a node's own count, its children's sum having the rest."""
     shares: tuple[Floats, ...]
     """For each level below the root: a node's share of what is missing in its parent's children."""
-    prefix: float
-    """The largest variance of a prefix sum of fitted leaves."""
+    part: Floats
+    """Of the prefix that ends in each leaf: its coefficient on the fitted total."""
+    rest: Floats
+    """The variance of that prefix that is left when the total is known."""
+    root: float
+    """The variance of the fitted total."""
     leaf: float
     """The largest variance of a fitted leaf."""
 
@@ -144,13 +152,8 @@ def _shape(leaves: int, branching: int) -> _Shape:
         weights.append(total / (1 + total))
         variance = total / (1 + total)
         place = place // branching
-    root = variance[0]
-    return _Shape(
-        tuple(weights),
-        tuple(shares),
-        float((prefix_rest + prefix**2 * root).max()),
-        float((leaf_rest + leaf**2 * root).max()),
-    )
+    root = float(variance[0])
+    return _Shape(tuple(weights), tuple(shares), prefix, prefix_rest, root, float((leaf_rest + leaf**2 * root).max()))
 
 
 def _grouped(level: NDArray[Any], branching: int) -> NDArray[Any]:

@@ -28,6 +28,7 @@ from discreet.table.bounding import Noise, Reach, groups, most_keys, row_reach, 
 from discreet.table.schema import Caps
 from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units, paid_with
 from discreet.table.work import Weights
+from discreet.table.worst_sum import laplace_sum, sub_exponential
 
 Allowance: TypeAlias = Pure | Approx | ZCDP
 """What one question may cost. δ pays for Gaussian noise under (ε, δ), and for keys that nobody listed."""
@@ -91,24 +92,24 @@ class Noised:
             cells = float(self.noise.scale) * -math.log(miss)
         return (cells + 1) * float(self.unit)
 
-    def share_error(self, miss: float) -> float:
-        """Of a prefix of bins less any share q of their total, 0 <= q <= 1: how far it may be off.
-
-        A fitted prefix is P = πN + R with 0 <= π <= 1 and R uncorrelated with the fitted total N, whose variance is
-        at most that of one node. So Var(P - qN) = (π - q)²·Var(N) + Var(R) is at most Var(P) and that of one node more.
-        """
+    def share_error(self, level: Fraction, miss: float) -> float:
+        """Of any one prefix of bins less a share of their total, 0 <= level <= 1: how far it may be off."""
         assert isinstance(self.statistic, Bins)  # noqa: S101
-        return self._prefix_error(self.statistic, max(miss, 1e-15), 1.0)
+        return self._prefix_error(self.statistic, max(miss, 1e-15), level)
 
-    def _prefix_error(self, bins: Bins, miss: float, more: float = 0.0) -> float:
-        """Of the least-squares fit of a prefix: sub-Gaussian, or for Laplace noise sub-exponential."""
-        weight = float(tree_of(bins).prefix_weight()) + more
-        log_miss = math.log(2 / miss)
-        if isinstance(self.noise, Gaussian):
-            cells = math.sqrt(2 * float(self.noise.sigma_squared) * weight * log_miss)
-        else:  # Chan, Shi and Song 2011: the larger of the two regimes
-            b = float(self.noise.scale)
-            cells = max(2 * b * math.sqrt(2 * weight * log_miss), 2 * math.sqrt(2) * b * log_miss)
+    def _prefix_error(self, bins: Bins, miss: float, level: Fraction = Fraction(0)) -> float:
+        """Of the least-squares fit: the error of the worst prefix, by the length of its weights. Proof: noising.md."""
+        tree = tree_of(bins)
+        weight = float(tree.prefix_weight(level))
+        rounding = math.sqrt(tree.size * weight)  # at least Σ |a_i|: discrete noise is within a cell of continuous
+        if not isinstance(self.noise, Gaussian):
+            scale = float(self.noise.scale)
+            cells = min(scale * sub_exponential(weight, miss), scale * laplace_sum(weight, miss) + rounding)
+        else:
+            deviation = math.sqrt(float(self.noise.sigma_squared) * weight)
+            cells = deviation * math.sqrt(2 * math.log(2 / miss))  # sub-Gaussian, whatever σ
+            if self.noise.sigma_squared >= 1:
+                cells = min(cells, deviation * -_NORMAL.inv_cdf(miss / 2) + rounding)
         return (cells + 1) * float(self.unit)
 
 

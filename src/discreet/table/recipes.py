@@ -384,7 +384,7 @@ class Quantile(Recipe):
             target = self._targets(below[:, -1], estimate)
             error = (1 + float(self.level)) * estimate.error(miss / 3)
         else:
-            target, error = below[:, -1] * float(self.level), estimate.noised.share_error(miss)
+            target, error = below[:, -1] * float(self.level), estimate.noised.share_error(self.level, miss)
         low, width = float(self.bins.low), float(self.bins.width)
         first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
         last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
