@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
     from tests.helpers.spark import Cluster
 
+settings.register_profile("any machine", deadline=None)  # how long an example takes is the machine's affair
+settings.load_profile("any machine")
 HEAVY = {"spark", "spark_cluster"}
 
 

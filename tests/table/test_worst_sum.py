@@ -44,7 +44,7 @@ def weights(tree: Tree, level: Fraction) -> np.ndarray:
 # --- the bound ------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=40)  # each takes a transform of 65,536 points
+@settings(max_examples=40)  # each takes a transform of 65,536 points
 @given(
     some.lists(some.sampled_from([0.02, 0.1, 0.3, 0.5, 0.7, 1.0]), min_size=1, max_size=40), some.sampled_from(MISSES)
 )
