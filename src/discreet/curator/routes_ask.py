@@ -9,7 +9,7 @@ from anyio.to_thread import run_sync
 from fastapi import FastAPI, Path, Request
 from fastapi.responses import JSONResponse, Response
 
-from discreet.curator import models, public_schema
+from discreet.curator import bodies, models, public_schema
 from discreet.curator.gate import BEGAN
 from discreet.curator.questions import Asked, Asking, Sizes, Together
 from discreet.curator.routes_look import caller_of, sent
@@ -27,7 +27,7 @@ def exact(value: Any) -> Any:
     return None if value is None else str(value)
 
 
-def asked(body: models.Question, rows: int | None = None) -> Asked:
+def asked(body: bodies.Question, rows: int | None = None) -> Asked:
     """The question of a request."""
     return Asked(
         sql=body.sql,
@@ -40,7 +40,7 @@ def asked(body: models.Question, rows: int | None = None) -> Asked:
     )
 
 
-def together(body: models.Workload, rows: int | None = None) -> Together:
+def together(body: bodies.Workload, rows: int | None = None) -> Together:
     """The questions of a request."""
     return Together(
         sqls=tuple(body.sqls),
@@ -97,28 +97,28 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         )
 
     @app.post("/api/datasets/{dataset}/preview", response_model=models.PreviewOut)
-    def preview(request: Request, dataset: DatasetName, body: models.PreviewIn) -> Any:
+    def preview(request: Request, dataset: DatasetName, body: bodies.PreviewIn) -> Any:
         """What a question would cost, its error bars, and what would be left. Free; no data is touched."""
         return JSONResponse(curator.preview(caller_of(request), dataset, asked(body, body.rows)))
 
     @app.post("/api/datasets/{dataset}/questions", response_model=models.AnswerOut)
-    async def ask(request: Request, dataset: DatasetName, body: models.AskIn) -> Any:
+    async def ask(request: Request, dataset: DatasetName, body: bodies.AskIn) -> Any:
         """Pay for a question and get its answer, with a signed receipt and release card."""
         return await paid(request, dataset, asked(body), body.key)
 
     @app.post("/api/datasets/{dataset}/workload/preview", response_model=models.WorkloadPreviewOut)
-    def preview_workload(request: Request, dataset: DatasetName, body: models.WorkloadPreviewIn) -> Any:
+    def preview_workload(request: Request, dataset: DatasetName, body: bodies.WorkloadPreviewIn) -> Any:
         """What several questions would cost together, and their error bars. Free; no data is touched."""
         found = curator.preview_together(caller_of(request), dataset, together(body, body.rows))
         return JSONResponse({"questions": found})
 
     @app.post("/api/datasets/{dataset}/workload", response_model=models.AnswerOut)
-    async def ask_workload(request: Request, dataset: DatasetName, body: models.WorkloadAskIn) -> Any:
+    async def ask_workload(request: Request, dataset: DatasetName, body: bodies.WorkloadAskIn) -> Any:
         """Pay once for several questions and get all answers, with one signed receipt and release card."""
         return await paid(request, dataset, together(body), body.key)
 
     @app.post("/api/datasets/{dataset}/bounds", response_model=models.AnswerOut)
-    async def ask_bounds(request: Request, dataset: DatasetName, body: models.BoundsIn) -> Any:
+    async def ask_bounds(request: Request, dataset: DatasetName, body: bodies.BoundsIn) -> Any:
         """Pay for the sizes of a column: noisy counts by sign and power of two, from which bounds can be suggested."""
         what = Sizes(
             table=body.table,

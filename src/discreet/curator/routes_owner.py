@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Path, Query, Request
 from fastapi.responses import JSONResponse
 
-from discreet.curator import declared, models, places, shown
+from discreet.curator import bodies, declared, models, places, shown
 from discreet.curator.access import Role, check_analyst
 from discreet.curator.isolation import Isolated
 from discreet.curator.owner import check_cap
@@ -39,7 +39,7 @@ def _add_data(app: FastAPI, curator: Curator) -> None:
         return JSONResponse(list(islice(places.listed(curator.config.data), _MOST_SOURCES)))
 
     @app.post("/api/sources/columns", response_model=list[models.StoredColumn])
-    def columns(body: models.SourceIn) -> Any:
+    def columns(body: bodies.SourceIn) -> Any:
         """The columns of a file: names and stored types, and nothing of its values."""
         files = [str(path) for path in places.find(curator.config.data, body.source)]
         engine = Isolated(curator.config.limits)
@@ -53,7 +53,7 @@ def _add_data(app: FastAPI, curator: Curator) -> None:
         )
 
     @app.post("/api/datasets", response_model=models.Done, status_code=201)
-    def register(request: Request, body: models.RegisterIn) -> Any:
+    def register(request: Request, body: bodies.RegisterIn) -> Any:
         """Register a data set, and a budget for its people if they have none yet."""
         name = declared.read_name(body.name, "name")
         tables = {table: one.model_dump(exclude_unset=True) for table, one in body.tables.items()}
@@ -71,13 +71,13 @@ def _add_data(app: FastAPI, curator: Curator) -> None:
         return JSONResponse({"sequence": done}, 201)
 
     @app.post("/api/datasets/{dataset}/retire", response_model=models.Done)
-    def retire(request: Request, dataset: DatasetName, body: models.ReasonIn) -> Any:
+    def retire(request: Request, dataset: DatasetName, body: bodies.ReasonIn) -> Any:
         """Close a data set for questions. What was spent stays spent."""
         done = owner.retire(dataset, reason=body.reason, by=caller_of(request).name)
         return JSONResponse({"sequence": done.sequence})
 
     @app.post("/api/populations/{population}/budget", response_model=models.Done)
-    def set_budget(request: Request, population: Name, body: models.BudgetIn) -> Any:
+    def set_budget(request: Request, population: Name, body: bodies.BudgetIn) -> Any:
         """Raise or lower a budget; recorded with its reason."""
         promise = _promise(body.budget, "budget")
         done = owner.set_budget(population, promise, reason=body.reason, by=caller_of(request).name)
@@ -125,7 +125,7 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
         )
 
     @app.post("/api/analysts", response_model=models.Issued, status_code=201)
-    def add_analyst(request: Request, body: models.AnalystIn) -> Any:
+    def add_analyst(request: Request, body: bodies.AnalystIn) -> Any:
         """Let somebody in, with leave to ask about some populations. The token is shown here and never again."""
         name, by = check_analyst(body.name), caller_of(request).name
         caps = [
@@ -142,14 +142,14 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
         return JSONResponse({"name": name, "token": token}, 201)
 
     @app.post("/api/analysts/{analyst}/grant", response_model=models.Done)
-    def grant(request: Request, analyst: Name, body: models.GrantIn) -> Any:
+    def grant(request: Request, analyst: Name, body: bodies.GrantIn) -> Any:
         """Let an analyst ask about a population, up to a cap; or change that cap."""
         cap = None if body.cap is None else _promise(body.cap, "cap")
         done = owner.grant(analyst, body.population, cap, by=caller_of(request).name)
         return JSONResponse({"sequence": done.sequence})
 
     @app.post("/api/analysts/{analyst}/tokens", response_model=models.Issued, status_code=201)
-    def add_token(request: Request, analyst: Name, body: models.TokenIn) -> Any:
+    def add_token(request: Request, analyst: Name, body: bodies.TokenIn) -> Any:
         """One more token for an analyst, shown here and never again."""
         known = curator.ledger.analysts.get(analyst)
         if known is None or known.revoked:
@@ -158,13 +158,13 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
         return JSONResponse({"name": analyst, "token": token}, 201)
 
     @app.post("/api/analysts/{analyst}/revoke", response_model=models.Done)
-    def revoke_analyst(request: Request, analyst: Name, body: models.ReasonIn) -> Any:
+    def revoke_analyst(request: Request, analyst: Name, body: bodies.ReasonIn) -> Any:
         """Let somebody ask no more; all their tokens are worthless from now on."""
         done = owner.revoke_analyst(analyst, reason=body.reason, by=caller_of(request).name)
         return JSONResponse({"sequence": done.sequence})
 
     @app.post("/api/tokens/{token}/revoke", response_model=models.Done)
-    def revoke_token(request: Request, token: Name, body: models.ReasonIn) -> Any:
+    def revoke_token(request: Request, token: Name, body: bodies.ReasonIn) -> Any:
         """Make one token worthless; it is named by its public part."""
         done = curator.access.revoke(token, reason=body.reason, by=caller_of(request).name)
         return JSONResponse({"sequence": done})
@@ -195,7 +195,7 @@ def _add_ledger(app: FastAPI, curator: Curator) -> None:
         return JSONResponse(curator.verified())
 
     @app.post("/api/ledger/acknowledge", response_model=models.Done)
-    def acknowledge(request: Request, body: models.ReasonIn) -> Any:
+    def acknowledge(request: Request, body: bodies.ReasonIn) -> Any:
         """After a mismatch: say why the ledger is not the one that was seen before, and go on from what is there."""
         if curator.ledger.trouble is None:
             raise Refusal(
@@ -205,5 +205,5 @@ def _add_ledger(app: FastAPI, curator: Curator) -> None:
         return JSONResponse({"sequence": done.sequence})
 
 
-def _promise(body: models.Promise, place: str) -> Any:
+def _promise(body: bodies.Promise, place: str) -> Any:
     return declared.read_promise(body.model_dump(exclude_none=True), place)

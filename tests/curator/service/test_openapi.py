@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from discreet.curator import models
 from discreet.curator.access import ANYBODY, TABLE
 from discreet.curator.app import described
 from tests.curator.service.town import Town
@@ -40,6 +41,24 @@ def test_every_route_of_the_api_is_described_with_its_errors_and_its_need_of_a_t
             assert {"401", "403", "404", "422", "429", "500"} <= set(operation["responses"])
     assert town.get("/api/openapi.json", town.ann).json() == found
     assert town.get("/api/openapi.json").status_code == 401
+
+
+def test_an_answer_has_the_shape_that_is_described(town: Town) -> None:
+    sql = "SELECT city, MIN(day) AS first, COUNT(*) AS n FROM trips GROUP BY ROLLUP (city)"
+    sizes = {"table": "people", "column": "pay", "epsilon": 1}
+    alone = town.ask(sql).json()
+    several = town.post("/api/datasets/town/workload", {"sqls": [sql, sql], "epsilon": 1}, town.ann).json()
+    estimate = town.post("/api/datasets/town/bounds", sizes, town.ann).json()
+    for reply in (alone, several, estimate):
+        models.AnswerOut.model_validate(reply, strict=True)
+        assert set(reply) == set(models.AnswerOut.model_fields)
+    assert set(several["answer"]) == set(models.AnswerTables.model_fields)
+    for told in (alone["answer"], *several["answer"]["answers"], estimate["answer"]):
+        assert set(told) == set(models.AnswerTable.model_fields)
+    seen = town.get("/api/datasets/town", town.ann).json()
+    models.SchemaOut.model_validate(seen, strict=True)
+    assert set(seen["tables"]["people"]) == set(models.TableOut.model_fields)
+    assert set(seen["tables"]["people"]["columns"][0]) == set(models.ColumnOut.model_fields)
 
 
 @pytest.mark.slow

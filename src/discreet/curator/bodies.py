@@ -1,0 +1,171 @@
+"""The shapes of requests, as the OpenAPI description shows them. Anything else is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+
+def _whole(value: Any) -> Any:
+    """30.0 is the integer 30 in JSON."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Text = Annotated[StrictStr, Field(min_length=1, max_length=40_000)]
+Name = Annotated[StrictStr, Field(min_length=1, max_length=100)]
+Reason = Annotated[StrictStr, Field(min_length=1, max_length=2_000)]
+Exact = Annotated[StrictStr, Field(min_length=1, max_length=400)] | StrictInt | StrictFloat
+"""An exact number: text such as "0.1" or "1/3", or a JSON number, which means the decimal that is written."""
+Count = Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=10**12)]
+Days = Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=3660)]
+Key = StrictStr | StrictInt | StrictBool | None
+
+
+class In(BaseModel):
+    """What a request may hold, and nothing more."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Promise(In):
+    """A budget or cap: epsilon, epsilon and delta, or rho and perhaps delta."""
+
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+
+
+class Question(In):
+    """A question in SQL, and either a price (epsilon or rho) or an error that the answer must keep."""
+
+    sql: Text
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    error: Exact | Annotated[dict[Name, Exact], Field(min_length=1, max_length=100)] | None = None
+    confidence: Exact = "0.95"
+
+
+class PreviewIn(Question):
+    """A question whose price one wants to know."""
+
+    rows: Count | None = None
+
+
+class AskIn(Question):
+    """A question to be answered. With a ``key``, asking again gives the same stored answer and costs nothing more."""
+
+    key: Name | None = None
+
+
+class Workload(In):
+    """Several questions in SQL, planned together, and one price for all of them."""
+
+    sqls: Annotated[list[Text], Field(min_length=1, max_length=50)]
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    confidence: Exact = "0.95"
+
+
+class WorkloadPreviewIn(Workload):
+    """Questions whose price together one wants to know."""
+
+    rows: Count | None = None
+
+
+class WorkloadAskIn(Workload):
+    """Questions to be answered together. With a ``key``, asking again gives the same answers and costs nothing more."""
+
+    key: Name | None = None
+
+
+class BoundsIn(In):
+    """A column of numbers for which bounds shall be estimated, and a price.
+
+    The answer counts its values by sign and power of two; the confidence is that of the error bars of the counts.
+    """
+
+    table: Name
+    column: Annotated[StrictStr, Field(min_length=1, max_length=300)]
+    epsilon: Exact | None = None
+    delta: Exact | None = None
+    rho: Exact | None = None
+    confidence: Exact = "0.9999999"
+    key: Name | None = None
+
+
+class ColumnIn(In):
+    """What is declared of a column."""
+
+    bounds: Annotated[list[Exact], Field(min_length=2, max_length=2)] | None = None
+    keys: Annotated[list[Key], Field(min_length=1, max_length=10_000)] | None = None
+    unknown_keys: StrictBool = False
+    null_key: StrictBool = False
+    type: Literal["date"] | None = None
+    nullable: StrictBool = True
+
+
+class TableIn(In):
+    """Where a table lies and what is declared of it."""
+
+    source: Annotated[StrictStr, Field(min_length=1, max_length=1000)]
+    unit: Annotated[StrictStr, Field(min_length=1, max_length=300)] | None = None
+    public: StrictBool = False
+    max_rows: Count | None = None
+    max_groups: Count | None = None
+    max_rows_per_group: Count | None = None
+    columns: dict[Name, ColumnIn] = {}
+
+
+class RegisterIn(In):
+    """A data set: tables about the same people, and the budget that protects them."""
+
+    name: Name
+    tables: Annotated[dict[Name, TableIn], Field(min_length=1, max_length=50)]
+    population: Name | None = None
+    budget: Promise | None = None
+    protects: Name = "one person"
+    rule: Literal["zcdp", "basic"] | None = None
+    neighbours: Literal["add_remove", "change_one"] = "add_remove"
+    decision: Reason | None = None
+
+
+class SourceIn(In):
+    """A file or glob below the folder of the data."""
+
+    source: Annotated[StrictStr, Field(min_length=1, max_length=1000)]
+
+
+class ReasonIn(In):
+    """Why the owner does something; it is recorded."""
+
+    reason: Reason
+
+
+class BudgetIn(ReasonIn):
+    """A new budget for a population."""
+
+    budget: Promise
+
+
+class GrantIn(In):
+    """Leave to ask about a population, up to a cap."""
+
+    population: Name
+    cap: Promise | None = None
+
+
+class AnalystIn(In):
+    """A new analyst."""
+
+    name: Name
+    grants: Annotated[list[GrantIn], Field(max_length=50)] = []
+    days: Days = 90
+
+
+class TokenIn(In):
+    """A new token for an analyst."""
+
+    days: Days = 90
