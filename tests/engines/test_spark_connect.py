@@ -44,8 +44,8 @@ assert answer.rows == [{"place": "a", "n": 40}], answer.rows
 assert engine._able is False, "without a folder this process draws"
 engine = dp.engines.spark(session, staging=os.getcwd() + "/staging")
 s = dp.Session(t=table, budget=dp.Approx(1000, "1e-9"), engine=engine)
-answer = s.sql(question).release(epsilon=1000)
-assert answer.rows == [{"place": "a", "n": 40}], answer.rows
+answer = s.sql("SELECT place, COUNT(*) AS n, COUNT(DISTINCT user) AS u FROM t GROUP BY place").release(epsilon=1000)
+assert answer.rows == [{"place": "a", "n": 40, "u": 40}], answer.rows
 assert engine._able is True, "with one, the executors do"
 assert not os.listdir("staging")
 assert session.conf.get("spark.sql.session.timeZone") == "Asia/Kolkata", "it came back"

@@ -46,7 +46,7 @@ class Watched:
 
 class Held:
     def __init__(self, held):
-        self.held, self.close = held, held.close
+        self.held, self.of, self.close = held, held.of, held.close
     def named(self, rule):
         return self.held.named(Watched(rule))
 

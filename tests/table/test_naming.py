@@ -78,6 +78,13 @@ class Kept:
                 numbers = [n.astype(np.float64) for n in numbers]
         yield Exact(keys, tuple(numbers))
 
+    def of(self, groups: Sequence[tuple[Any, ...]]) -> Iterator[Exact]:
+        wanted = set(groups)
+        at = [i for i, key in enumerate(self.exact.keys) if key[: len(groups[0])] in wanted]
+        if self.engine.fault == "too many":
+            at = list(range(len(self.exact.keys)))
+        yield Exact(tuple(self.exact.keys[i] for i in at), tuple(numbers[at] for numbers in self.exact.numbers))
+
     def close(self) -> None:
         self.engine.closed += 1
 
@@ -106,7 +113,7 @@ def session(engine: Keeping, *, spoilt: bool = False) -> dp.Session:
     return dp.Session(t=table, budget=budget, engine=engine, purse=purse)
 
 
-@pytest.mark.parametrize("fault", ["", "cannot"])
+@pytest.mark.parametrize("fault", ["", "cannot", "too many"])
 def test_where_noise_is_drawn_changes_nothing(fault: str) -> None:
     engine = Keeping(fault)
     found = session(engine).sql(QUESTION).release(epsilon=SURE)
@@ -119,15 +126,17 @@ def test_where_noise_is_drawn_changes_nothing(fault: str) -> None:
 def test_the_receipt_is_redeemed_after_the_sums_and_before_the_noise() -> None:
     engine = Keeping()
     session(engine).sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=SURE)
-    assert engine.used == [("staged", False), ("named", True)]
+    *staged, named = engine.used
+    assert set(staged) == {("staged", False)}
+    assert named == ("named", True)
 
 
 def test_without_a_good_receipt_no_noise_is_drawn() -> None:
     engine = Keeping()
     with pytest.raises(ReceiptRefused):
         session(engine, spoilt=True).sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=SURE)
-    assert [when for when, _ in engine.used] == ["staged"]
-    assert engine.closed == 1
+    assert {when for when, _ in engine.used} == {"staged"}
+    assert engine.closed == len(engine.used)
 
 
 @pytest.mark.parametrize("fault", ["dies", "twice", "below", "floats"])
@@ -137,7 +146,7 @@ def test_what_fails_once_noise_is_drawn_is_not_asked_again(fault: str) -> None:
     with pytest.raises(EngineFailed) as caught:
         s.sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=SURE // 2)
     assert caught.value.again is None
-    assert engine.closed == 1
+    assert engine.closed == sum(when == "staged" for when, _ in engine.used)
     assert s.remaining == dp.Approx(SURE // 2, s.remaining.delta)  # type: ignore[union-attr]
 
 

@@ -10,7 +10,7 @@ import logging
 import secrets
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,11 +18,12 @@ from discreet.engines.emit import Statement
 from discreet.engines.spark_noise import with_noise
 from discreet.engines.spark_result import exact, frame_of
 from discreet.errors import EngineFailed
+from discreet.table.kinds import Value
 from discreet.table.work import AnyWork, Exact, Naming
 
 if TYPE_CHECKING:
     from pyarrow import fs
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import Column, DataFrame, SparkSession
 
 LOG = logging.getLogger("discreet.engines")
 BATCH = 50_000
@@ -47,7 +48,7 @@ def stream(
 
 
 class Held:
-    """The groups of one work, written once and exact, until their noise is due.
+    """The groups of one work, written once and exact, until their noise is due, or the names that others gave them.
 
     The noise is drawn by a second job, which reads what the first wrote, and writes what gets a name, once.
     """
@@ -74,15 +75,35 @@ class Held:
 
     def named(self, rule: Naming) -> Iterator[Exact]:
         """The groups that get a name."""
+        return self._chosen(lambda rows: with_noise(rows, rule))
+
+    def of(self, groups: Sequence[tuple[Value, ...]]) -> Iterator[Exact]:
+        """The rows of these groups, exact."""
+        return self._chosen(lambda rows: rows.join(*self._among(rows, groups), "left_semi"))
+
+    def _chosen(self, choose: Callable[[DataFrame], DataFrame]) -> Iterator[Exact]:
+        """Rows chosen on the executors, written once, and read when all of them are there."""
         try:
             with self._settled() as session:
-                found = session.read.schema(self._schema).parquet(self._folder.uri("exact"))
-                self._run(lambda: self._folder.write(with_noise(found, rule), "named"))
-            yield from self._folder.read(self._work, self._statement, "named")
+                rows = session.read.schema(self._schema).parquet(self._folder.uri("exact"))
+                self._run(lambda: self._folder.write(choose(rows), "chosen"))
+            yield from self._folder.read(self._work, self._statement, "chosen")
             return
         except Exception as error:
             LOG.error("Spark could not finish: %s", type(error).__name__)
         raise EngineFailed
+
+    def _among(self, rows: DataFrame, groups: Sequence[tuple[Value, ...]]) -> tuple[DataFrame, list[Column]]:
+        """The groups as a frame, and how rows find theirs: NULL is a key like others."""
+        import pyarrow as pa  # heavy, and other engines do without it
+        from pyspark.sql.pandas.types import to_arrow_schema
+
+        names = [name for name, _ in self._statement.keys[: len(self._work.keys)]]
+        kinds = rows.select(*names).schema
+        columns = zip(*groups, strict=True) if groups else [()] * len(names)
+        listed = pa.table([list(column) for column in columns], schema=to_arrow_schema(kinds))
+        wanted = rows.sparkSession.createDataFrame(listed, schema=kinds)
+        return wanted, [rows[name].eqNullSafe(wanted[name]) for name in names]
 
     def close(self) -> None:
         """Remove all files."""

@@ -78,11 +78,16 @@ def select(found: Sequence[Found], rule: Threshold, bits: Bits) -> list[tuple[Jo
     names = set(first.keys)
     if len(names) != len(first.keys) or (first.numbers[rule.cell] < rule.least).any():
         raise EngineFailed  # a group in two pieces would have been counted twice; one below the threshold has no name
-    rest = []
-    for other, batches in others:
-        assert not isinstance(batches, Staged)  # noqa: S101
-        rest.append((other, _joined([_named(exact, names) for exact in batches], len(other.statistics))))
+    rest = [(other, _joined(list(_of(more, first.keys, names)), len(other.statistics))) for other, more in others]
     return [(job, first), *rest]
+
+
+def _of(
+    pieces: Iterable[Exact] | Staged, groups: Sequence[tuple[Value, ...]], names: Set[tuple[Value, ...]]
+) -> Iterator[Exact]:
+    """The rows of named groups: an engine that keeps them sends no others, or so it says."""
+    for exact in checked(pieces.of(groups)) if isinstance(pieces, Staged) else pieces:
+        yield _named(exact, names)
 
 
 def checked(pieces: Iterable[Exact]) -> Iterator[Exact]:

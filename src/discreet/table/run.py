@@ -141,24 +141,22 @@ def _found(
     held: ExitStack,
 ) -> list[list[Found]]:
     """The exact numbers of each job. Where keys are selected, an engine that has ``batches`` need not send all groups
-    at once: only those that get a name stay in memory. One that has ``staged`` may keep the groups of the first job,
-    and send nothing but those that get a name.
+    at once: only those that get a name stay in memory. One that has ``staged`` may keep the groups, and send
+    nothing but those that get a name.
     """
     streamed = [some and hasattr(engine, "batches") for some in selected]
     works = [job.work for some, later in zip(todo, streamed, strict=True) if not later for job in some]
     whole = iter(_whole(engine.run(works, schemas), len(works)) if works else ())
     found: list[list[Found]] = []
     for some, later in zip(todo, streamed, strict=True):
-        pieces = [_begun(engine, job, schemas, held, keep=job is some[0]) if later else [next(whole)] for job in some]
+        pieces = [_begun(engine, job, schemas, held) if later else [next(whole)] for job in some]
         found.append(list(zip(some, pieces, strict=True)))
     return found
 
 
-def _begun(
-    engine: Any, job: Job, schemas: Mapping[str, Schema], held: ExitStack, *, keep: bool
-) -> Iterable[Exact] | Staged:
+def _begun(engine: Any, job: Job, schemas: Mapping[str, Schema], held: ExitStack) -> Iterable[Exact] | Staged:
     """The groups of a job, computed as far as can be without noise: most that can go wrong has gone wrong by then."""
-    staged: Staged | None = engine.staged(job.work, schemas) if keep and hasattr(engine, "staged") else None
+    staged: Staged | None = engine.staged(job.work, schemas) if hasattr(engine, "staged") else None
     if staged is not None:
         held.callback(staged.close)
         return staged

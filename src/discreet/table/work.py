@@ -159,6 +159,10 @@ class Staged(Protocol):
         """
         ...
 
+    def of(self, groups: Sequence[tuple[Value, ...]]) -> Iterator[Exact]:
+        """The exact rows of these groups, whatever their split; instead of ``named``. Raises only ``EngineFailed``."""
+        ...
+
     def close(self) -> None:
         """Keep nothing any more."""
         ...
