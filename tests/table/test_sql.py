@@ -342,6 +342,20 @@ def test_unknown_names_get_a_hint(text: str, message: str) -> None:
         read(text)
 
 
+def test_a_column_that_is_called_like_a_word_of_sql_is_told_to_be_quoted() -> None:
+    for name in ("when", "CASE"):
+        tables = {"visits": ["clinic", name, "values"]}
+        for text in (
+            f"SELECT {name}, COUNT(*) FROM visits GROUP BY 1",
+            f"SELECT EXTRACT(hour FROM {name}) FROM visits",
+        ):
+            with pytest.raises(BadQuestion, match=f'the column {name} is called like a word of SQL: .*, "{name}"'):
+                question(text, tables)
+        question(f'SELECT "{name}", COUNT(*) FROM visits GROUP BY 1', tables)
+    with pytest.raises(BadQuestion, match=r"column [0-9]+$"):
+        question("SELECT COUNT(* FROM visits", {"visits": ["clinic", "when"]})
+
+
 # --- keys and sets ----------------------------------------------------------------------------------------------------
 
 

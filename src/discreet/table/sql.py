@@ -51,7 +51,7 @@ def question(text: str, tables: Tables) -> Question:
     >>> plan.measures
     (Measure(name='n', aggregate=<Aggregate.COUNT: 'count'>, arguments=(), where=None, level=None),)
     """
-    node = read_select(text)
+    node = read_select(text, [column for columns in tables.values() for column in columns])
     while type(node) is exp.Subquery:
         if any(value for part, value in node.args.items() if part != "this"):
             raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")

@@ -13,6 +13,8 @@ of its own, which would have no limit. Types are only left where a type may stan
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
@@ -29,11 +31,11 @@ _DIALECT = Dialect.get_or_raise("duckdb")
 _MARK = "\ufdd0"  # no character, and none ever will be
 
 
-def read_select(text: str) -> exp.Expr:
-    """The tree of one statement that begins as a SELECT does."""
+def read_select(text: str, columns: Iterable[str] = ()) -> exp.Expr:
+    """The tree of one statement that begins as a SELECT does; ``columns`` are those that it may be about."""
     found = _tokens(text)
     _check_statement(found)
-    return _parsed(None, found, text)
+    return _parsed(None, found, text, columns)
 
 
 def read_expression(text: str) -> exp.Expr:
@@ -60,7 +62,7 @@ def _tokens(text: str) -> list[Token]:
     return found
 
 
-def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str) -> exp.Expr:
+def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, columns: Iterable[str] = ()) -> exp.Expr:
     """The tree of the wanted kind, or of a statement."""
     _check_words(found)
     _check_nesting(found)
@@ -69,7 +71,7 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str) -> exp
     try:
         trees = reader.parse(words, text) if wanted is None else reader.parse_into(wanted, words, text)
     except ParseError as error:
-        raise _misread(error) from None
+        raise _misread(error, found, columns) from None
     except RecursionError:
         raise BadQuestion("this question is nested too deeply; ask more simply") from None
     except Exception:  # a parser that trips over a text has not understood it
@@ -80,12 +82,18 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str) -> exp
     return trees[0]
 
 
-def _misread(error: ParseError) -> BadQuestion:
+def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> BadQuestion:
     place = error.errors[0] if error.errors else {}
     line, column = place.get("line"), place.get("col")
+    words = "this is not SQL that we understand"
     if isinstance(line, int) and isinstance(column, int):
-        return BadQuestion(f"this is not SQL that we understand, near line {line} column {column}")
-    return BadQuestion("this is not SQL that we understand")
+        words += f", near line {line} column {column}"
+    names = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+    of_sql = {token.text.casefold() for token in found if token.token_type not in names}
+    called = next((name for name in columns if name.casefold() in of_sql), None)
+    if called is not None:
+        words += f'; the column {called} is called like a word of SQL: write it in quotes, "{called}"'
+    return BadQuestion(words)
 
 
 # --- before sqlglot reads it ------------------------------------------------------------------------------------------
