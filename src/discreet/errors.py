@@ -144,13 +144,13 @@ class OverBudget(DiscreetError):
     >>> raise OverBudget(asked="epsilon 1/2", left="epsilon 1/10")
     Traceback (most recent call last):
         ...
-    discreet.errors.OverBudget: asked for epsilon 1/2, epsilon 1/10 is left; ask for less, or accept more error
+    discreet.errors.OverBudget: asked for epsilon 1/2, and epsilon 1/10 is left; ask for less, or accept more error
     """
 
     def __init__(self, *, asked: object, left: object) -> None:
         self.asked = asked
         self.left = left
-        super().__init__(f"asked for {asked}, {left} is left; ask for less, or accept more error")
+        super().__init__(f"asked for {asked}, and {left} is left; ask for less, or accept more error")
 
 
 class ReceiptRefused(DiscreetError):

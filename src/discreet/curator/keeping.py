@@ -30,6 +30,7 @@ from discreet.table.answer import TableAnswer
 from discreet.table.schema import Table
 
 ANALYST = "local"
+_SQLITE = b"SQLite format 3\x00"
 
 
 class Keeper:
@@ -134,7 +135,18 @@ def _checked(location: object) -> Path:
     path = Path(location)
     if not path.absolute().parent.is_dir():
         raise BadParameter("ledger", str(path), "must be in a folder that is there: make it first")
+    if path.is_dir() or not _may_be_one(path):
+        raise BadParameter("ledger", str(path), "must be a ledger, or a new file")
     return path
+
+
+def _may_be_one(path: Path) -> bool:
+    """Whether this is a file of SQLite, or will be: files of other kinds are not touched."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) in (b"", _SQLITE)
+    except OSError:  # not there; or it cannot be read, which is told when it is opened
+        return True
 
 
 # --- what is in the tables --------------------------------------------------------------------------------------------
@@ -195,7 +207,11 @@ def _people(ledger: Ledger, found: Mapping[str, _Data]) -> Population | None:
     if names:
         return populations[names.pop()]
     for name, data in found.items():
-        ledger.owner.check_unprotected(name, first, marks=data.marks)
+        try:
+            ledger.owner.check_unprotected(name, first, marks=data.marks)
+        except AlreadyProtected as same:
+            known = ", ".join(datasets)
+            raise AlreadyProtected(f"{same}; call the table here as the ledger does: {known}") from None
     if populations:
         raise BadParameter(
             "tables",
