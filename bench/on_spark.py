@@ -2,7 +2,8 @@
 
     .venv-bench/bin/python -m bench.on_spark 1e6 2        rows, cores; then, if not all, the questions
     .venv-bench/bin/python -m bench.on_spark groups 5e6   unknown keys with so many groups, and the driver's memory
-    .venv/bin/python -m bench.on_spark groups 5e6 cluster the same on a cluster of processes on this machine
+    .venv/bin/python -m bench.on_spark groups 5e6 cluster the same on a cluster of processes on this machine, whose
+                                                          executors draw the noise; with "here", this process does
     .venv-bench/bin/python -m bench.on_spark scaling 1e6  one core beside two; then, if not all, the questions
 
 One process and one session, which is warm before anything is measured; ours and the floor run in turns.
@@ -157,7 +158,7 @@ def questions(rows: int, cores: int, *names: str) -> None:
     show("Spark", figures)
 
 
-def groups(number: int, spark: Any, staging: str | None = None) -> None:
+def groups(number: int, spark: Any, staging: str | None = None, *, executors: bool | None = None) -> None:
     """As many groups as users' pairs; few of them have a name in the end."""
     path = FOLDER / f"groups-{number:.0e}.parquet"
     if not path.exists():
@@ -166,7 +167,7 @@ def groups(number: int, spark: Any, staging: str | None = None) -> None:
         rows.selectExpr("id AS user_id", f"{key} AS key").write.parquet(str(path))
     start = time.perf_counter()
     table = dp.table(str(path), unit="user_id", columns={"key": dp.unknown_keys()}, max_groups=1, max_rows=1)
-    engine = dp.engines.spark(spark, staging=staging)
+    engine = dp.engines.spark(spark, staging=staging, noise_on_executors=executors)
     session = dp.Session(t=table, budget=dp.Approx(EPSILON, DELTA), engine=engine)
     answer = session.sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=EPSILON)
     seconds = time.perf_counter() - start
@@ -180,7 +181,7 @@ def groups(number: int, spark: Any, staging: str | None = None) -> None:
     )
 
 
-def groups_on_cluster(number: int) -> None:
+def groups_on_cluster(number: int, *, executors: bool) -> None:
     """The same on a cluster of processes, where the driver is by itself."""
     from pyspark.sql import SparkSession
 
@@ -193,7 +194,7 @@ def groups_on_cluster(number: int) -> None:
             builder = builder.config(name, value)
         (cluster.folder / "staging").mkdir()
         spark = builder.getOrCreate()
-        groups(number, spark, str(cluster.folder / "staging"))
+        groups(number, spark, str(cluster.folder / "staging"), executors=executors)
         end(spark)
 
 
@@ -214,7 +215,10 @@ def main() -> None:
     words = [word for word in sys.argv[1:] if word not in ("postgres", "spark")]
     if words[:1] == ["groups"]:
         number = int(float(words[1]))
-        groups_on_cluster(number) if "cluster" in words else groups(number, started(2))
+        if "cluster" in words:
+            groups_on_cluster(number, executors="here" not in words)
+        else:
+            groups(number, started(2))
     elif words[:1] == ["scaling"]:
         scaling(*words[1:])
     else:
