@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlglot import Dialect
 
 import discreet as dp
 from discreet.errors import BadQuestion, Unsupported
@@ -144,6 +145,28 @@ def test_any_name_and_any_text(columns: list[str], text: str, data: st.DataObjec
     first, second = (dp.col(name) for name in columns[:2])
     asked = frame.filter(first == text).group_by(first).agg(dp.sum(second).alias(columns[1] + "!"), n=dp.count(second))
     returns(asked.order_by(dp.col(columns[0])).plan, {table: columns})
+
+
+def test_any_word_of_sql_as_a_name() -> None:
+    """As the name of a table, a column, a key, an output, a step and a side of a join."""
+    dialect = Dialect.get_or_raise("duckdb")
+    listed = {
+        *dialect.tokenizer_class.KEYWORDS,
+        *dialect.parser_class.FUNCTIONS,
+        *dialect.parser_class.FUNCTION_PARSERS,
+    }
+    more = (
+        "within nulls at ignore respect exclude asc try columns materialized zone epoch dow month day year hour escape"
+    )
+    words = sorted({word.lower() for one in listed for word in one.split() if word.isidentifier()} | set(more.split()))
+    assert len(words) > 500
+    for word in words:
+        tables = {word: (word, "other", "id")}
+        frame = Frame.of(word, tables, Kept)
+        joined = frame.filter(dp.col(word) > 1).select(dp.col(word), "id").join(frame, on="id")
+        asked = joined.group_by(dp.col(word)).agg(dp.sum("other").alias(f"{word}_2"), dp.count(dp.col(word)))
+        returns(asked.having(dp.col(word) > 2).order_by(dp.col(word)).plan, tables)
+        returns(frame.agg(dp.sum(dp.col(word)).alias(word)).order_by(dp.col(word)).plan, tables)
 
 
 # --- what has no text -------------------------------------------------------------------------------------------------

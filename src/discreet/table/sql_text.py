@@ -193,6 +193,8 @@ def _check_nesting(found: list[Token]) -> None:
 # --- words for sqlglot ------------------------------------------------------------------------------------------------
 
 _OWN_WORDS = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})
+_KEYWORDS = _OWN_WORDS.union(*(key.split() for key in _DIALECT.tokenizer_class.KEYWORDS))
+"""All words that mean something alone or beside others, such as the ORDER of ORDER BY."""
 _SYNTAX = frozenset({"CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM"})
 """Functions with words between their arguments: sqlglot reads these."""
 _PHRASES = frozenset({("WITHIN", "GROUP"), ("AS", "MATERIALIZED"), ("NOT", "MATERIALIZED"), ("*", "EXCLUDE"),
@@ -219,7 +221,7 @@ def spelled(name: str) -> str:
 
 def is_plain_name(word: str) -> bool:
     """Whether a name can stand in a text without quotes: to sqlglot it is a word and nothing more."""
-    if not (word.isascii() and word.isidentifier()) or word.upper() in _OWN_WORDS:
+    if not (word.isascii() and word.isidentifier()) or word.upper() in _KEYWORDS:
         return False
     found = list(_DIALECT.tokenize(word))
     return len(found) == 1 and found[0].token_type is TokenType.VAR
