@@ -197,10 +197,9 @@ def test_what_has_no_text_is_refused_by_name(plan: Question) -> None:
 
 
 def test_an_aggregate_that_nobody_sees_is_refused() -> None:
-    plan = Kept(question("SELECT clinic FROM visits GROUP BY clinic ORDER BY COUNT(*)", TABLES)).order_by("clinic").plan
-    assert plan.measures
+    plan = question("SELECT clinic FROM visits GROUP BY clinic ORDER BY COUNT(*)", TABLES)
     with pytest.raises(Unsupported):
-        as_sql(plan, TABLES)
+        as_sql(replace(plan, outcome=replace(plan.outcome, order=())), TABLES)
 
 
 def test_a_table_that_is_not_there() -> None:

@@ -193,3 +193,10 @@ def test_spelling_makes_no_difference() -> None:
         "SELECT c.clinic, COUNT(*) AS n FROM (SELECT * FROM visits) AS c WHERE cost > 1 AND paid GROUP BY clinic",
     ]
     assert len({question(text, TABLES) for text in texts}) == 1
+
+
+def test_nobody_pays_for_an_order_that_is_forgotten() -> None:
+    start = Kept(question("SELECT clinic FROM visits GROUP BY clinic HAVING SUM(cost) > 1 ORDER BY COUNT(*)", TABLES))
+    wanted = "SELECT clinic FROM visits GROUP BY clinic HAVING SUM(cost) > 1 ORDER BY clinic"
+    assert start.order_by("clinic").plan == question(wanted, TABLES)
+    assert start.order_by("count").plan == start.plan

@@ -17,7 +17,7 @@ from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.table.asking import Scope, ask, called, check_after, grouped, grouping, output_names, rowwise, summarised
-from discreet.table.expressions import Column, Expression, Literal
+from discreet.table.expressions import Column, Expression, Literal, columns
 from discreet.table.plan import How, Order, Question
 from discreet.table.rows import (
     Rows,
@@ -329,7 +329,16 @@ def order_by(question: Question, *by: Expr | str, descending: bool = False) -> Q
         down = descending if said is None else said[2].lower() == "desc"
         what = one if said is None else said[1]
         found.append(Order(_released(output(what).said, question), down))
-    return replace(question, outcome=replace(question.outcome, order=tuple(found)))
+    return _only_seen(replace(question, outcome=replace(question.outcome, order=tuple(found))))
+
+
+def _only_seen(question: Question) -> Question:
+    """Without aggregates that were only in an order that is forgotten: nobody should pay for them."""
+    outcome = question.outcome
+    said = [*(e for _, e in outcome.columns), *(order.expression for order in outcome.order)]
+    used = frozenset().union(*map(columns, said if outcome.having is None else [*said, outcome.having]))
+    kept = tuple(measure for measure in question.measures if measure.name in used)
+    return replace(question, measures=kept) if kept or question.keys else question
 
 
 def limit(question: Question, rows: int) -> Question:
