@@ -89,6 +89,12 @@ def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -
     assert "people_there" in read(browser, ".list")
     buttons = script(browser, "return document.querySelector('.list li').querySelectorAll('button').length")
     assert buttons == 1  # a workload is not edited as one question
+    sizes = {"table": "people", "column": "pay", "epsilon": "7"}
+    estimate = town.post("/api/datasets/town/bounds", sizes, town.ann).json()
+    browser.open(f"{url}/#history/{estimate['number']}")
+    browser.driver.refresh()
+    says(browser, ".answer .asked", "suggest_bounds(people.pay)")
+    says(browser, ".answer table", "power")
     assert not browser.errors()
 
 

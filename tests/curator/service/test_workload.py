@@ -52,6 +52,7 @@ def test_one_charge_one_answer_with_all_tables(town: Town) -> None:
     verify_card(said["card"], key, stored.answer)
     assert town.get(f"/api/answers/{said['number']}", town.ann).json() == said
     assert town.get(f"/api/answers/{said['number']}", town.bob).status_code == 404
+    assert town.get("/api/ledger/verify", town.owner).json()["ok"]
     listed = town.get("/api/answers?limit=1000", town.ann).json()["charges"][-1]
     assert (listed["query"], listed["parameters"]) == (said["query"], said["parameters"])
 
