@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -71,11 +72,13 @@ def kill_tree(process: subprocess.Popen[bytes]) -> None:
     """
     family = [psutil.Process(process.pid)]
     for member in family:
-        member.suspend()
-        until(partial(stopped, member), what="stopped")
-        family += member.children()
+        with suppress(psutil.NoSuchProcess):  # a child that ends by itself in between
+            member.suspend()
+            until(partial(stopped, member), what="stopped")
+            family += member.children()
     for member in family:
-        member.kill()
+        with suppress(psutil.NoSuchProcess):
+            member.kill()
     process.wait()
     until(lambda: all(gone(member) for member in family), what="gone")
 
