@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import defaultdict
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -255,3 +256,20 @@ def test_a_failure_of_the_noise_on_spark_is_not_asked_again(
     assert caught.value.again is None
     assert s.remaining == dp.Approx(SURE // 2, s.remaining.delta)  # type: ignore[union-attr]
     assert not list(tmp_path.iterdir()), "nothing stays behind"
+
+
+def test_files_that_cannot_be_removed_cost_spark_no_answer(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = spark_staging._Folder.read
+
+    def then_in_the_way(folder: Any, *asked: Any) -> Any:
+        yield from read(folder, *asked)
+        shutil.rmtree(folder.path)
+        Path(folder.path).write_text("not a folder any more")
+
+    monkeypatch.setattr(spark_staging._Folder, "read", then_in_the_way)
+    engine = dp.engines.spark(spark, staging=str(tmp_path), noise_on_executors=True)
+    rows = rows_of(KINDS["text"])
+    assert len(asked(engine, rows, "SELECT key, COUNT(DISTINCT user) AS u FROM t GROUP BY key")) == 5
+    assert "could not be removed" in caplog.text
