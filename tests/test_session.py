@@ -92,6 +92,20 @@ def test_an_error_can_be_asked_for() -> None:
         asked.release(epsilon=1, error=3)
 
 
+@pytest.mark.parametrize("what", ["STDDEV(cost)", "VARIANCE(cost)", "MAX(cost)", "QUANTILE(cost, 0.99)"])
+def test_an_error_that_depends_on_the_values_has_no_price(what: str) -> None:
+    opened = session()
+    query = opened.sql(f"SELECT {what} AS x, COUNT(*) AS n FROM visits")
+    assert "spread evenly" in str(query.preview(epsilon=1)).splitlines()[1]
+    assert "spread evenly" not in str(query.preview(epsilon=1)).splitlines()[2]
+    before = opened.remaining
+    for wanted in (5, {"x": 5}):
+        with pytest.raises(BadParameter, match="depends on how the values lie"):
+            query.release(error=wanted)
+    assert opened.remaining == before
+    assert query.preview(error={"n": 60}).error("n") <= 60
+
+
 class Watched:
     """The memory engine, which counts its runs and may fail."""
 

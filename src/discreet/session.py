@@ -383,6 +383,13 @@ def cheapest(query: Query, error: Number | Mapping[str, Number], confidence: Num
     for name in wanted:
         if name not in part.names:
             raise BadParameter("error", name, f"must name columns of the answer: {', '.join(part.names)}")
+        if part.recipes[part.names.index(name)].depends_on_values:
+            raise BadParameter(
+                "error",
+                name,
+                "must not be of this column: how far off it is depends on how the values lie, so no price is sure to "
+                "give it; say epsilon=... (preview tells what is likely), or error={...} of other columns",
+            )
     level = confidence_level(confidence)
     in_rho = isinstance(query.session.budget, ZCDP)
 

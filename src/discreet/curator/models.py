@@ -118,6 +118,8 @@ class ColumnError(BaseModel):
     rows: int | None
     unit: str
     """Of the error: days for dates and times, else empty."""
+    evenly: bool
+    """Whether it is for values that are spread evenly over their bounds: for others it may be far longer."""
 
 
 class PreviewOut(BaseModel):

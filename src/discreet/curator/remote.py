@@ -32,7 +32,11 @@ class RemotePreview(Preview):
         """From what a curator said."""
         columns = tuple(
             ColumnPreview(
-                one["name"], math.inf if one["error"] is None else float(one["error"]), one["rows"], one["unit"]
+                one["name"],
+                math.inf if one["error"] is None else float(one["error"]),
+                one["rows"],
+                one["unit"],
+                one.get("evenly", False),
             )
             for one in said["columns"]
         )

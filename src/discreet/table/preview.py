@@ -31,6 +31,8 @@ class ColumnPreview:
     rows: int | None
     unit: str = ""
     """"days" for dates and times."""
+    evenly: bool = False
+    """The error bar is for values that are spread evenly over their bounds; for others it may be many times longer."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -56,7 +58,10 @@ class Preview:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "columns": [{"name": c.name, "error": c.error, "rows": c.rows, "unit": c.unit} for c in self.columns],
+            "columns": [
+                {"name": c.name, "error": c.error, "rows": c.rows, "unit": c.unit, "evenly": c.evenly}
+                for c in self.columns
+            ],
             "confidence": self.confidence,
             "cost": self.cost,
             "remaining": self.remaining,
@@ -73,6 +78,7 @@ class Preview:
             lines = [f"costs {self.cost}, which is more than is left ({self.remaining})"]
         for column in self.columns:
             when = "" if column.rows is None else f" in a group of {column.rows:,} rows"
+            when += " with values spread evenly over their bounds; else it may be far longer" if column.evenly else ""
             unit = f" {column.unit}" if column.unit else ""
             lines.append(f"{column.name}: ± {column.error:.4g}{unit} ({self.confidence:.0%}){when}")
         if self.named_from is not None:
@@ -131,4 +137,5 @@ def _column(
 ) -> ColumnPreview:
     many = (rows or TYPICAL) if recipe.depends_on_rows else None
     unit = "days" if isinstance(recipe, Dated) else ""
-    return ColumnPreview(name, recipe.error_if(noise, float(many or TYPICAL), miss), many, unit)
+    error = recipe.error_if(noise, float(many or TYPICAL), miss)
+    return ColumnPreview(name, error, many, unit, recipe.depends_on_values)

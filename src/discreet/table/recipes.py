@@ -120,6 +120,11 @@ class Recipe(ABC):
         """Whether the error bar depends on how many rows a group has."""
         return True
 
+    @property
+    def depends_on_values(self) -> bool:
+        """Whether it may be many times longer than ``error_if`` says, where values are not spread over their bounds."""
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -287,6 +292,11 @@ class Moment(Recipe):
     yy: st.Product | None = None
 
     @property
+    def depends_on_values(self) -> bool:
+        """A root or a ratio of what is nearly 0 is far off."""
+        return True
+
+    @property
     def needs(self) -> dict[Statistic, float]:
         """Products matter most."""
         found: dict[Statistic, float] = {self.count: 1 / 4}
@@ -360,6 +370,11 @@ class Quantile(Recipe):
     level: Fraction
     extreme: int = 0
     """-1 for MIN, 1 for MAX: the first and last value beyond which there are surely rows."""
+
+    @property
+    def depends_on_values(self) -> bool:
+        """Where there are few values, the next one may be far."""
+        return True
 
     @property
     def needs(self) -> dict[Statistic, float]:
@@ -453,6 +468,11 @@ class Dated(Recipe):
     def limits(self) -> tuple[Limit, ...]:
         """Those of the days."""
         return self.inner.limits
+
+    @property
+    def depends_on_values(self) -> bool:
+        """As the days do."""
+        return self.inner.depends_on_values
 
     def moment(self, days: float, rounding: Callable[[float], int] = round) -> date | None:
         """The day, or second, that is so many days after the first."""

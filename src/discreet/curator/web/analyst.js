@@ -164,7 +164,7 @@ function drawPreview(place, said, state) {
       h("span", { class: "column" }, one.name),
       h("span", { class: "error" }, "± ", h("b", {}, short(one.error)), one.unit ? ` ${one.unit}` : ""),
       whisker(one, state),
-      one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows`)))),
+      one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
     said.named_from === null ? null : h("p", { class: "note" }, `Keys that nobody listed: one is named from about ${short(said.named_from)} people on.`),
     h("p", { class: "quiet small" }, `${said.noise}; each bar holds with ${level}. ${sentence(said.advice)}`),
     h("h3", {}, "What it costs"),
