@@ -7,6 +7,7 @@
     │   └── Unsupported     SQL or a verb that is refused by name
     ├── EngineUnreachable   the engine's server does not answer; nothing was spent
     ├── EngineFailed        the engine could not compute; the text never depends on the data
+    ├── NoEstimate          an estimate that was paid, from which no bounds follow
     ├── NoPrice             an accountant has no rule for an event
     ├── NotATheorem         a use that no theorem we know of allows
     ├── NoLaw               a mechanism whose output law is not written down cannot be checked exactly
@@ -123,6 +124,16 @@ class EngineFailed(DiscreetError):
         self.again: Callable[[], Any] | None = None
         super().__init__(
             "the engine could not finish; what was spent stays spent. The owner's log has the kind of failure"
+        )
+
+
+class NoEstimate(DiscreetError):
+    """An estimate was paid for, and no value stands out from its noise. It follows from what was released."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "the estimate was paid for, and what was spent stays spent, but no value stands out from its noise; "
+            "ask again with a larger epsilon, which is paid for too"
         )
 
 

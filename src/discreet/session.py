@@ -179,7 +179,10 @@ class Session:
     def suggest_bounds(
         self, column: str, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Suggestion:
-        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question."""
+        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
+
+        ``NoEstimate`` if no value stands out from the noise of what was paid for.
+        """
         name, column = find_column(column, self._schemas)
         asked, step = sizes_question(name, column, self._schemas)
         price = self._quote((prepare(asked),), self._terms.allowance(epsilon, delta, rho))

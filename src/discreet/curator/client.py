@@ -141,7 +141,8 @@ class RemoteSession:
     ) -> Suggestion:
         """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
 
-        The same ``key`` gives the same estimate again, for nothing.
+        The same ``key`` gives the same estimate again, for nothing. ``NoEstimate`` if no value stands out from the
+        noise of what was paid for.
         """
         table, name = find_column(column, self.schemas)
         _, step = sizes_question(table, name, self.schemas)

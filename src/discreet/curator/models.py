@@ -161,6 +161,7 @@ class AnswerTable(BaseModel):
     errors: dict[str, list[float | None]]
     errors_together: dict[str, list[float | None]] = {}
     intervals: dict[str, list[list[str | int | float | None] | None]] = {}
+    intervals_together: dict[str, list[list[str | int | float | None] | None]] = {}
     confidence: str
     cost: str
     counted: str = ""

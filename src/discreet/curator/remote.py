@@ -125,14 +125,16 @@ class RemoteAnswer(Answered):
     ) -> dict[str, list[tuple[Any, Any] | None]]:
         """For each column of numbers, an interval per row, with the confidence that was asked for.
 
-        With ``simultaneous``, all hold together; they then reach as far on the shorter side as on the longer.
+        With ``simultaneous``, all hold together. Answers that were stored without such intervals have them from their
+        error bars: as far on the shorter side as on the longer.
         """
         self._check_level(confidence)
-        if simultaneous:
+        stored = self.said["answer"].get("intervals_together" if simultaneous else "intervals", {})
+        if simultaneous and not stored:
             bars = self.errors(simultaneous=True)
             return {name: [_around(*pair) for pair in zip(self[name], bars[name], strict=True)] for name in bars}
         found: dict[str, list[tuple[Any, Any] | None]] = {}
-        for name, column in self.said["answer"]["intervals"].items():
+        for name, column in stored.items():
             read = self._reader(name)
             found[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
         return found

@@ -140,7 +140,7 @@ def _agreeing(found: TableAnswer, confidence: Number, told: dict[str, Any]) -> d
 
 def _told(found: TableAnswer, confidence: Number) -> dict[str, Any]:
     """Rows, error bars and story."""
-    bars, ends = found.errors(confidence), found.intervals(confidence)
+    bars = found.errors(confidence)
     kinds = {name: _moments(found[name]) for name in found.columns}
     together = found.errors(confidence, simultaneous=True)
     return {
@@ -148,11 +148,16 @@ def _told(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         "rows": [[plain(row[name]) for name in found.columns] for row in found.rows],
         "errors": {name: [plain(e) for e in column] for name, column in bars.items()},
         "errors_together": {name: [plain(e) for e in column] for name, column in together.items()},
-        "intervals": {
-            name: [None if pair is None else [plain(end) for end in pair] for pair in column]
-            for name, column in ends.items()
-        },
+        "intervals": _ends(found.intervals(confidence)),
+        "intervals_together": _ends(found.intervals(confidence, simultaneous=True)),
         "story": list(found.story),
+    }
+
+
+def _ends(intervals: dict[str, list[tuple[Any, Any] | None]]) -> dict[str, list[list[Any] | None]]:
+    return {
+        name: [None if pair is None else [plain(end) for end in pair] for pair in column]
+        for name, column in intervals.items()
     }
 
 

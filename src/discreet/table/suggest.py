@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, NoEstimate
 from discreet.exact import Number as ExactNumber
 from discreet.table.answered import Answered
 from discreet.table.expressions import Call, Column, Expression, Literal
@@ -116,7 +116,7 @@ def suggested(column: str, step: Fraction, answer: Answered) -> Suggestion:
     error = max(e or 0.0 for e in answer.errors(SURE, simultaneous=True)["n"])
     there = [power for power, n in zip(answer["power"], answer["n"], strict=True) if n > error]
     if not there:
-        raise BadParameter("epsilon", "this small", "must be larger: no value stands out from the noise")
+        raise NoEstimate
     low, high = min(0, *there, 0), max(0, *there, 0)
     return Suggestion(column, -_end(-low, step), _end(high, step) if high or low else step)
 

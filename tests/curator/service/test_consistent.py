@@ -41,6 +41,15 @@ def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:
     return RemoteAnswer(json.loads(shown.dump({"answer": shown.answer_from_afar(found, confidence)})))
 
 
+def test_an_answer_that_was_stored_without_intervals_together_has_those_of_its_error_bars(shop: Shop) -> None:
+    told = dict(sent(shop.here.sql("SELECT COUNT(*) AS n FROM orders").release(epsilon="1")).said["answer"])
+    del told["intervals_together"]
+    earlier = RemoteAnswer({"answer": told})
+    (n,), (error,) = earlier["n"], earlier.errors(simultaneous=True)["n"]
+    assert error is not None
+    assert earlier.intervals(simultaneous=True) == {"n": [(n - error, n + error)]}
+
+
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_what_comes_over_the_line_is_what_is_here(shop: Shop, sql: str) -> None:
     for epsilon in ("0.05", "3"):
@@ -54,6 +63,11 @@ def test_what_comes_over_the_line_is_what_is_here(shop: Shop, sql: str) -> None:
             name: [None if pair is None else tuple(map(finite, pair)) for pair in column]
             for name, column in agreed.intervals("0.9").items()
         }
+        for there, found in ((afar, agreed), (sent(here), here)):
+            assert there.intervals(simultaneous=True) == {
+                name: [None if pair is None else tuple(map(finite, pair)) for pair in column]
+                for name, column in found.intervals("0.9", simultaneous=True).items()
+            }
         assert afar.story == agreed.story
         assert (afar.cost, afar.counted) == (agreed.cost, agreed.counted)
         assert afar.consistent() is afar

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.curator import verify_card, verify_receipt
 from discreet.curator.replies import reply
-from discreet.errors import BadParameter, DiscreetError, EngineFailed, KeyReused
+from discreet.errors import DiscreetError, EngineFailed, KeyReused, NoEstimate
 from tests.curator.service.shop import Shop, open_shop
 from tests.curator.service.test_afar import silent
 from tests.curator.service.test_app import broken, charges
@@ -59,8 +59,13 @@ def test_it_is_charged_once_and_stored(shop: Shop) -> None:
 def test_nothing_stands_out_for_a_small_price(shop: Shop) -> None:
     """The counts are paid and stored; that no bounds follow from them is found at the client."""
     before = len(shop.afar.answers())
-    with pytest.raises(BadParameter, match="stands out"):
+    left = shop.here.remaining
+    with pytest.raises(NoEstimate, match=r"was paid for.*larger epsilon") as here:
+        shop.here.suggest_bounds("price", epsilon="0.001")
+    with pytest.raises(NoEstimate) as afar:
         shop.afar.suggest_bounds("price", epsilon="0.001")
+    assert str(afar.value) == str(here.value)
+    assert shop.here.remaining != left
     assert len(shop.afar.answers()) == before + 1
 
 
