@@ -170,6 +170,28 @@ def test_error_bars_are_not_empty() -> None:
     assert answer.value > 0.95
 
 
+@pytest.mark.parametrize(
+    ("name", "moved"),
+    [
+        ("mean", {"sum": 10**12}),
+        ("mean", {"sum": -(10**12)}),
+        ("standard deviation", {"sum of squares": -(10**16)}),
+        ("variance", {"sum of squares": -(10**16)}),
+        ("variance", {"sum": 10**12, "sum of squares": 0}),
+    ],
+)
+def test_noise_beyond_its_bar_does_not_look_certain(name: str, moved: dict[str, int]) -> None:
+    m = ONE_COLUMN[name](low=0, high=10, epsilon=1)
+    exact = m.read([float(i % 11) for i in range(100)])
+    noisy = Sums(
+        tuple(v + moved.get(term.name, 0) for v, term in zip(exact.values, m.terms, strict=True)), exact.records
+    )
+    value, accuracy = m.finish(noisy)
+    low, high = m.statistic.bounds
+    assert low <= value <= high
+    assert accuracy.error_at("0.95") >= max(value - low, high - value) * (1 - 1e-9)
+
+
 def test_a_noisier_twin_is_seen_by_the_coverage_check() -> None:
     data = np.random.default_rng(5).uniform(0, 10, 300)
     m, noisier = mean(low=0, high=10, epsilon=1), mean(low=0, high=10, epsilon="1/20")

@@ -18,7 +18,7 @@ from discreet.table.kinds import Number
 from discreet.table.lower import LoweredMeasure
 from discreet.table.noising import Need, plan_noise, tree_of
 from discreet.table.plan import Aggregate, Measure
-from discreet.table.recipes import Estimate, Estimates, Floats, Plain, Quantile, Recipe, SumFrom, _passing
+from discreet.table.recipes import Estimate, Estimates, Fitted, Floats, Mean, Plain, Quantile, Recipe, SumFrom, _passing
 from discreet.table.run import as_estimate
 from discreet.table.schema import Caps
 from discreet.table.spread import Share, sum_error
@@ -123,6 +123,67 @@ def test_the_interval_holds_when_the_statistics_are_within_their_errors(
     low, high = recipe.ends(noisy, 0.05)
     wanted = right(aggregate, rows)
     assert low[0] - 1e-6 <= wanted <= high[0] + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "moved", "whole"),
+    [
+        (Aggregate.AVG, (-1e4, 0.0), (-2.0, 10.0)),
+        (Aggregate.AVG, (0.0, -1e4), (-2.0, 10.0)),
+        (Aggregate.VARIANCE, (0.0, 0.0, -1e6), (0.0, 72.0)),
+        (Aggregate.VARIANCE, (0.0, 0.0, 1e6), (0.0, 72.0)),
+        (Aggregate.STDDEV, (0.0, 0.0, -1e6), (0.0, 72.0**0.5)),
+        (Aggregate.CORRELATION, (0.0, 0.0, 0.0, 1e6, 0.0, 0.0), (-1.0, 1.0)),
+        (Aggregate.QUANTILE, (-1e4,), (-2.0, 10.25)),
+    ],
+)
+def test_an_interval_that_misses_what_is_possible_is_all_that_is_possible(
+    aggregate: Aggregate, moved: tuple[float, ...], whole: tuple[float, float]
+) -> None:
+    """Cut to the bounds it would be a point, and the worst miss would look certain."""
+    rows = [{"x": i % 49 - 8, "y": i % 11} for i in range(200)]
+    (recipe,) = asked((aggregate, NEEDED[aggregate]))
+    noisy: Estimates = {}
+    for statistic, by in zip(recipe.needs, moved, strict=False):
+        shift = by if not isinstance(statistic, Bins) else np.eye(1, statistic.bins) * by
+        noisy[statistic] = Estimate(truth(statistic, rows) + shift, lambda _: 1.0)
+    assert len(noisy) == len(recipe.needs)
+    low, high = recipe.ends(noisy, 0.05)
+    assert (low[0], high[0]) == pytest.approx(whole)
+    assert low[0] <= recipe.value(noisy)[0] <= high[0]
+
+
+@pytest.mark.parametrize("moved", [(-1e4, 0.0), (1e4, 0.0), (0.0, -1e4)])
+def test_a_mean_from_sum_and_count_that_cannot_be_says_nothing(moved: tuple[float, float]) -> None:
+    recipe = asked((Aggregate.AVG, (X,)), (Aggregate.AVG, (Y,)))[0]
+    assert type(recipe) is Mean
+    values = (100.0 + moved[0], 200.0 + moved[1])
+    noisy: Estimates = {s: Estimate(np.array([v]), lambda _: 1.0) for s, v in zip(recipe.needs, values, strict=True)}
+    low, high = recipe.ends(noisy, 0.05)
+    assert (low[0], high[0]) == (-2.0, 10.0)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_mean_of_two_sides_one_of_which_cannot_be_says_nothing(side: int) -> None:
+    mean = asked(*SHARED)[1]
+    noisy: Estimates = {
+        s: Estimate(np.array([(-30.0, 900.0)[i != side]]), lambda _: 20.0) for i, s in enumerate(mean.needs)
+    }
+    low, high = mean.ends(noisy, 0.05)
+    assert (low[0], high[0]) == (-2.0, 10.0)
+    fitted: Estimates = {
+        s: Fitted(np.maximum(e.values, 0), e.error, centre=e.values, least=0.0, most=np.inf) for s, e in noisy.items()
+    }
+    low, high = mean.ends(fitted, 0.05)
+    assert (low[0], high[0]) == (-2.0, 10.0)
+
+
+def test_a_count_that_cannot_be_is_moved_to_zero_and_keeps_its_bar() -> None:
+    (count,) = asked((Aggregate.COUNT, ()))
+    (statistic,) = count.needs
+    one = Fitted(np.zeros(2), lambda _: 20.0, centre=np.array([-30.0, -5.0]), least=0.0, most=np.inf)
+    low, high = count.ends({statistic: one}, 0.05)
+    assert (low.tolist(), high.tolist()) == ([0.0, 0.0], [40.5, 15.5])
 
 
 SHARED = ((Aggregate.SUM, (X,)), (Aggregate.AVG, (X,)), (Aggregate.COUNT, ()))

@@ -142,8 +142,15 @@ class Moments(Estimate[Sums, Sums]):
                 if errors is not None:
                     return Span(*self.statistic.bounds)  # there may be no record at all
                 size = Span.at(1)
-        means = [(span / size).within(t.low, t.high) + Span.at(t.offset) for t, span in zip(terms, spans, strict=True)]
-        return self.statistic.formula(self.columns, means).within(*self.statistic.bounds)
+        each = [(t, span / size) for t, span in zip(terms, spans, strict=True)]
+        found = self.statistic.formula(
+            self.columns, [mean.within(t.low, t.high) + Span.at(t.offset) for t, mean in each]
+        )
+        if errors is not None and (
+            found.misses(*self.statistic.bounds) or any(mean.misses(t.low, t.high) for t, mean in each)
+        ):
+            return Span(*self.statistic.bounds)  # more noise than its bar: a point would look certain
+        return found.within(*self.statistic.bounds)
 
 
 def _make(
@@ -174,6 +181,8 @@ def _mean(columns: tuple[Column, ...], means: list[Span]) -> Span:
 def _deviation(x: Column, mean_cells: Span, squares: Span) -> Span:
     """Rounding each record by at most r moves the standard deviation by at most r."""
     variance = squares - mean_cells.square()
+    if variance.low < variance.high < 0:  # more noise than its bar; a point is an estimate without errors
+        return Span(Fraction(0), x.width / 2)
     return (Span.at(x.cell) * variance.root()).wider(x.rounding).within(0, x.width / 2)
 
 

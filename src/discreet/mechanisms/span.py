@@ -68,3 +68,11 @@ class Span:
         """The numbers moved into a range that is known to hold the truth."""
         bottom, top = Fraction(low), Fraction(high)
         return Span(min(max(self.low, bottom), top), min(max(self.high, bottom), top))
+
+    def misses(self, low: Fraction | int, high: Fraction | int) -> bool:
+        """Whether no number of it lies in a range.
+
+        >>> Span(Fraction(-3), Fraction(-1)).misses(0, 10)
+        True
+        """
+        return self.high < low or self.low > high

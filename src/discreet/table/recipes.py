@@ -27,6 +27,21 @@ from discreet.table.statistics import Bins, Centred, Statistic
 Floats = NDArray[np.float64]
 
 
+def possible(low: Floats, high: Floats, least: float, most: float) -> tuple[Floats, Floats]:
+    """An interval cut to what is publicly possible.
+
+    Where nothing of it is, the noise was larger than its bar, and to cut would leave a point that looks certain. There
+    it is the whole range, or as much of an endless one as the interval is long: it only holds the truth more often.
+    """
+    whole = math.isfinite(most - least)
+    reach = most - least if whole else high - low
+    slack = 1e-9 * (most - least) if whole else 0.0  # an end that is off by the rounding of floats misses nothing
+    under, over = high < least - slack, low > most + slack
+    first = np.where(over, np.maximum(most - reach, least), np.clip(low, least, most))
+    last = np.where(under, np.minimum(least + reach, most), np.clip(high, least, most))
+    return first, last
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """A released statistic: its value for each group (for bins: groups × bins, fitted), and its error for a miss."""
@@ -67,7 +82,7 @@ class Fitted(Estimate):
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """The interval around the centre, cut to what is possible, and stretched to the value if that lies outside."""
         error = self.error(miss)
-        low, high = (np.clip(self.centre + e, self.least, self.most) for e in (-error, error))
+        low, high = possible(self.centre - error, self.centre + error, self.least, self.most)
         return np.minimum(low, self.values), np.maximum(high, self.values)
 
 
@@ -158,7 +173,11 @@ class Plain(Recipe):
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The released number, less and more its error (and the rounding to whole numbers)."""
-        return rounded(noisy[self.statistic].values, *noisy[self.statistic].ends(miss), self.is_whole)
+        estimate = noisy[self.statistic]
+        low, high = rounded(estimate.values, *estimate.ends(miss), self.is_whole)
+        if isinstance(estimate, Fitted):
+            low, high = np.maximum(low, estimate.least), np.minimum(high, estimate.most)
+        return low, high
 
     @property
     def whole(self) -> bool:
@@ -251,8 +270,11 @@ class Mean(Recipe):
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The range of the ratio when both numbers move within their errors."""
-        low, high = _ratio(noisy[self.centred], noisy[self.count], miss)
-        return _clamp(float(self.x.centre) + low, self.x), _clamp(float(self.x.centre) + high, self.x)
+        low, high = (float(self.x.centre) + end for end in _ratio(noisy[self.centred], noisy[self.count], miss))
+        least, most = float(self.x.low), float(self.x.high)
+        low, high = possible(low, high, least, most)
+        missed = misses(noisy[self.count], miss / 2)
+        return np.where(missed, least, low), np.where(missed, most, high)
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -263,6 +285,11 @@ class Mean(Recipe):
 def _per_row(x: Centred, centred: st.Rows, count: st.Rows | st.Units) -> tuple[Limit, ...]:
     ends = float(x.low - x.centre), float(x.high - x.centre)
     return Limit(count, 0.0, np.inf), Limit(centred, *ends, count)
+
+
+def misses(count: Estimate, miss: float) -> NDArray[np.bool_]:
+    """Where the interval of what is not below 0 lies below 0."""
+    return count.middle + count.error(miss) < 0
 
 
 def _clamp(values: Floats, x: Centred) -> Floats:
@@ -322,7 +349,7 @@ class Moment(Recipe):
             return cov
         if self.aggregate in (Aggregate.VARIANCE, Aggregate.STDDEV):
             most = (float(self.x.high) - float(self.x.low)) ** 2 / 2
-            low, high = (np.clip(end, 0.0, most) for end in cov)
+            low, high = (np.clip(end, 0.0, most) for end in cov) if miss is None else possible(*cov, 0.0, most)
             return (low, high) if self.aggregate is Aggregate.VARIANCE else (np.sqrt(low), np.sqrt(high))
         assert self.xx is not None  # noqa: S101
         assert self.yy is not None  # noqa: S101
@@ -333,10 +360,12 @@ class Moment(Recipe):
         flat = 1e-9 * float(self.x.reach * self.x.step * self.y.reach * self.y.step)  # no spread, but for rounding
         with np.errstate(divide="ignore", invalid="ignore"):
             corners = np.stack([np.where(s > flat, c / s, np.sign(c)) for c in cov for s in (spread_low, spread_high)])
-        corners = np.where(spread_high > flat, np.clip(corners, -1.0, 1.0), 0.0)
-        if miss is not None:  # a spread that may be nothing says nothing of the sign
-            corners = np.where(spread_low > flat, corners, np.array([-1.0, -1.0, 1.0, 1.0])[:, None])
-        return corners.min(axis=0), corners.max(axis=0)
+        if miss is None:
+            corners = np.where(spread_high > flat, np.clip(corners, -1.0, 1.0), 0.0)
+            return corners.min(axis=0), corners.max(axis=0)
+        low, high = possible(corners.min(axis=0), corners.max(axis=0), -1.0, 1.0)
+        known = spread_low > flat  # a spread that may be nothing says nothing of the sign
+        return np.where(known, low, -1.0), np.where(known, high, 1.0)
 
     def _covariance(
         self, noisy: Estimates, xy: st.Product, x: st.Rows, y: st.Rows, miss: float | None
@@ -404,6 +433,8 @@ class Quantile(Recipe):
         first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
         last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
         last = np.minimum(np.maximum(last, first), self.bins.bins - 1)
+        missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
+        first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)
         beyond = 0.0 if self.bins.whole else width
         return low + first * width, low + last * width + beyond
 

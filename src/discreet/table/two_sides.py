@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from discreet.table.recipes import Estimate, Estimates, Floats, Limit, Recipe, rounded
+from discreet.table.recipes import Estimate, Estimates, Fitted, Floats, Limit, Recipe, misses, possible, rounded
 from discreet.table.spread import sum_error
 from discreet.table.statistics import Sides, Statistic
 
@@ -61,8 +61,12 @@ class Combined(FromSides):
         middle, values = (
             self._combined(*pair) for pair in ((above.middle, below.middle), (above.values, below.values))
         )
-        low, high = np.minimum(middle - error, values), np.maximum(middle + error, values)
-        return rounded(values, low, high, self.is_whole)
+        if not isinstance(above, Fitted):
+            return rounded(values, middle - error, middle + error, self.is_whole)
+        least, most = 0.0 if min(a, b) >= 0 else -np.inf, 0.0 if max(a, b) <= 0 else np.inf
+        low, high = possible(middle - error, middle + error, least, most)
+        low, high = rounded(values, np.minimum(low, values), np.maximum(high, values), self.is_whole)
+        return np.maximum(low, least), np.minimum(high, most)
 
     def _combined(self, above: Floats, below: Floats) -> Floats:
         a, b = self.shares
@@ -118,7 +122,10 @@ class Mean(FromSides):
         """The mean rises with the one side and falls with the other, so two corners are enough."""
         (a, b), (c, d) = (one.ends(miss / 2) for one in self.both(noisy))
         value = self.value(noisy)
-        return np.minimum(self.ratio(a, d, 0.0), value), np.maximum(self.ratio(b, c, 1.0), value)
+        above, below = (misses(one, miss / 2) for one in self.both(noisy))
+        least, most = float(self.sides.low), float(self.sides.low + self.sides.range)
+        low, high = np.minimum(self.ratio(a, d, 0.0), value), np.maximum(self.ratio(b, c, 1.0), value)
+        return np.where(above | below, least, low), np.where(above | below, most, high)
 
     def ratio(self, above: Floats, below: Floats, empty: float = 0.5) -> Floats:
         """The mean for these sides; where both are 0, at this share of the range."""
