@@ -200,12 +200,17 @@ def budget_command(
                 escape(row["population"]),
                 "all" if row["analyst"] is None else escape(row["analyst"]),
                 escape(row["budget"]["text"]),
-                gauge(row["gone"]),
-                f"{row['gone']:.1%}",
+                gauge(row["share"]),
+                f"{row['share']:.1%}",
                 escape(row["remaining"]["text"] if left is None else f"epsilon {left:.4g}"),
             )
     console = Console()
     console.print(table)
+    console.print(
+        "spent: by all, or by the analyst alone, as a part of the budget in the row; where delta is counted too, the "
+        "larger part. left: what one more question may cost, by the analyst's own cap and by the budget of all",
+        style="dim", highlight=False,
+    )  # fmt: skip
     for one in found if household else []:
         lost = one["household"]["spent"]
         told = "no theorem says" if lost is None else lost["text"]

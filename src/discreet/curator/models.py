@@ -48,7 +48,12 @@ class DatasetOut(BaseModel):
 
 
 class Standing(BaseModel):
-    """Where a budget stands; ``share`` is the part that was spent, ``gone`` what can be spent no more by anybody."""
+    """Where a budget stands.
+
+    ``share`` is the part that was spent, of an analyst's by themselves; ``gone`` the part that can be spent no more, by
+    whomever it was spent. Where two numbers are counted, the larger part. ``remaining`` holds for their own cap and
+    for the budget of all.
+    """
 
     population: str
     analyst: str | None

@@ -21,6 +21,7 @@ STATUS: dict[type[DiscreetError], int] = {
     errors.BadParameter: 422,
     errors.BadData: 422,
     errors.BadQuestion: 422,
+    errors.NoEstimate: 422,
     errors.NoPrice: 422,
     errors.NotATheorem: 422,
     errors.NoLaw: 422,

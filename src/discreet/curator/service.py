@@ -266,10 +266,10 @@ class Curator:
 def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
     """Where the budgets of a ledger stand: those of one analyst, or all of them and each analyst's share."""
     books = ledger.look()
-    people, analysts, caps = dict(books.populations), dict(books.analysts), dict(books.caps)
+    people, analysts = dict(books.populations), dict(books.analysts)
 
     def own(name: str, who: str) -> dict[str, Any]:
-        return shown.standing(ledger.standing(name, who), people[name], caps.get((name, who)))
+        return shown.standing(ledger.standing(name, who), people[name])
 
     if analyst is not None:
         return [own(name, analyst) for name in analysts[analyst].caps]

@@ -22,7 +22,7 @@ from discreet.curator.views import Standing
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number
 from discreet.privacy.conversions import zcdp_to_approx
-from discreet.privacy.filters import Amounts, Rule
+from discreet.privacy.filters import Rule
 from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.table.answer import TableAnswer
 from discreet.table.explain import story
@@ -42,13 +42,8 @@ def promise(measure: Measure) -> dict[str, Any]:
     return {"kind": type(measure).__name__, **exact, "text": str(measure)}
 
 
-def standing(found: Standing, population: Population, limits: Amounts | None = None) -> dict[str, Any]:
-    """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in.
-
-    ``limits`` are those of an analyst's own cap. ``share`` is what they spent of it; ``gone`` is what can be spent no
-    more, by whomever it was spent.
-    """
-    most = population.limits if limits is None else limits
+def standing(found: Standing, population: Population) -> dict[str, Any]:
+    """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in."""
     return {
         "population": found.population,
         "analyst": found.analyst,
@@ -58,8 +53,8 @@ def standing(found: Standing, population: Population, limits: Amounts | None = N
         "budget": promise(found.budget),
         "spent": promise(found.spent),
         "remaining": promise(found.remaining),
-        "share": _share(found.spent, most),
-        "gone": 1 - _share(found.remaining, most, scarcest=True),
+        "share": float(found.share),
+        "gone": float(found.gone),
         "spent_epsilon": epsilon_of(found.spent, population),
         "remaining_epsilon": epsilon_of(found.remaining, population),
     }
@@ -80,13 +75,6 @@ def epsilon_of(amount: Measure, population: Population) -> float | None:
 def _epsilon(rho: Fraction, slack: Fraction) -> float:
     """Remembered: the conversion takes a search."""
     return float(zcdp_to_approx(ZCDP(rho), delta=slack).epsilon)
-
-
-def _share(amount: Measure, limits: Amounts, *, scarcest: bool = False) -> float:
-    """Which part of the limits an amount is: its largest coordinate, or its smallest."""
-    numbers = [getattr(amount, field.name) for field in fields(amount)]
-    parts = [float(one / most) for one, most in zip(numbers, limits, strict=False) if most]
-    return (min if scarcest else max)(parts, default=0.0)
 
 
 # --- previews --------------------------------------------------------------------------------------------------------

@@ -25,6 +25,10 @@ class Standing:
     spent: Measure
     remaining: Measure
     """What one further question may cost, in the currency in which the budget is counted."""
+    share: Fraction
+    """Which part of the budget was spent; of an analyst's, by themselves. Of several numbers, the largest part."""
+    gone: Fraction
+    """Which part of it can be spent no more, by whomever it was spent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +61,16 @@ def standing(books: Books, population: Population, analyst: str | None = None) -
     money, used = population.currency, books.used(population.name, analyst)
     left = room(books, population, analyst)
     cap = books.analysts[analyst].caps.get(population.name) if analyst is not None else None
+    most = (books.caps[population.name, analyst] if analyst is not None else None) or population.limits
+    parts = [(u / m, 1 - r / m) for u, r, m in zip(used, left, most, strict=True) if m]
     return Standing(
         population=population.name,
         analyst=analyst,
         budget=population.budget if cap is None else cap,
         spent=money.shown(used),
         remaining=(money.shown_left or money.shown)(left),
+        share=max((spent for spent, _ in parts), default=Fraction(0)),
+        gone=max((gone for _, gone in parts), default=Fraction(1)),
     )
 
 

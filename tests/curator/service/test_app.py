@@ -382,6 +382,7 @@ def test_every_error_of_the_tree_has_a_status_and_the_one_shape() -> None:
         errors.CuratorRefused("Unauthorised", "b"),
         errors.MissingExtra("a", extra="b"),
         errors.EngineFailed(),
+        errors.NoEstimate(),
     ]
     simple = [
         kind

@@ -324,6 +324,32 @@ def test_a_session_and_ask_share_a_ledger(visits: Path, tmp_path: Path) -> None:
     assert dp.Session(visits=table, ledger=kept).remaining == dp.Approx(2, "1e-6")
 
 
+@pytest.mark.parametrize("rule", [dp.Rule.ZCDP, dp.Rule.ADVANCED, dp.Rule.BASIC])
+def test_what_an_analyst_spent_is_told_against_their_own_cap(
+    tmp_path: Path, rule: dp.Rule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The budget of all leaves less than a cap: that is not what the analyst spent."""
+    place = tmp_path / "kept.ledger"
+    with open_ledger(place, create=True) as ledger:
+        ledger.owner.protect("town", dp.Approx(1, "1e-6"), unit="one person", rule=rule)
+        ledger.owner.register("town", "town", marks=())
+        for name, cap in (("ann", dp.Approx(100, "1e-4")), ("bob", None)):
+            ledger.owner.add_analyst(name)
+            ledger.owner.grant(name, "town", cap)
+        ledger.spend("town", "bob", dp.Pure("1/16"), key="k", query="q")
+    (whole,) = json.loads(run("budget", place, "--json").stdout)
+    ann, bob = whole["analysts"]
+    assert ann["share"] == 0
+    assert ann["gone"] > 0.5
+    assert ann["remaining"] == bob["remaining"] == whole["remaining"]
+    assert 0 < whole["share"] == bob["share"] == whole["gone"] < 0.5
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = [line.split() for line in run("budget", place).output.splitlines()]
+    shown = {line[1]: line for line in lines if line[:1] == ["town"]}
+    assert "0.0%" in shown["ann"]
+    assert f"{bob['share']:.1%}" in shown["bob"]
+
+
 def test_budgets_are_told_in_epsilon_and_changed_by_name(config: Path) -> None:
     assert "epsilon 10" in run("budget", config).output
     only = run("budget", config, "other").output

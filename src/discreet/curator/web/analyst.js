@@ -155,7 +155,7 @@ function share(amount, left) {
 }
 
 function drawPreview(place, said, state) {
-  const spent = state.budget.gone, takes = share(said.price, said.left) * (1 - spent);
+  const spent = state.budget.gone, mine = state.budget.share, takes = share(said.price, said.left) * (1 - spent);
   const cost = said.price_epsilon !== null ? `ε ${eps(said.price_epsilon)}` : said.cost;
   const level = `${Number((said.confidence * 100).toPrecision(6))}\u00a0%`;
   show(place,
@@ -170,7 +170,8 @@ function drawPreview(place, said, state) {
     h("h3", {}, "What it costs"),
     gauge(spent, takes, { label: "your budget", over: !said.affordable }),
     h("div", { class: "legend" },
-      h("span", {}, h("i", { class: "dot spent" }), "gone ", h("b", {}, `${(spent * 100).toFixed(1)} %`)),
+      h("span", {}, h("i", { class: "dot spent" }), "spent by you ", h("b", {}, `${(mine * 100).toFixed(1)} %`)),
+      spent - mine > 0.0005 ? h("span", {}, h("i", { class: "dot spent" }), "gone otherwise ", h("b", {}, `${((spent - mine) * 100).toFixed(1)} %`)) : null,
       h("span", {}, h("i", { class: "dot asked" }), "this question ", h("b", { id: "cost" }, cost)),
       h("span", {}, h("i", { class: "dot" }), "left after ", h("b", { id: "left" }, said.affordable ? (said.left_after_epsilon !== null ? `ε ${eps(said.left_after_epsilon)}` : said.left_after.text) : "not enough"))),
     said.affordable ? null : h("p", { class: "complaint" }, "The budget does not cover this: ask for less, or accept more error."),
