@@ -315,5 +315,8 @@ except ImportError as missing:
 def test_only_a_ledger_needs_what_ledgers_need(tmp_path: Path) -> None:
     path = tmp_path / "kept.ledger"
     done = subprocess.run([sys.executable, "-c", WITHOUT, path], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "durable ledgers need an optional part: pip install 'discreet[server]'"
+    assert (
+        done.stdout.strip()
+        == "durable ledgers need an optional part: in the folder of a clone, pip install '.[server]'"
+    )
     assert not path.exists()
