@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Sequence
+from datetime import date
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import matplotlib.dates as mdates
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -268,6 +270,22 @@ def test_an_answer_has_many_doors(tmp_path: Path) -> None:
     assert "spent epsilon 1" in str(answer)
     assert "clinic" in answer.explain()
     assert answer.plot("n").axes[0].get_ylabel() == "n"
+
+
+@pytest.mark.parametrize("made", ["released", "consistent"])
+def test_a_picture_shows_the_intervals_and_what_is_a_total(made: str) -> None:
+    data = pa.table({"who": [1, 2, 3], "shop": ["a", None, "b"], "day": [date(2025, 1, 2)] * 3})
+    columns = {"shop": dp.keys(["a", "b", None]), "day": dp.bounds("2025-01-01", "2025-12-31")}
+    s = dp.Session(t=dp.table(data, unit="who", columns=columns, max_rows=1), budget=dp.Pure(1))
+    text = "SELECT shop, COUNT(*) AS n, MEDIAN(day) AS d FROM t GROUP BY ROLLUP (shop)"
+    answer = s.sql(text).release(epsilon="0.1")
+    answer = answer if made == "released" else answer.consistent()
+    for name in ("n", "d"):
+        axes = answer.plot(name).axes[0]
+        drawn = [[float(y) for _, y in bar] for bar in axes.collections[0].get_segments()]
+        wanted = [one if name == "n" else mdates.date2num(one) for one in answer.intervals()[name]]
+        assert drawn == [pytest.approx(one) for one in wanted]
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b", "NULL", "all"]
 
 
 def test_intervals_that_hold_together_are_wider() -> None:

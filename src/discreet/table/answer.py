@@ -96,6 +96,11 @@ class TableAnswer(Answered):
             cuts = [slice(i, i + size) if t == s else slice(0) for t in range(len(self.released))]
             yield replace(self, released=tuple(map(_cut, self.released, cuts)))
 
+    def _is_total(self, row: Row, name: str) -> bool:
+        key = dict(self.outcome.columns)[name]
+        s, _ = row[AT]
+        return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
+
     def _caveats(self) -> tuple[str, ...]:
         return (self.counted,)
 

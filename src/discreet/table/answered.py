@@ -43,6 +43,12 @@ class Answered(ABC):
         """For each column of numbers or dates, how far each value may be off, with this confidence; dates in days."""
 
     @abstractmethod
+    def intervals(
+        self, confidence: Number = CONFIDENCE, *, simultaneous: bool = False
+    ) -> dict[str, list[tuple[Any, Any] | None]]:
+        """For each column of numbers or dates, an interval per row that holds the exact value with this confidence."""
+
+    @abstractmethod
     def _told(self) -> tuple[str, tuple[str, ...]]:
         """What was paid, and how it was made."""
 
@@ -59,6 +65,10 @@ class Answered(ABC):
     def _level(self) -> Number:
         """The confidence of error bars, unless said otherwise."""
         return CONFIDENCE
+
+    def _is_total(self, row: Row, name: str) -> bool:
+        """Whether a row is a total over this key, if that is known."""
+        return False
 
     def _caveats(self) -> tuple[str, ...]:
         """What the error bars do not speak of."""
@@ -122,7 +132,7 @@ class Answered(ABC):
         write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()))
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
-        """A picture: one bar for each row, with its error bar."""
+        """A picture: one bar for each row, with its interval."""
         try:
             import matplotlib.pyplot as plt
         except ImportError:
@@ -131,22 +141,25 @@ class Answered(ABC):
         name = column or next(iter(bars), None)
         if name is None or name not in bars:
             raise BadParameter("column", column, f"must be a column of numbers: {', '.join(bars) or 'there is none'}")
-        labels = [", ".join(str(row[c]) for c in self.columns if c not in bars) for row in self._kept]
+        labels = [", ".join(self._label(row, c) for c in self.columns if c not in bars) for row in self._kept]
+        ends = self.intervals(self._level if confidence is None else confidence).get(name)
+        sides = [_sides(*one) for one in zip(self[name], bars[name], ends or [None] * len(self), strict=True)]
         figure, axes = plt.subplots(figsize=(max(4.0, 0.35 * len(self)), 3.5))
         if any(isinstance(v, date) for v in self[name]):
-            points = [
-                (i, v, timedelta(days=e or 0)) for i, (v, e) in enumerate(zip(self[name], bars[name], strict=True)) if v
-            ]
-            x, y, error = zip(*points, strict=True)
-            axes.errorbar(x, y, yerr=error, fmt="o", capsize=3, color="#4477aa")
+            points = [(i, v, *pair) for i, (v, pair) in enumerate(zip(self[name], sides, strict=True)) if v]
+            x, y, *both = zip(*points, strict=True)
+            axes.errorbar(x, y, yerr=both, fmt="o", capsize=3, color="#4477aa")
         else:
             values = [math.nan if v is None else float(v) for v in self[name]]
-            axes.bar(range(len(self)), values, yerr=[e or 0.0 for e in bars[name]], capsize=3, color="#4477aa")
+            axes.bar(range(len(self)), values, yerr=[*zip(*sides, strict=True)], capsize=3, color="#4477aa")
         axes.set_xticks(range(len(self)), labels, rotation=60, ha="right")
         axes.set_ylabel(name)
         axes.set_title(f"{name}, error bars {_percent(self._level if confidence is None else confidence)}")
         figure.tight_layout()
         return figure
+
+    def _label(self, row: Row, name: str) -> str:
+        return "all" if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])
 
     # --- words --------------------------------------------------------------------------------------------------------
 
@@ -193,6 +206,18 @@ class Answered(ABC):
             f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}{caveats}</small>"
             f"<details><ol>{steps}</ol></details>"
         )
+
+
+def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    """How far an interval goes below and above a value; by its error bar where the interval was not stored."""
+    if isinstance(value, date):
+        around = timedelta(days=error or 0)
+        return (
+            (around, around) if ends is None else (max(value - ends[0], timedelta()), max(ends[1] - value, timedelta()))
+        )
+    if value is None or ends is None or None in ends:
+        return error or 0.0, error or 0.0
+    return max(float(value) - ends[0], 0.0), max(ends[1] - float(value), 0.0)
 
 
 def _percent(confidence: Number) -> str:
