@@ -135,6 +135,12 @@ def test_what_can_follow_a_release_can_also_be_asked_of_a_row() -> None:
     assert set(FUNCTIONS) >= AFTER
 
 
+def test_keys_of_a_cube_and_a_rollup_can_be_named() -> None:
+    for verb in (visits.cube, visits.rollup):
+        named = verb("clinic", dear="cost > 50").agg(n=dp.count())
+        assert named == verb("clinic", (col("cost") > 50).alias("dear")).agg(n=dp.count())
+
+
 # --- verbs ------------------------------------------------------------------------------------------------------------
 
 

@@ -179,14 +179,14 @@ class Frame(Generic[Q]):
             raise BadQuestion("per_unit needs the unit among its keys")
         return PerUnit(found)
 
-    def rollup(self, *keys: Expr | str) -> Grouped[Q]:
-        """Groups by all keys, by all but the last, and so on, and all rows together."""
-        outputs = _outputs(keys, {})
+    def rollup(self, *keys: Expr | str, **named: Expr | str) -> Grouped[Q]:
+        """Groups by all keys, by all but the last, and so on, and all rows together; keys as for ``group_by``."""
+        outputs = _outputs(keys, named)
         return Grouped(self, tuple(outputs), rollup([[i] for i in range(len(outputs))]))
 
-    def cube(self, *keys: Expr | str) -> Grouped[Q]:
-        """Groups by every choice of the keys."""
-        outputs = _outputs(keys, {})
+    def cube(self, *keys: Expr | str, **named: Expr | str) -> Grouped[Q]:
+        """Groups by every choice of the keys; keys as for ``group_by``."""
+        outputs = _outputs(keys, named)
         return Grouped(self, tuple(outputs), cube([[i] for i in range(len(outputs))]))
 
     def agg(self, *outputs: Expr | str, **named: Expr | str) -> Q:
