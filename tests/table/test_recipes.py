@@ -134,7 +134,7 @@ def test_the_interval_holds_when_the_statistics_are_within_their_errors(
         (Aggregate.VARIANCE, (0.0, 0.0, 1e6), (0.0, 72.0)),
         (Aggregate.STDDEV, (0.0, 0.0, -1e6), (0.0, 72.0**0.5)),
         (Aggregate.CORRELATION, (0.0, 0.0, 0.0, 1e6, 0.0, 0.0), (-1.0, 1.0)),
-        (Aggregate.QUANTILE, (-1e4,), (-2.0, 10.25)),
+        (Aggregate.QUANTILE, (-1e4,), (-2.0, 10.0)),
     ],
 )
 def test_an_interval_that_misses_what_is_possible_is_all_that_is_possible(

@@ -414,7 +414,8 @@ class Quantile(Recipe):
         """Where the noisy distribution function passes the level, as nearly as can be: see ``_passing``."""
         estimate = noisy[self.bins]
         below = np.cumsum(estimate.values, axis=1)
-        return np.array([self._at(f, t) for f, t in zip(below, self._targets(below[:, -1], estimate), strict=True)])
+        targets = self._targets(below[:, -1], estimate)
+        return np.minimum([self._at(f, t) for f, t in zip(below, targets, strict=True)], self._most)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """From the first bin that may hold the quantile to the last.
@@ -436,7 +437,13 @@ class Quantile(Recipe):
         missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
         first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)
         beyond = 0.0 if self.bins.whole else width
-        return low + first * width, low + last * width + beyond
+        most = self._most
+        return np.minimum(low + first * width, most), np.minimum(low + last * width + beyond, most)
+
+    @property
+    def _most(self) -> float:
+        """The last bin may end beyond the largest value."""
+        return math.inf if self.bins.high is None else float(self.bins.high)
 
     def _targets(self, whole: Floats, estimate: Estimate) -> Floats:
         """How many rows lie below what is asked for."""

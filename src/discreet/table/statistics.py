@@ -56,6 +56,8 @@ class Bins:
     width: Fraction
     whole: bool
     """Whether the values are whole numbers, each in a bin of its own."""
+    high: Fraction | None = None
+    """The largest value, where the last bin ends beyond it."""
 
 
 Statistic: TypeAlias = Rows | Units | Distinct | Bins
@@ -200,7 +202,8 @@ def bins(argument: Typed, where: Expression | None, what: str) -> Bins:
     if where is not None:
         cells = Call("case", (where, cells, Literal(None)))
     many = -(-span // width)
-    return Bins(cells, many, kind.low * kind.step, width * kind.step, width == 1 and kind.step == 1)
+    whole = width == 1 and kind.step == 1
+    return Bins(cells, many, kind.low * kind.step, width * kind.step, whole, kind.high * kind.step)
 
 
 def _only(value: Expression, where: Expression | None) -> Expression:
