@@ -199,8 +199,9 @@ class TableAnswer(Answered):
 
         Counts are not below 0, sums and averages are what so many values within their bounds can make; and in a ROLLUP,
         CUBE or other grouping sets below a finest one, totals are the sums of their parts, exactly: by least squares
-        over all of them, so each is also less noisy (counts are then no longer whole numbers). Left as they are:
-        groups that nobody listed, caps of one row in a group, numbers of different values or units, and quantiles.
+        over all of them, so they are less noisy on the whole (counts are then no longer whole numbers). The error bar
+        of a number that had to be moved may be longer. Left as they are: groups that nobody listed, caps of one row in
+        a group, numbers of different values or units, and quantiles.
         """
         if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
             return self
