@@ -123,7 +123,8 @@ class EngineFailed(DiscreetError):
     def __init__(self) -> None:
         self.again: Callable[[], Any] | None = None
         super().__init__(
-            "the engine could not finish; what was spent stays spent. The owner's log has the kind of failure"
+            "the engine could not finish; what was spent stays spent. The owner's log has the kind of failure, unless "
+            "the service itself ended"
         )
 
 
@@ -191,7 +192,10 @@ class LedgerError(DiscreetError):
 
 
 class LedgerBusy(LedgerError):
-    """Others held the ledger for too long. Nothing was spent; ask again."""
+    """Others held the ledger for too long, and nothing was spent; or the message says that a question was paid before.
+
+    Ask again, with the same key if there was one.
+    """
 
 
 class LedgerUnavailable(LedgerError):

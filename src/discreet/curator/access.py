@@ -169,8 +169,14 @@ class Access:
         """A new token. It is shown here, once: only its hash is kept."""
         if integer(days, "days", at_least=1) > 3660:
             raise BadParameter("days", days, "must be at most ten years")
-        if role is Role.ANALYST and name not in self._ledger.analysts:
-            raise BadParameter("analyst", name, "must be added first")
+        if role is Role.ANALYST:
+            known = self._ledger.analysts.get(name)
+            if known is None:
+                raise BadParameter("analyst", name, "must be added first")
+            if known.revoked:
+                raise BadParameter(
+                    "analyst", name, "must be somebody who was not revoked: that is for good; add a new name"
+                )
         identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         expires = self._clock() + timedelta(days=days)
         body = {

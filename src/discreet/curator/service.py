@@ -10,6 +10,7 @@ one constant reply that is stored like an answer. Whatever is refused before the
 from __future__ import annotations
 
 import json
+import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -234,8 +235,12 @@ class Curator:
         if not charge.pending:
             return charge
         late = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
-        if datetime.fromisoformat(charge.entry.time) + late > self._clock():
-            raise LedgerBusy("this question was paid and is being answered; ask again with the same key")
+        wait = datetime.fromisoformat(charge.entry.time) + late - self._clock()
+        if wait > timedelta(0):
+            raise LedgerBusy(
+                "this question was paid, and is being answered or was lost with a server that ended; ask again with "
+                f"the same key, which costs nothing more: after {math.ceil(wait.total_seconds())} s it is known"
+            )
         raise EngineFailed  # lost in a crash: charged, never answered
 
     # --- looking ----------------------------------------------------------------------------------------------------
