@@ -342,6 +342,16 @@ def test_unknown_names_get_a_hint(text: str, message: str) -> None:
         read(text)
 
 
+def test_a_computed_key_of_a_cube_is_told_to_be_put_in_parentheses() -> None:
+    for sets in ("CUBE", "ROLLUP", "GROUPING SETS"):
+        text = f"SELECT clinic, COUNT(*) FROM visits GROUP BY {sets} (clinic, %s)"
+        with pytest.raises(BadQuestion, match=r"not SQL .* a computed key needs parentheses: ROLLUP\(a, \(b > 1\)\)"):
+            read(text % "cost > 50")
+        read(text % "(cost > 50)")
+        with pytest.raises(BadQuestion, match=r"not SQL .* column \d+$"):
+            read(text % "cost)")
+
+
 def test_a_column_that_is_called_like_a_word_of_sql_is_told_to_be_quoted() -> None:
     for name in ("when", "CASE"):
         tables = {"visits": ["clinic", name, "values"]}

@@ -14,6 +14,7 @@ of its own, which would have no limit. Types are only left where a type may stan
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from sqlglot import Dialect, Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
@@ -93,7 +94,23 @@ def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> B
     called = next((name for name in columns if name.casefold() in of_sql), None)
     if called is not None:
         words += f'; the column {called} is called like a word of SQL: write it in quotes, "{called}"'
+    elif _computes_a_set(found):
+        words += "; in ROLLUP, CUBE and GROUPING SETS a computed key needs parentheses: ROLLUP(a, (b > 1))"
     return BadQuestion(words)
+
+
+def _computes_a_set(found: list[Token]) -> bool:
+    """Whether something other than names and numbers stands in ROLLUP, CUBE or SETS, outside inner parentheses."""
+    plain = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.COMMA, TokenType.DOT)
+    depth = 0
+    for before, token in pairwise(found):
+        if token.token_type is TokenType.L_PAREN:
+            depth += bool(depth) or before.text.upper().endswith(("ROLLUP", "CUBE", "SETS"))
+        elif token.token_type is TokenType.R_PAREN:
+            depth = max(depth - 1, 0)
+        elif depth == 1 and token.token_type not in plain:
+            return True
+    return False
 
 
 # --- before sqlglot reads it ------------------------------------------------------------------------------------------
