@@ -1,6 +1,7 @@
 """Sessions as users have them: ask, preview, release, spend, refuse."""
 
 import math
+import re
 from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
@@ -79,6 +80,34 @@ def test_the_budget_counts_down_exactly_and_then_refuses() -> None:
         asked.release(epsilon="1e-12")
     with pytest.raises(BadParameter, match="all noise"):
         asked.release(epsilon="1e-300")
+
+
+@pytest.mark.parametrize(
+    ("options", "price", "key"),
+    [
+        ({"budget": dp.Pure(10)}, {"epsilon": "0.3"}, "clinic"),
+        *(
+            (options, price, key)
+            for key in ("clinic", "drug")
+            for options, price in (
+                ({"budget": dp.Approx(10, "1e-6")}, {"epsilon": "0.3"}),
+                ({"budget": dp.Approx(10, "1e-6"), "rule": dp.Rule.ZCDP}, {"epsilon": "0.3"}),
+                ({"budget": dp.ZCDP(10, "1e-6")}, {"rho": "0.3"}),
+            )
+        ),
+    ],
+)
+def test_what_a_preview_says_it_costs_is_what_is_charged(options: Any, price: dict[str, Any], key: str) -> None:
+    """Not the allowance: keys that are listed need no delta, and none is taken."""
+    s = session(**options)
+    query = s.sql(f"SELECT {key}, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY {key}")
+    said, told = query.preview(**price), query.explain(**price).splitlines()[-1]
+    answer = query.release(**price)
+    assert (said.cost, told) == (answer.cost, f"all together: {answer.cost}")
+    assert said.remaining == str(s.remaining)
+    dear = dict.fromkeys(price, 10_000)
+    with pytest.raises(OverBudget, match=f"^asked for {re.escape(query.preview(**dear).cost)}, and"):
+        query.release(**dear)
 
 
 def test_an_error_can_be_asked_for() -> None:

@@ -245,7 +245,7 @@ class Session:
         """
         if payment is None:
             if not self._purse.fits(asked.plan.price):
-                raise OverBudget(asked=asked.allowance, left=self._purse.remaining)
+                raise OverBudget(asked=asked.price, left=self._purse.remaining)
             payment = Payment(self._purse if self._keeper is None else self._keeper.purse(question()))
         try:
             with Progress(self._progress) as progress:

@@ -32,7 +32,7 @@ def tell(prepared: Prepared, asked: Quote | None) -> str:
     if outcome.limit is not None:
         lines.append(f"keep {outcome.limit} released rows (post-processing, free)")
     if asked is not None:
-        lines.append(f"all together: {asked.allowance}")
+        lines.append(f"all together: {asked.price}")
     return "\n".join(lines)
 
 

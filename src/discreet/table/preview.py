@@ -115,7 +115,7 @@ def preview(
     return Preview(
         columns=columns,
         confidence=float(level),
-        cost=str(asked.plan.price) if asked.plan.price is asked.allowance else str(asked.allowance),
+        cost=str(asked.price),
         remaining=remaining,
         affordable=affordable,
         noise=f"discrete {asked.plan.noise.value} noise",

@@ -16,10 +16,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.errors import EngineFailed
+from discreet.privacy.basic import price_basic
 from discreet.privacy.events import Event
-from discreet.privacy.measures import Approx
+from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.receipt import Receipt
+from discreet.privacy.zcdp import price_zcdp
 from discreet.randomness import Bits, SystemBits
 from discreet.table.kinds import Value
 from discreet.table.naming import Found, Integers, Threshold, add, checked, select
@@ -44,6 +46,17 @@ class Quote:
     """The grouping sets of all questions; what several questions need is there once."""
     plan: NoisePlan
     allowance: Allowance
+
+    @property
+    def price(self) -> Measure:
+        """What will be charged, in the terms of the allowance: never more than it, and no delta that nothing needs."""
+        what = self.plan.price
+        if not isinstance(what, Event):
+            return what
+        if isinstance(self.allowance, ZCDP):
+            return price_zcdp(what)
+        found = price_basic(what)
+        return Pure(found.epsilon) if isinstance(self.allowance, Pure) else found
 
     def noised(self, part: Part) -> Mapping[Statistic, Noised]:
         """The statistics of a question's grouping set, with their noise."""
