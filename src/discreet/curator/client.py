@@ -26,7 +26,7 @@ from discreet.curator.line import Line
 from discreet.curator.public_schema import read
 from discreet.curator.remote import RemoteAnswer, RemotePreview, answers_of
 from discreet.errors import BadParameter, CuratorRefused, Unsupported
-from discreet.exact import Number, number
+from discreet.exact import Number, integer, number
 from discreet.privacy.measures import ZCDP, Approx, Measure, Pure
 from discreet.table.as_sql import as_sql
 from discreet.table.explain import tell
@@ -195,7 +195,7 @@ class RemoteSession:
 
     def answers_to(self, sequence: int) -> tuple[RemoteAnswer, ...]:
         """The stored answers to a workload, by the number of its charge; of a question, its one answer."""
-        return answers_of(self._line.get(f"/api/answers/{int(sequence)}"))
+        return answers_of(self._line.get(f"/api/answers/{integer(sequence, 'sequence', at_least=1)}"))
 
     def _standing(self) -> Mapping[str, Any]:
         population = self.schema["population"]

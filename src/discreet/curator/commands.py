@@ -19,11 +19,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from discreet.curator.asking import ask_command, preview_command
+from discreet.curator.books import read_measure
+from discreet.curator.chain import read_amounts
 from discreet.curator.guide import init_command
 from discreet.curator.late import late
 from discreet.curator.printed import fail_plainly, gauge
 from discreet.curator.receipts import verify_card, verify_receipt
 from discreet.errors import BadParameter, BadSignature, LedgerUnavailable
+from discreet.privacy.frozen import show
 
 if TYPE_CHECKING:
     from discreet.curator.config import Config
@@ -83,6 +86,8 @@ def serve_command(
     said: Config = late("config").read_config(config)
     app = late("app")
     console = Console()
+    address, door = host or said.host, port or said.port
+    late("serving").check_address(address, door)  # before a token is shown
     with closing(late("opening").open_curator(said, create=True)) as curator:
         roles = late("access").Role
         if not any(token.role is roles.OWNER for token in curator.access.tokens().values()):
@@ -92,7 +97,6 @@ def serve_command(
             console.print(f"[yellow]caution[/] {escape(caution)}")
         if curator.ledger.trouble is not None:
             console.print(f"[red]nothing is answered[/]: {escape(curator.ledger.trouble)}")
-    address, door = host or said.host, port or said.port
     console.print(f"http://{address}:{door}", highlight=False)
     os.environ[app.CONFIG] = str(config.resolve())
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
@@ -334,6 +338,11 @@ def verify_receipt_command(
     if as_json:
         typer.echo(json.dumps({"ok": True, **said}))
         return
+    if kind == "card":
+        said["price"] = str(read_measure(found["price"]))
+    else:
+        told = ", ".join(show(one) for one in read_amounts(said["price"]))
+        said["price"] = f"{told}, as the ledger counts; its release card says it in words"
     typer.echo("genuine: signed by this curator, and not changed")
     for name, value in said.items():
         typer.echo(f"{name:>8}  {value}")

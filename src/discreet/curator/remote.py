@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 from discreet.errors import BadParameter, Unsupported
 from discreet.exact import Number, number
@@ -110,6 +110,11 @@ class RemoteAnswer(Answered):
     def card(self) -> str:
         """The signed release card."""
         return str(self.said["card"])
+
+    @property
+    def event(self) -> NoReturn:
+        """Does not travel by itself: the signed receipt has it."""
+        raise Unsupported("event from afar", "discreet.curator.verify_receipt(answer.receipt, key).event has it")
 
     @property
     def _level(self) -> Fraction:

@@ -6,9 +6,11 @@ Promise: a connection on which no whole request comes in time is closed, so that
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 from typing import Any
 
-from discreet.errors import MissingExtra
+from discreet.errors import BadParameter, MissingExtra
 
 try:
     import h11
@@ -72,6 +74,16 @@ def options(host: str, port: int) -> dict[str, Any]:
         "limit_concurrency": 500,
         "proxy_headers": False,
     }
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuse an address that is taken or not allowed; whatever else may be wrong with it, the server will tell."""
+    try:
+        for family, *_, where in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE):
+            socket.create_server(where[:2], family=family).close()
+    except OSError as error:
+        if error.errno in (errno.EADDRINUSE, errno.EACCES):
+            raise BadParameter("address", f"{host}:{port}", f"must be free to listen at: {error.strerror}") from None
 
 
 def run(host: str, port: int, processes: int = 1) -> None:

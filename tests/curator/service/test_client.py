@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -157,6 +158,19 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
     for act in acts:
         with pytest.raises(Unsupported, match="from afar"):
             act()
+    answer = query.release(epsilon="1")
+    with pytest.raises(Unsupported, match="event from afar"):
+        _ = answer.event
+    assert verify_receipt(answer.receipt, session.public_key).event["event"]["kind"]
+
+
+@pytest.mark.parametrize("sequence", ["x", "1", -1, 0, 1.5, None])
+def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any) -> None:
+    town, url = served
+    session = connect(url, town.ann)
+    for read in (session.answer, session.answers_to):
+        with pytest.raises(BadParameter, match="sequence"):
+            read(sequence)
 
 
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
@@ -165,7 +179,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
         (Session, RemoteSession, {"engine", "serving"}),
         (Query, RemoteQuery, set()),
         (Workload, RemoteWorkload, set()),
-        (TableAnswer, RemoteAnswer, {"outcome", "released", "event"}),
+        (TableAnswer, RemoteAnswer, {"outcome", "released"}),
         (Preview, RemotePreview, set()),
     )
     for here, afar, owners in pairs:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -392,6 +393,16 @@ def test_a_wrong_file_or_name_is_one_line_too_and_json_with_json(config: Path, a
         assert set(said["error"]) == {"kind", "message", "hint"}
 
 
+def test_a_taken_address_is_refused_before_a_token_is_made(config: Path) -> None:
+    before = run("ledger", "export", config).stdout
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        done = run("serve", config, "--port", taken.getsockname()[1])
+    assert done.exit_code == 1
+    assert "must be free to listen at" in done.stderr
+    assert done.stdout == ""
+    assert run("ledger", "export", config).stdout == before
+
+
 def test_a_fault_of_ours_tells_no_value(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError(CANARY)
@@ -417,12 +428,17 @@ def test_receipts_are_checked_without_a_ledger(config: Path, tmp_path: Path) -> 
     charge = curator.ledger.store_answer(charge, b"{}")
     key = curator.ledger.public_key
     curator.close()
-    for name, text in (("receipt", charge.proof), ("card", charge.card)):
+    for name, text, words in (
+        ("receipt", charge.proof, "1, as the ledger counts; its release card says it in words"),
+        ("card", charge.card, "epsilon 1"),
+    ):
         file = tmp_path / f"{name}.json"
         file.write_text(str(text))
         done = run("receipt", "verify", file, "--key", key)
         assert done.exit_code == 0, done.output
         assert "genuine" in done.output
+        (price,) = [line.split(None, 1)[1] for line in done.output.splitlines() if line.split()[0] == "price"]
+        assert price == words
         assert json.loads(run("receipt", "verify", file, "--key", key, "--json").stdout)["ok"]
         changed = str(text).replace('"q"', '"p"').replace('\\"q\\"', '\\"p\\"')
         assert changed != text
