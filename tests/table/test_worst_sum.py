@@ -163,3 +163,8 @@ def test_bars_are_as_long_as_normal_ones_or_little_more(many: int) -> None:
         variance = 2 * noise.scale**2 if isinstance(noise, Laplace) else noise.sigma_squared
         normal = 1.96 * math.sqrt(variance * tree_of(bins(many)).prefix_weight())
         assert 0.999 * normal < Noised(bins(many), None, noise).error(0.05) < 1.035 * normal
+
+
+@pytest.mark.parametrize("weight", [0.3, 1.0, 8.0, 60.0])
+def test_misses_too_rare_for_the_quadrature_have_the_older_bound(weight: float) -> None:
+    assert laplace_sum(weight, 1e-13) == sub_exponential(weight, 1e-13) > laplace_sum(weight, 1e-11)
