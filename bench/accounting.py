@@ -15,12 +15,12 @@ from fractions import Fraction
 from typing import Any
 
 from bench.measure import Row, cpu_once, show
-from discreet.privacy import events
-from discreet.privacy.calibrate import calibrate
-from discreet.privacy.compose import compose
-from discreet.privacy.events import Event
-from discreet.privacy.measures import Approx
-from discreet.privacy.optimal import Optimal
+from discreet.privacy.accountants.compose import compose
+from discreet.privacy.accountants.optimal import Optimal
+from discreet.privacy.budgets.calibrate import calibrate
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Approx
 
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")

@@ -24,13 +24,13 @@ from typing import Any
 
 from bench.measure import Row, show
 from discreet.curator import open_ledger, verify_ledger
-from discreet.curator.access import TABLE
-from discreet.curator.opening import open_curator
-from discreet.privacy import events
-from discreet.privacy.measures import Pure
-from tests.curator.service.grammar import malformed, question
-from tests.curator.service.land import holds_canary
-from tests.curator.service.servers import Server, Village
+from discreet.curator.service.access import TABLE
+from discreet.curator.service.opening import open_curator
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Pure
+from tests.helpers.curator.grammar import malformed, question
+from tests.helpers.curator.land import holds_canary
+from tests.helpers.curator.servers import Server, Village
 from tests.helpers.postgres import Postgres
 from tools.servers import Missing
 

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from bench.measure import Row, cpu_once, show
 from discreet.curator import Ledger, import_ledger, open_ledger, verify_ledger
-from discreet.curator.books import Books, write_event
-from discreet.curator.chain import read_entry, write_entry
-from discreet.curator.charges import charged, priced
-from discreet.privacy import events
-from discreet.privacy.measures import Approx
+from discreet.ledger.charges import charged, priced
+from discreet.ledger.entries import read_entry, write_entry
+from discreet.ledger.state import Books, write_event
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Approx
 
 EVENT = events.DiscreteGaussian(sigma=20)
 QUERY = "SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean_cost FROM visits GROUP BY clinic"

@@ -11,13 +11,13 @@ import opendp.prelude as op
 from numpy.typing import NDArray
 
 from bench.measure import Row, cpu_once, cpu_seconds, show
-from discreet.mechanisms.gaussian import gaussian
-from discreet.mechanisms.laplace import laplace
-from discreet.mechanisms.permute_and_flip import permute_and_flip
-from discreet.mechanisms.quantiles import median
-from discreet.mechanisms.randomized_response import randomized_response
-from discreet.mechanisms.sensitivity import L1, L2
-from discreet.mechanisms.tree import hierarchy
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.base.sensitivity import L1, L2
+from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
+from discreet.mechanisms.selection.randomized_response import randomized_response
+from discreet.mechanisms.statistics.quantiles import median
+from discreet.mechanisms.statistics.tree import hierarchy
 
 MILLION = 1_000_000
 PEER_REALS = 20_000

@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from discreet.checking.audit import audit
-from discreet.checking.check import check
-from discreet.privacy.measures import Approx, Pure
+from discreet.checking.exact.check import check
+from discreet.checking.sampling.audit import audit
+from discreet.privacy.promises.measures import Approx, Pure
 
 
 @dataclass(frozen=True)

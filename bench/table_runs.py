@@ -151,8 +151,8 @@ def opendp(question: str, path: Path, repeats: int, *, gaussian: bool = False) -
 
 def _zcdp_loss(op: Any, question: str) -> Any:
     """The ρ that comes to (1, 1e-8); where keys are unknown, half of δ is for them."""
-    conversions: Any = import_module("discreet.privacy.conversions")
-    measures: Any = import_module("discreet.privacy.measures")
+    conversions: Any = import_module("discreet.privacy.accountants.conversions")
+    measures: Any = import_module("discreet.privacy.promises.measures")
     delta = "5e-9" if question == "Q3" else "1e-8"
     rho = float(conversions.largest_zcdp(measures.Approx(EPSILON, delta)).rho)
     return op.loss_of(rho=rho, delta=5e-9 if question == "Q3" else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.helpers.browser import Browser
+    from tests.helpers.curator.town import Town
+    from tests.helpers.ledger_places import Place
     from tests.helpers.mariadb import MariaDB
     from tests.helpers.postgres import Postgres
     from tests.helpers.spark import Cluster
@@ -130,3 +133,63 @@ def browser(_browser: Browser) -> Browser:
     """Chromium with an empty tab, no cookies and an empty console."""
     _browser.reset()
     return _browser
+
+
+# --- ledgers ---------------------------------------------------------------------------------------------------------
+
+
+def _place(tmp_path: Path, location: str) -> Place:
+    from tests.helpers.ledger_places import Place
+
+    folder = tmp_path / "curator"
+    folder.mkdir()
+    return Place(location or str(folder / "ledger"), str(folder / "ledger.key"), str(folder / "ledger.head"))
+
+
+@pytest.fixture
+def lite(tmp_path: Path) -> Place:
+    """A ledger in an SQLite file."""
+    return _place(tmp_path, "")
+
+
+@pytest.fixture
+def postgres_place(tmp_path: Path, durable_postgres_dsn: str) -> Place:
+    """A ledger on a PostgreSQL server that survives crashes."""
+    return _place(tmp_path, durable_postgres_dsn)
+
+
+@pytest.fixture(params=["lite", "postgres_place"])
+def place(request: pytest.FixtureRequest) -> Place:
+    """Where a ledger lies: every test that takes this runs on both stores."""
+    found: Place = request.getfixturevalue(request.param)
+    return found
+
+
+# --- a curator -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Town]:
+    """A town behind a curator, one for all tests of a module: they use names and keys of their own."""
+    from tests.helpers.curator.town import open_town
+
+    with open_town(tmp_path_factory.mktemp("town") / "town") as found:
+        yield found
+
+
+@pytest.fixture
+def new_town(tmp_path: Path) -> Iterator[Town]:
+    """A town of this test alone."""
+    from tests.helpers.curator.town import open_town
+
+    with open_town(tmp_path / "town") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def served(town: Town) -> Iterator[tuple[Town, str]]:
+    """The town and its address on a real socket."""
+    from tests.helpers.curator.town import on_a_socket
+
+    with on_a_socket(town) as url:
+        yield town, url

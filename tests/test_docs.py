@@ -9,7 +9,7 @@ import pytest
 
 import discreet
 from discreet import errors
-from discreet.table.frame import Asked, Frame
+from discreet.query.front.frame import Asked, Frame
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -13,10 +13,10 @@ import pytest
 from rich.console import Console
 
 import discreet as dp
-from discreet.engines.duckdb import duckdb
+from discreet.engines.duckdb.engine import duckdb
 from discreet.progress import Progress
-from discreet.table.schema import Schema, Stored
-from discreet.table.work import AnyWork, Exact
+from discreet.query.plan.schema import Schema, Stored
+from discreet.query.plan.work import AnyWork, Exact
 
 TABLE = pa.table({"user": [1, 2, 3]})
 
@@ -99,7 +99,9 @@ class Patient:
 
 def test_a_release_shows_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen("reading the data")
-    monkeypatch.setattr("discreet.session.Progress", lambda wanted: Progress(wanted, after=0, console=console(screen)))
+    monkeypatch.setattr(
+        "discreet.session.session.Progress", lambda wanted: Progress(wanted, after=0, console=console(screen))
+    )
     session = dp.Session(t=dp.table(TABLE, unit="user"), budget=dp.Pure(2), engine=Patient(screen), progress=True)
     assert session.sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
     before = screen.getvalue()

@@ -8,8 +8,8 @@ from typing import Any
 import matplotlib as mpl
 
 import discreet as dp
-from discreet.privacy.conversions import largest_zcdp
-from discreet.privacy.tradeoff import false_negatives_down
+from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.accountants.tradeoff import false_negatives_down
 
 PLACE = Path(__file__).parent / "pictures"
 COUNTS = [120, 85, 60, 42, 30, 18, 9, 3, 1, 0]

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 from discreet import mechanisms, noise, randomness, stable
 from discreet.answer import Answer
+from discreet.biased.certify import certify_laplace
+from discreet.biased.sources import SanthaVazirani
 from discreet.mechanisms import (
     L1,
     L2,
@@ -22,26 +24,24 @@ from discreet.mechanisms import (
     threshold_keys,
     top_k,
 )
-from discreet.mechanisms.imperfect import certify_laplace
-from discreet.privacy import events, plots
-from discreet.privacy.bound import Bound
-from discreet.privacy.calibrate import budget_for, calibrate
-from discreet.privacy.compose import compose
-from discreet.privacy.filters import Filter, Rule
-from discreet.privacy.measures import GDP, ZCDP, Approx, Pure, Renyi
-from discreet.privacy.neighbours import Neighbours
-from discreet.privacy.odometers import Odometer, PureOdometer
-from discreet.randomness.imperfect import SanthaVazirani
+from discreet.privacy.accountants.compose import compose
+from discreet.privacy.attacker import plots
+from discreet.privacy.budgets.calibrate import budget_for, calibrate
+from discreet.privacy.budgets.filters import Filter, Rule
+from discreet.privacy.budgets.odometers import Odometer, PureOdometer
+from discreet.privacy.promises import events
+from discreet.privacy.promises.bound import Bound
+from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Pure, Renyi
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.plan.schema import bounds, keys, table, unknown_keys
 from discreet.stable.interact import interact
-from discreet.table.schema import bounds, keys, table, unknown_keys
 
 if TYPE_CHECKING:
     from discreet import engines
     from discreet.checking import attacks, audit, audit_one_run, check, replay
-    from discreet.curator.client import connect
-    from discreet.session import Session
-    from discreet.table.answer import TableAnswer
-    from discreet.table.verbs import (
+    from discreet.curator.client.client import connect
+    from discreet.query.answer.answer import TableAnswer
+    from discreet.query.front.verbs import (
         case,
         col,
         correlation,
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         sum,
         variance,
     )
+    from discreet.session.session import Session
 
 __all__ = [
     "GDP",
@@ -135,10 +136,10 @@ __all__ = [
 
 _LATE = {
     "discreet.checking": ("attacks", "audit", "audit_one_run", "check", "replay"),
-    "discreet.curator.client": ("connect",),
-    "discreet.session": ("Session",),
-    "discreet.table.answer": ("TableAnswer",),
-    "discreet.table.verbs": (
+    "discreet.curator.client.client": ("connect",),
+    "discreet.session.session": ("Session",),
+    "discreet.query.answer.answer": ("TableAnswer",),
+    "discreet.query.front.verbs": (
         "case", "col", "correlation", "count", "count_distinct", "covariance", "expr", "grouping", "lit", "max", "mean",
         "median", "min", "quantile", "stddev", "sum", "variance",
     ),

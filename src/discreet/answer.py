@@ -16,8 +16,8 @@ import numpy as np
 from discreet.errors import BadParameter
 from discreet.exact import Number
 from discreet.exact import number as exact_number
-from discreet.privacy.events import Event
-from discreet.privacy.receipt import Receipt
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.receipt import Receipt
 
 CONFIDENCE = Fraction(95, 100)
 _SHOWN = 6

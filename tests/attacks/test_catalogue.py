@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.checking.laws import refutations
+from discreet.checking.exact.laws import refutations
 from discreet.errors import BadData, BadParameter, NoPrice, NotATheorem
-from discreet.privacy.advanced import price_advanced
-from discreet.privacy.receipt import Receipt
-from discreet.privacy.zcdp import price_zcdp
+from discreet.privacy.accountants.advanced import price_advanced
+from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import SystemBits
 
 m = dp.mechanisms

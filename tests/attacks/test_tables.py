@@ -19,7 +19,7 @@ import pytest
 import discreet as dp
 from discreet.checking import check_query
 from discreet.errors import BadParameter, BadQuestion, DiscreetError, Unsupported
-from discreet.table.prepare import jobs
+from discreet.query.estimate.prepare import jobs
 
 SALT = "0" * 32
 EV = pa.table(

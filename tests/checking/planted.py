@@ -16,19 +16,19 @@ from typing import Any
 import numpy as np
 
 from discreet import noise
-from discreet.checking.audit import audit
-from discreet.checking.check import check
-from discreet.checking.replay import replay
-from discreet.mechanisms.exponential import exponential
-from discreet.mechanisms.gaussian import Gaussian, gaussian
-from discreet.mechanisms.key_selection import threshold_keys
-from discreet.mechanisms.laplace import laplace
-from discreet.mechanisms.permute_and_flip import permute_and_flip
-from discreet.mechanisms.sensitivity import L1
-from discreet.privacy import events
-from discreet.privacy.measures import Approx, Pure
+from discreet.checking.exact.check import check
+from discreet.checking.exact.replay import replay
+from discreet.checking.sampling.audit import audit
+from discreet.mechanisms.additive.gaussian import Gaussian, gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.base.sensitivity import L1
+from discreet.mechanisms.selection.exponential import exponential
+from discreet.mechanisms.selection.key_selection import threshold_keys
+from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Approx, Pure
 from discreet.randomness import Bits
-from discreet.stable.metrics import ADD_REMOVE, CHANGE, NORMS, NUMBER, Moves, RowMetric, units
+from discreet.stable.core.metrics import ADD_REMOVE, CHANGE, NORMS, NUMBER, Moves, RowMetric, units
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ import pytest
 
 from discreet.checking import attacks
 from discreet.checking.attacks.timing import rank_correlation
-from discreet.checking.band import trade_off
-from discreet.privacy.measures import Pure
+from discreet.checking.sampling.rate_band import trade_off
+from discreet.privacy.promises.measures import Pure
 
 mpl.use("Agg")
 

@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.mechanisms.biased_response import biased_randomized_response
-from discreet.mechanisms.exponential import exponential
-from discreet.mechanisms.gaussian import gaussian
-from discreet.mechanisms.laplace import laplace
-from discreet.mechanisms.mechanism import Mechanism
-from discreet.mechanisms.noisy_max import noisy_max
-from discreet.mechanisms.permute_and_flip import permute_and_flip
-from discreet.mechanisms.randomized_response import randomized_response
-from discreet.mechanisms.top_k import peel, top_k
-from discreet.privacy.events import MaxNoise
-from discreet.randomness.imperfect import SanthaVazirani
+from discreet.biased.randomized_response import biased_randomized_response
+from discreet.biased.sources import SanthaVazirani
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.selection.exponential import exponential
+from discreet.mechanisms.selection.noisy_max import noisy_max
+from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
+from discreet.mechanisms.selection.randomized_response import randomized_response
+from discreet.mechanisms.selection.top_k import peel, top_k
+from discreet.privacy.promises.events import MaxNoise
 
 
 @dataclass(frozen=True)

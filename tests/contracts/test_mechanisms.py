@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from discreet.checking.laws import Law, Refutation, refutations
+from discreet.checking.exact.laws import Law, Refutation, refutations
 from discreet.errors import BadData, BadParameter, ReceiptRefused
-from discreet.mechanisms.gaussian import gaussian
-from discreet.mechanisms.laplace import laplace
-from discreet.privacy.events import Event
-from discreet.privacy.receipt import Receipt
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import SystemBits
 from tests.contracts.cases import CASES, Case
 from tests.helpers.gates import distance

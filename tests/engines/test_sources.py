@@ -19,14 +19,14 @@ import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.duckdb import duckdb
-from discreet.engines.memory_source import rows as memory_rows
+from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.memory.source import rows as memory_rows
 from discreet.engines.sources import duckdb_table, open_source
 from discreet.errors import BadData, BadParameter
-from discreet.table.expressions import Call, Column, Expression, Literal
-from discreet.table.plan import Project, Scan
-from discreet.table.schema import Schema, Stored, StoredKind, Table
-from discreet.table.work import Form, RowSum, Weights, Work, WorkKey
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Project, Scan
+from discreet.query.plan.schema import Schema, Stored, StoredKind, Table
+from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 
 ROWS = pa.table(
     {

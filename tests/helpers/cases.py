@@ -13,24 +13,24 @@ from fractions import Fraction
 from functools import cache
 from pathlib import Path
 
-from discreet.engines.dialects import DUCKDB, POSTGRES, SPARK, Dialect
-from discreet.engines.emit import emit
-from discreet.engines.relations_sql import Origin
-from discreet.engines.sqlserver_dialect import SQLSERVER
-from discreet.engines.warehouse_dialects import BIGQUERY, MYSQL, SNOWFLAKE
+from discreet.engines.experimental.dialects import BIGQUERY, MYSQL, SNOWFLAKE
+from discreet.engines.experimental.sqlserver import SQLSERVER
+from discreet.engines.sql.dialects import DUCKDB, POSTGRES, SPARK, Dialect
+from discreet.engines.sql.emit import emit
+from discreet.engines.sql.relations import Origin
 from discreet.errors import BadQuestion, Unsupported
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.privacy.measures import Approx
-from discreet.privacy.neighbours import Neighbours
-from discreet.table.expressions import Call, Column, Expression, Literal
-from discreet.table.lower import lower_question
-from discreet.table.noising import Noised
-from discreet.table.plan import Filter, Join, Measure, PerUnit, Project, Question, Relation, Scan, UnionAll
-from discreet.table.prepare import Job, Part, jobs, prepare
-from discreet.table.run import Quote, quote
-from discreet.table.schema import Schema
-from discreet.table.sql import question
-from discreet.table.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.privacy.promises.measures import Approx
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.estimate.noise_plan import Noised
+from discreet.query.estimate.prepare import Job, Part, jobs, prepare
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.query.front.sql.parse import question
+from discreet.query.lower.lower import lower_question
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Filter, Join, Measure, PerUnit, Project, Question, Relation, Scan, UnionAll
+from discreet.query.plan.schema import Schema
+from discreet.query.run import Quote, quote
 from tests.helpers.shop import schemas
 
 FOLDER = Path(__file__).resolve().parent.parent / "cases"

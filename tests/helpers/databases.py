@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.promises.neighbours import Neighbours
 
 RELATIONS = (Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE)
 

@@ -9,12 +9,12 @@ from random import Random
 from typing import Any
 
 from discreet.errors import BadQuestion
-from discreet.table.expressions import Call, Column, Expression, Literal
-from discreet.table.facts import TypedColumn
-from discreet.table.kinds import Boolean, Date, Kind, Number, Real, Text
-from discreet.table.lower import lower_relation
-from discreet.table.plan import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
-from discreet.table.schema import Schema, Stored, StoredKind, Table, bounds, keys, resolve, table
+from discreet.query.functions.typed_values import TypedColumn
+from discreet.query.lower.lower import lower_relation
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.schema import Schema, Stored, StoredKind, Table, bounds, keys, resolve, table
+from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Text
 
 Rows = dict[str, list[Any]]
 Data = dict[str, Rows]

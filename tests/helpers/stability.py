@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement, permutations, product
 from typing import Any
 
-from discreet.stable.domains import Domain, Groups, Number, OneOf, Rows, Text, Vector, Whole
-from discreet.stable.metrics import How, Metric, Moves, NumberMetric, RowMetric, VectorMetric
+from discreet.stable.core.domains import Domain, Groups, Number, OneOf, Rows, Text, Vector, Whole
+from discreet.stable.core.metrics import How, Metric, Moves, NumberMetric, RowMetric, VectorMetric
 
 
 @dataclass(frozen=True)

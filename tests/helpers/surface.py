@@ -12,9 +12,9 @@ from math import ceil, floor, trunc
 from random import Random
 from typing import Any
 
-from discreet.table.expressions import Call, Column, Expression, Literal
-from discreet.table.kinds import LARGEST, Boolean, Date, Kind, Number, Text, Timestamp
-from discreet.table.typed import TypedColumn
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Text, Timestamp
+from discreet.query.typing.infer import TypedColumn
 
 ONE = Fraction(1)
 KINDS: dict[str, Kind] = {

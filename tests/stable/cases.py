@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet import stable
 from discreet.noise.grid import public_grid
-from discreet.privacy.neighbours import Neighbours
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.stable import CHANGE, EDIT, IN_PLACE, StableMap, units
 
 

@@ -12,11 +12,11 @@ import pytest
 
 from discreet import stable
 from discreet.errors import BadParameter
-from discreet.mechanisms.gaussian import gaussian
-from discreet.mechanisms.laplace import laplace
-from discreet.privacy import events
-from discreet.privacy.measures import ZCDP, Pure
-from discreet.privacy.neighbours import Neighbours
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import ZCDP, Pure
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.stable import ADD_REMOVE, CHANGE, EDIT, Release, parallel, sequential, units
 from discreet.stable.composing import Parallel
 from tests.helpers.stability import distance

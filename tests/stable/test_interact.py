@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from discreet import stable
 from discreet.errors import BadData, BadParameter, NoPrice, OverBudget
-from discreet.mechanisms.gaussian import gaussian
-from discreet.mechanisms.laplace import laplace
-from discreet.privacy.filters import Filter, Rule
-from discreet.privacy.measures import ZCDP, Approx, Pure
-from discreet.privacy.neighbours import Neighbours
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.privacy.budgets.filters import Filter, Rule
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.stable import CHANGE, Release, units
 from discreet.stable.interact import interact
 

@@ -1,13 +1,13 @@
 """Every claim against small neighbours (exactly), and attacks by samples."""
 
 from discreet.checking import attacks
-from discreet.checking.audit import AuditReport, audit
-from discreet.checking.check import check, check_all
-from discreet.checking.one_run import OneRunReport, audit_one_run
-from discreet.checking.queries import check_query
-from discreet.checking.replay import Tape, publish, replay
-from discreet.checking.report import Counterexample, Report
-from discreet.checking.samples import Samples
+from discreet.checking.exact.check import check, check_all
+from discreet.checking.exact.queries import check_query
+from discreet.checking.exact.replay import Tape, publish, replay
+from discreet.checking.exact.report import Counterexample, Report
+from discreet.checking.sampling.audit import AuditReport, audit
+from discreet.checking.sampling.one_run import OneRunReport, audit_one_run
+from discreet.checking.sampling.samples import Samples
 
 __all__ = [
     "AuditReport",

@@ -4,10 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from discreet.curator.charges import Charge
-    from discreet.curator.receipts import verify_card, verify_receipt
-    from discreet.curator.store import Ledger, open_ledger, replace_key
-    from discreet.curator.verify import import_ledger, verify_ledger
+    from discreet.ledger.charges import Charge
+    from discreet.ledger.receipts import verify_card, verify_receipt
+    from discreet.ledger.store import Ledger, open_ledger, replace_key
+    from discreet.ledger.verify import import_ledger, verify_ledger
 
 __all__ = [
     "Charge",

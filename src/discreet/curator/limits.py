@@ -14,11 +14,11 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from threading import Lock
 
-from discreet.curator.replies import Refusal
+from discreet.curator.error_replies import Refusal
 from discreet.errors import BadParameter, BadQuestion
 from discreet.exact import number
-from discreet.table.plan import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
-from discreet.table.prepare import Prepared
+from discreet.query.estimate.prepare import Prepared
+from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class Meter:
     >>> meter.count("ann")
     Traceback (most recent call last):
         ...
-    discreet.curator.replies.Refusal: too many requests; wait a little
+    discreet.curator.error_replies.Refusal: too many requests; wait a little
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:

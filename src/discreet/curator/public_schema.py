@@ -12,9 +12,9 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.curator.plain import plain
-from discreet.table.kinds import Boolean, Date, Kind, Number, Real, Timestamp, Value
-from discreet.table.schema import Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
+from discreet.query.answer.json_values import plain
+from discreet.query.plan.schema import Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
+from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
 
 MOST_KEYS = 1000
 """Keys of one column that are told; of longer lists, how many more there are."""

@@ -5,21 +5,21 @@ release.cost(distance=1)        # before any data
 release(rows)                   # an Answer
 """
 
-from discreet.stable.capping import cap_rows
-from discreet.stable.casting import cast
-from discreet.stable.clipping import clip
 from discreet.stable.composing import parallel, sequential
-from discreet.stable.counting import count, count_by
-from discreet.stable.filtering import filter
-from discreet.stable.grouping import group_by
-from discreet.stable.mapping import map
-from discreet.stable.maps import StableMap
-from discreet.stable.metrics import ADD_REMOVE, CHANGE, EDIT, IN_PLACE, Moves, RowMetric, units
-from discreet.stable.quantising import quantise
-from discreet.stable.release import Release
-from discreet.stable.resizing import resize
-from discreet.stable.streams import as_vector, first
-from discreet.stable.summing import sum, sum_by
+from discreet.stable.core.metrics import ADD_REMOVE, CHANGE, EDIT, IN_PLACE, Moves, RowMetric, units
+from discreet.stable.core.release import Release
+from discreet.stable.core.stable_map import StableMap
+from discreet.stable.maps.capping import cap_rows
+from discreet.stable.maps.casting import cast
+from discreet.stable.maps.clipping import clip
+from discreet.stable.maps.counting import count, count_by
+from discreet.stable.maps.filtering import filter
+from discreet.stable.maps.grouping import group_by
+from discreet.stable.maps.mapping import map
+from discreet.stable.maps.quantising import quantise
+from discreet.stable.maps.resizing import resize
+from discreet.stable.maps.streams import as_vector, first
+from discreet.stable.maps.summing import sum, sum_by
 
 __all__ = [
     "ADD_REMOVE",

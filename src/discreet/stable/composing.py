@@ -16,16 +16,16 @@ import numpy as np
 from discreet.answer import Accuracy, confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number
-from discreet.privacy import events
-from discreet.privacy.events import Event
-from discreet.privacy.filters import as_event
+from discreet.privacy.budgets.filters import as_event
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event
 from discreet.randomness import Bits
-from discreet.stable import domains
-from discreet.stable.grouping import group_by
-from discreet.stable.keys import check_keys
-from discreet.stable.metrics import ADD_REMOVE, How, Relation, RowMetric, as_metric
-from discreet.stable.release import Release, price
-from discreet.stable.total import Field, check_field, show_field
+from discreet.stable.core import domains
+from discreet.stable.core.keys import check_keys
+from discreet.stable.core.metrics import ADD_REMOVE, How, Relation, RowMetric, as_metric
+from discreet.stable.core.release import Release, price
+from discreet.stable.core.total import Field, check_field, show_field
+from discreet.stable.maps.grouping import group_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +54,9 @@ class Sequential(Release):
 
     Guarantee: the events of all of them, composed. Whole numbers come out as one array, other things as a tuple.
 
-    >>> from discreet.mechanisms.laplace import laplace
-    >>> from discreet.stable.counting import count
-    >>> from discreet.stable.summing import sum
+    >>> from discreet.mechanisms.additive.laplace import laplace
+    >>> from discreet.stable.maps.counting import count
+    >>> from discreet.stable.maps.summing import sum
     >>> both = sequential([count() >> laplace(epsilon="1/2"), sum(bounds=(0, 9)) >> laplace(epsilon=1)])
     >>> both.cost(), both([1, 2, 3]).value.shape
     (Pure(epsilon='3/2'), (2,))
@@ -116,9 +116,9 @@ class Parallel(Release):
     Guarantee: a row added or removed is in one part, so it costs what the dearest release costs. A changed row may
     leave one part and enter another: two steps, the price for a group of two (2ε, 4ρ). d rows are a group of d.
 
-    >>> from discreet.mechanisms.laplace import laplace
-    >>> from discreet.privacy.neighbours import Neighbours
-    >>> from discreet.stable.counting import count
+    >>> from discreet.mechanisms.additive.laplace import laplace
+    >>> from discreet.privacy.promises.neighbours import Neighbours
+    >>> from discreet.stable.maps.counting import count
     >>> parts = {key: count() >> laplace(epsilon="1/2") for key in ("a", "b", "c")}
     >>> parallel(parts).cost(), parallel(parts, neighbours=Neighbours.CHANGE_ONE).cost()
     (Pure(epsilon='1/2'), Pure(epsilon=1))

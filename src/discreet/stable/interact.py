@@ -3,7 +3,7 @@
 Promise: all answers together keep the budget, however they were chosen. A question is paid before the data are looked
 at; one that does not fit is refused, and nothing is drawn or spent. Nothing is ever given back. Any number of threads
 may ask.
-Believes: privacy/filters.py for the theorem behind each kind of budget.
+Believes: privacy/budgets/filters.py for the theorem behind each kind of budget.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 from discreet.answer import Answer
 from discreet.errors import BadParameter
-from discreet.privacy.filters import Filter, Rule
-from discreet.privacy.measures import Measure
-from discreet.privacy.receipt import Receipt
-from discreet.stable.domains import Rows, read_rows
-from discreet.stable.metrics import ADD_REMOVE, Relation, RowMetric, as_metric
-from discreet.stable.release import Release
+from discreet.privacy.budgets.filters import Filter, Rule
+from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.receipt import Receipt
+from discreet.stable.core.domains import Rows, read_rows
+from discreet.stable.core.metrics import ADD_REMOVE, Relation, RowMetric, as_metric
+from discreet.stable.core.release import Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,9 @@ class Interaction:
 
     Guarantee: for inputs one step apart in ``metric``, all answers together keep ``budget``.
 
-    >>> from discreet.mechanisms.laplace import laplace
-    >>> from discreet.privacy.measures import Pure
-    >>> from discreet.stable.counting import count
+    >>> from discreet.mechanisms.additive.laplace import laplace
+    >>> from discreet.privacy.promises.measures import Pure
+    >>> from discreet.stable.maps.counting import count
     >>> session = interact([3, 1, 4, 1, 5], Pure(1))
     >>> question = count() >> laplace(epsilon="0.4")
     >>> one, two = session.ask(question), session.ask(question)

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from discreet.engines import memory as module
-from discreet.engines import memory_row
-from discreet.table.expressions import Call, Expression
-from discreet.table.schema import Schema, Stored
-from discreet.table.work import AnyWork, Exact, Form, Weights, Work
+from discreet.engines.memory import engine as module
+from discreet.engines.memory import row as memory_row
+from discreet.query.plan.expressions import Call, Expression
+from discreet.query.plan.schema import Schema, Stored
+from discreet.query.plan.work import AnyWork, Exact, Form, Weights, Work
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 # what is right, whatever is patched later

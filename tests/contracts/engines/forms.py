@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from discreet.table.expressions import Column, Literal
-from discreet.table.plan import Relation
-from discreet.table.work import AnyWork, Cell, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.expressions import Column, Literal
+from discreet.query.plan.nodes import Relation
+from discreet.query.plan.work import AnyWork, Cell, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
 from tests.contracts.engines.lab import UNIT, f, reading
 from tests.helpers.tables import DATES, MOMENTS
 

@@ -11,17 +11,17 @@ from zlib import crc32
 import pyarrow as pa
 import pytest
 
-from discreet.engines.duckdb import duckdb
-from discreet.engines.experimental import Experimental
-from discreet.engines.memory import memory
-from discreet.engines.postgres import postgres
-from discreet.engines.spark import spark
-from discreet.engines.warehouses import WAREHOUSES
-from discreet.table.expressions import Call, Column, Expression, Literal
-from discreet.table.kinds import Value
-from discreet.table.plan import Project, Relation, Scan
-from discreet.table.schema import Schema, Table, resolve
-from discreet.table.work import AnyWork, Engine, Exact
+from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.experimental.databases import WAREHOUSES
+from discreet.engines.experimental.engine import Experimental
+from discreet.engines.memory.engine import memory
+from discreet.engines.postgres.engine import postgres
+from discreet.engines.spark.engine import spark
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Project, Relation, Scan
+from discreet.query.plan.schema import Schema, Table, resolve
+from discreet.query.plan.types import Value
+from discreet.query.plan.work import AnyWork, Engine, Exact
 from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts
 from tests.helpers import postgres_tables
 from tests.helpers.extent import extent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, datetime
 
-from discreet.table.expressions import Column, Expression, Literal
+from discreet.query.plan.expressions import Column, Expression, Literal
 from tests.contracts.engines.lab import READ, f
 
 BIG = 1 << 62

@@ -14,10 +14,10 @@ import pyarrow as pa
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn
 
-from discreet.table.expressions import Column, Expression, Literal
-from discreet.table.kinds import LARGEST
-from discreet.table.plan import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, UnionAll
-from discreet.table.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.expressions import Column, Expression, Literal
+from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, UnionAll
+from discreet.query.plan.types import LARGEST
+from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
 from tests.contracts.engines.lab import UNIT, f
 from tests.contracts.engines.relations import BY_NAME, EVENTS, HERE, PLACES
 from tests.helpers.tables import DATES, GROUPS, MOMENTS, NAMES, UNITS, events

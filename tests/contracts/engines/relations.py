@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import date
 
-from discreet.table.expressions import Column, Expression, Literal
-from discreet.table.plan import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.expressions import Column, Expression, Literal
+from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 from tests.contracts.engines.lab import READ, UNIT, columns, f, only, reading
 
 EVENTS = reading("t", "u", "id", "g", "k", "x", "d", "m", "b")

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from discreet.table.expressions import Column, Literal
-from discreet.table.plan import Project, Scan
-from discreet.table.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.expressions import Column, Literal
+from discreet.query.plan.nodes import Project, Scan
+from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
 from tests.contracts.engines import forms
 from tests.contracts.engines.lab import ORACLE, READ, UNIT, Lab, agree, every_engine
 from tests.helpers import tables

@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.duckdb import duckdb
-from discreet.table.expressions import Column
-from discreet.table.plan import Project, Scan
-from discreet.table.schema import Table, resolve
-from discreet.table.work import AnyWork, DistinctWork, Form, Weights, Work
+from discreet.engines.duckdb.engine import duckdb
+from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Project, Scan
+from discreet.query.plan.schema import Table, resolve
+from discreet.query.plan.work import AnyWork, DistinctWork, Form, Weights, Work
 from tests.contracts.engines import forms
 from tests.contracts.engines.lab import ENGINES, ORACLE, READ, UNIT, EngineCase, Lab, numbers
 from tests.helpers.tables import crowd

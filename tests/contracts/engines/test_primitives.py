@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from discreet.table.expressions import Column, Expression, Literal
-from discreet.table.primitives import PRIMITIVES
-from discreet.table.work import Form, RowSum, Weights, Work, WorkKey
+from discreet.query.plan.expressions import Column, Expression, Literal
+from discreet.query.plan.primitives import PRIMITIVES
+from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 from tests.contracts.engines.lab import ORACLE, READ, UNIT, Lab, agree, every_storage, f, reading
 from tests.contracts.engines.probes import PROBES
 from tests.helpers import tables

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.table.noising import Noised, tree_of
-from discreet.table.prepare import Job
-from discreet.table.sql import question
-from discreet.table.statistics import Bins, Statistic
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.query.estimate.noise_plan import Noised, tree_of
+from discreet.query.estimate.prepare import Job
+from discreet.query.estimate.statistics import Bins, Statistic
+from discreet.query.front.sql.parse import question
 from tests.contracts.engines.faults import REACHING_TOO_FAR, Faulty
 from tests.contracts.engines.lab import ORACLE, Lab, Numbers, every_engine, numbers
 from tests.helpers import shop

@@ -2,10 +2,10 @@
 
 import pytest
 
-from discreet.engines.memory import column_names
-from discreet.table.expressions import Column, Literal
-from discreet.table.plan import Relation
-from discreet.table.work import Form, RowSum, Weights, Work, WorkKey
+from discreet.engines.memory.engine import column_names
+from discreet.query.plan.expressions import Column, Literal
+from discreet.query.plan.nodes import Relation
+from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 from tests.contracts.engines.lab import ORACLE, UNIT, Lab, agree, every_storage
 from tests.contracts.engines.relations import RELATIONS
 from tests.helpers import tables

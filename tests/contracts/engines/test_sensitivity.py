@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from discreet.table.bounding import Noise, Reach, row_reach, unit_reach
-from discreet.table.expressions import Column, Literal
-from discreet.table.schema import Caps
-from discreet.table.work import AnyWork, Cell, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.lower.bounding import Noise, Reach, row_reach, unit_reach
+from discreet.query.plan.expressions import Column, Literal
+from discreet.query.plan.schema import Caps
+from discreet.query.plan.work import AnyWork, Cell, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
 from tests.contracts.engines import forms
 from tests.contracts.engines.faults import REACHING_TOO_FAR, Faulty
 from tests.contracts.engines.lab import ORACLE, UNIT, Lab, Numbers, every_engine, every_quick_engine, f

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from discreet.curator.access import ANALYSTS, ANYBODY, DAYS, PAID, TABLE, Role, check_allowed
-from discreet.curator.replies import Refusal
+from discreet.curator.error_replies import Refusal
+from discreet.curator.service.access import ANALYSTS, ANYBODY, DAYS, PAID, TABLE, Role, check_allowed
 from discreet.errors import BadParameter, NotRegistered
-from tests.curator.service.town import Town, bearer
+from tests.helpers.curator.town import Town, bearer
 
 ROUTES = sorted(TABLE)
 PARTS = {

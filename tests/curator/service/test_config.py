@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator import declared
-from discreet.curator.config import Config, read_config
-from discreet.curator.opening import open_curator
+from discreet.curator.service import declarations
+from discreet.curator.service.config import Config, read_config
+from discreet.curator.service.opening import open_curator
 from discreet.errors import BadParameter
-from discreet.privacy.filters import Rule
-from discreet.privacy.measures import ZCDP, Approx, Pure
-from discreet.privacy.neighbours import Neighbours
-from tests.curator.service.land import TOML, write_town
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
+from tests.helpers.curator.land import TOML, write_town
 
 GOOD = """
 [server]
@@ -76,9 +76,9 @@ def test_numbers_are_exact_and_paths_relative_to_the_file(tmp_path: Path) -> Non
 
 def test_what_is_written_reads_back_the_same(tmp_path: Path) -> None:
     for one in read(tmp_path, GOOD).datasets.values():
-        said = declared.written(one.dataset)
-        assert declared.read(said, "again") == one.dataset
-        assert declared.written(declared.read(said, "again")) == said
+        said = declarations.written(one.dataset)
+        assert declarations.read(said, "again") == one.dataset
+        assert declarations.written(declarations.read(said, "again")) == said
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_what_is_no_toml_or_no_file(tmp_path: Path) -> None:
     ],
 )
 def test_promises(said: object, promise: object) -> None:
-    assert declared.read_promise(said, "budget") == promise
+    assert declarations.read_promise(said, "budget") == promise
 
 
 def test_a_budget_in_the_file_never_changes_the_one_in_the_ledger(tmp_path: Path) -> None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from discreet.biased.laplace import biased_laplace
+from discreet.biased.sources import SanthaVazirani, tilted
 from discreet.checking.attacks.table import AttackTable, Row
-from discreet.checking.audit import audit
+from discreet.checking.sampling.audit import audit
 from discreet.exact import Number, positive
-from discreet.mechanisms.biased_laplace import biased_laplace
-from discreet.mechanisms.laplace import laplace
-from discreet.privacy.measures import Pure
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.privacy.promises.measures import Pure
 from discreet.randomness import Bits, Replay, SystemBits
-from discreet.randomness.imperfect import SanthaVazirani, tilted
 from discreet.randomness.source import uniform_below
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from discreet.checking.attacks.table import AttackTable, Row
 from discreet.exact import Number, integer, positive
-from discreet.mechanisms.laplace import laplace
+from discreet.mechanisms.additive.laplace import laplace
 from discreet.randomness import SystemBits
 
 

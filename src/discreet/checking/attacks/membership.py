@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from discreet.checking.attacks.table import AttackTable, Row
 from discreet.exact import Number, integer, positive
-from discreet.mechanisms.gaussian import gaussian
-from discreet.mechanisms.laplace import laplace
-from discreet.mechanisms.sensitivity import L1, L2
-from discreet.privacy.measures import small_probability
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.base.sensitivity import L1, L2
+from discreet.privacy.promises.measures import small_probability
 from discreet.randomness import SystemBits, words
 
 Floats = NDArray[np.float64]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from discreet.checking.attacks.table import AttackTable, Row
-from discreet.checking.audit import audit
+from discreet.checking.sampling.audit import audit
 from discreet.exact import Number, positive
-from discreet.mechanisms.laplace import laplace
-from discreet.privacy.measures import Pure
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.privacy.promises.measures import Pure
 
 
 def precision(*, epsilon: Number = 1, samples: int = 20_000, noisy: Any = None) -> AttackTable:

@@ -13,8 +13,8 @@ import numpy as np
 from discreet.checking.attacks.guessing import most_guessed
 from discreet.checking.attacks.table import AttackTable, Row
 from discreet.exact import Number, integer, positive
-from discreet.mechanisms.laplace import laplace
-from discreet.mechanisms.sensitivity import L1
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.base.sensitivity import L1
 from discreet.randomness import SystemBits, words
 
 

@@ -1,6 +1,6 @@
 """What the accountant believes of floating point, numpy and scipy: each belief a number, each wide, each tested.
 
-Promise: none. These are assumptions; ``tests/privacy/test_pld_beliefs.py`` measures every one of them against
+Promise: none. These are assumptions; ``tests/privacy/pld/test_beliefs.py`` measures every one of them against
 arbitrary-precision balls on thousands of points and asks for a margin.
 """
 

@@ -18,7 +18,7 @@ from discreet.privacy.pld.atoms import listed, pool
 from discreet.privacy.pld.curve import Curve
 from discreet.privacy.pld.invert import epsilon_above, epsilon_below
 from discreet.privacy.pld.law import Grid, Law, raised
-from discreet.privacy.pld.listed import ListedTotal
+from discreet.privacy.pld.listed_atoms import ListedTotal
 from discreet.privacy.pld.lower import centred, lowered
 from discreet.privacy.pld.pair import Pair
 from discreet.privacy.pld.power import misses

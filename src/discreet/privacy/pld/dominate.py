@@ -12,9 +12,6 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.errors import NoPrice
-from discreet.privacy import events
-from discreet.privacy.events import Event, MaxNoise, Sampling
-from discreet.privacy.neighbours import Neighbours
 from discreet.privacy.pld.atoms import box, discrete_gaussian, discrete_laplace, response
 from discreet.privacy.pld.continuous import (
     BoundedRangePair,
@@ -25,6 +22,9 @@ from discreet.privacy.pld.continuous import (
 )
 from discreet.privacy.pld.pair import Pair, as_float
 from discreet.privacy.pld.subsampled import RemovedPair
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event, MaxNoise, Sampling
+from discreet.privacy.promises.neighbours import Neighbours
 
 Leaves = dict[Event, int]
 

@@ -1,0 +1,1 @@
+"""Claims against every small neighbour, exactly: laws, prices, stability, whole queries."""

@@ -1,0 +1,387 @@
+"""Whole queries on a real engine: does one unit move the exact aggregates by no more than the noise was made for?
+
+Small adversarial tables are made up from the public schema alone: bounds and what lies beyond them, NULL, NaN,
+infinities, integers at the ends of 64 bits, keys that are listed and keys that are not, rows without a unit, one unit
+that owns everything. For each of them and each of its units, the same works run with and without that unit, with the
+same salt, on the session's own engine, and the exact integers are compared with the noise that was planned. No noise
+is drawn, nothing is spent, and the session's data is never read.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time
+from decimal import Decimal
+from fractions import Fraction
+from math import isqrt
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.checking.exact.report import Counterexample, Report
+from discreet.errors import BadData, EngineFailed
+from discreet.exact import Number
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
+from discreet.query.estimate.prepare import Job, Part, jobs
+from discreet.query.estimate.statistics import Bins, Statistic, Units, paid_with
+from discreet.query.lower.bounding import groups
+from discreet.query.plan.schema import Declared, Schema, Stored, StoredKind
+from discreet.query.plan.work import AnyWork, Engine, Exact
+from discreet.query.run import Quote
+from discreet.session.session import Query
+
+SALT = "0123456789abcdef0123456789abcdef"
+_EDGE = (1 << 63) - 1
+_ARROW: dict[StoredKind, Any] = {
+    StoredKind.INTEGER: pa.int64(),
+    StoredKind.REAL: pa.float64(),
+    StoredKind.TEXT: pa.string(),
+    StoredKind.BOOLEAN: pa.bool_(),
+    StoredKind.DATE: pa.date32(),
+    StoredKind.TIMESTAMP: pa.timestamp("us"),
+}
+
+Row = dict[str, Any]
+Bundle = dict[str, list[Row]]
+"""The rows of one unit (or of nobody), by table."""
+Load = Callable[[str, pa.Table], Any]
+Vector = dict[tuple[Any, ...], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Made-up data: public tables, and a bundle of rows for each unit."""
+
+    public: Bundle
+    units: tuple[Bundle, ...]
+
+    def rows(self, name: str, without: int | None = None) -> list[Row]:
+        """All rows of a table, with or without a unit."""
+        found = list(self.public.get(name, []))
+        for i, bundle in enumerate(self.units):
+            if i != without:
+                found += bundle.get(name, [])
+        return found
+
+    def show(self, without: int | None = None) -> dict[str, list[Row]]:
+        """For a report."""
+        names = {name for bundle in (self.public, *self.units) for name in bundle}
+        return {name: self.rows(name, without) for name in sorted(names)}
+
+
+def check_query(
+    query: Query,
+    *,
+    epsilon: Number | None = None,
+    rho: Number | None = None,
+    tables: int = 200,
+    most_rows: int = 6,
+    load: Load | None = None,
+    engine: Engine | None = None,
+    seed: int = 0,
+) -> Report:
+    """Hold a query of a session against made-up neighbouring tables on the session's engine (or another one).
+
+    ``load`` turns a made-up Arrow table into a source of the engine; DuckDB and memory take it as it is.
+    """
+    session = query.session
+    price = {"rho": rho} if rho is not None else {"epsilon": epsilon if epsilon is not None else 1}
+    if rho is None and epsilon is None and hasattr(session.budget, "rho"):
+        price = {"rho": 1}
+    asked = query.quote(**price)
+    chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
+    trial = Trial(asked, engine or session.engine, session.schemas, load or (lambda _, table: table))
+    claim = (
+        f"one unit moves the exact numbers by no more than {asked.plan.noise.value} noise for {asked.allowance} allows"
+    )
+    method = (
+        f"{tables} made-up tables of up to {3 * most_rows} rows per unit, each without each of its units, "
+        f"on {trial.engine.name}"
+    )
+    tried = 0
+    for _ in range(tables):
+        made = make_tables(session.schemas, chance, most_rows)
+        for unit in range(len(made.units)):
+            tried += 1
+            wrong = trial.compare(made, unit)
+            if wrong is not None:
+                small, left_out, why = shrink(made, unit, wrong, trial.compare)
+                found = Counterexample(small.show(), small.show(left_out), "1 unit", claim, why)
+                return Report("query", claim, method, tried, found)
+    return Report("query", claim, method, tried)
+
+
+# --- comparing --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One quoted question on one engine, to be run on made-up tables."""
+
+    asked: Quote
+    engine: Engine
+    schemas: Mapping[str, Schema]
+    load: Load
+
+    def compare(self, made: Tables, unit: int) -> str | None:
+        """What is wrong between the tables and the tables without that unit, in words; None if nothing is."""
+        plan = self.asked.plan
+        sets = list(zip(self.asked.parts, plan.sets, plan.selections, strict=True))
+        todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
+        works = [job.work for some in todo for job in some]
+        first, second = (self._run(works, made, without) for without in (None, unit))
+        if first is None and second is None:
+            raise BadData(
+                f"the engine {self.engine.name} could not run the made-up tables, so nothing was checked; "
+                "pass load=, which turns an Arrow table into a source of that engine"
+            )
+        if first is None or second is None:
+            return "the engine fails on one side only"
+        pairs = iter(zip(first, second, strict=True))
+        for (part, noised, selection), some in zip(sets, todo, strict=True):
+            judge = Judge(part, noised, selection)
+            for job in some:
+                wrong = judge.wrong(job, *next(pairs))
+                if wrong is not None:
+                    return wrong
+        return None
+
+    def _run(self, works: Sequence[AnyWork], made: Tables, without: int | None) -> tuple[Exact, ...] | None:
+        here = {
+            name: replace(schema, table=replace(schema.table, source=self._source(name, schema, made, without)))
+            for name, schema in self.schemas.items()
+        }
+        try:
+            return self.engine.run(works, here)
+        except EngineFailed:
+            return None
+
+    def _source(self, name: str, schema: Schema, made: Tables, without: int | None) -> Any:
+        return self.load(name, as_arrow(schema, made.rows(name, without)))
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """What a grouping set promised, held against two exact results."""
+
+    part: Part
+    noised: Mapping[Statistic, Noised]
+    selection: Selection | None
+
+    def wrong(self, job: Job, first: Exact, second: Exact) -> str | None:
+        """What is wrong with a job's numbers, if anything."""
+        if any(len(e.numbers) != len(job.statistics) for e in (first, second)):
+            return "the engine returns another number of columns"
+        domain = self.part.domain()
+        for exact in (first, second):
+            named = {key[: len(self.part.keys)] for key in exact.keys}
+            if domain is not None and not named <= set(domain):
+                return "a key that nobody listed came back"
+        moved: dict[Hashable, int] = {}
+        for i, statistic in enumerate(job.statistics):
+            a, b = _vector(first, i), _vector(second, i)
+            if self.selection is not None:
+                wrong = self._lonely(statistic, self.selection, a, b)
+                if wrong is not None:
+                    return wrong
+                common = a.keys() & b.keys()
+                a, b = ({k: v for k, v in side.items() if k in common} for side in (a, b))
+            noise, moves = self.noised[statistic].noise, _moves(statistic, a, b)
+            rooted = isinstance(noise, Gaussian)
+            paid = paid_with(statistic)
+            moved[paid] = moved.get(paid, 0) + sum(m * m if rooted else abs(m) for m in moves)
+            allowed = noise.moves_squared if isinstance(noise, Gaussian) else noise.moves
+            if moved[paid] > allowed:
+                return f"{statistic} moves by {moved[paid]}, the noise allows {allowed}"
+        return None
+
+    def _lonely(self, statistic: Statistic, selection: Selection, a: Vector, b: Vector) -> str | None:
+        """Lonely keys: those that one side alone has. There are few, and each weighs what the threshold allows."""
+        if not isinstance(statistic, Units):
+            return None
+        if not b.keys() <= a.keys():
+            return "a key appears when a unit leaves"
+        lonely = a.keys() - b.keys()
+        if len(lonely) > selection.most_keys:
+            return f"a unit alone names {len(lonely)} keys, at most {selection.most_keys} are allowed"
+        one = self.noised[statistic]
+        t, cap, scale = max(1, len(lonely)), groups(self.part.caps), one.scale
+        rooted = isinstance(one.noise, Gaussian)
+        weight = scale if t <= cap else (isqrt(scale * scale * cap // t) if rooted else scale * cap // t)
+        if any(a[k] > weight for k in lonely):
+            return f"a key that one unit alone has weighs {max(a[k] for k in lonely)}, {weight} is allowed"
+        return None
+
+
+def _vector(exact: Exact, i: int) -> Vector:
+    return {key: int(n) for key, n in zip(exact.keys, exact.numbers[i].tolist(), strict=True)}
+
+
+def _moves(statistic: Statistic, a: Vector, b: Vector) -> list[int]:
+    keys = {*a, *b}
+    if not isinstance(statistic, Bins):
+        return [a.get(k, 0) - b.get(k, 0) for k in keys]
+    tree = tree_of(statistic)
+    leaves: dict[Any, Any] = {}
+    for key in keys:
+        if key[-1] is None or not 0 <= key[-1] < statistic.bins:
+            continue
+        group = leaves.setdefault(key[:-1], np.zeros(statistic.bins, dtype=np.int64))
+        group[key[-1]] = a.get(key, 0) - b.get(key, 0)
+    return [int(n) for group in leaves.values() for n in tree.nodes(group)]
+
+
+# --- making tables up -----------------------------------------------------------------------------------------------
+
+
+def make_tables(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int) -> Tables:
+    """Public tables, and a few units with rows in every private table."""
+    public = {
+        name: [_row(schema, chance, {}) for _ in range(chance.randrange(4))]
+        for name, schema in schemas.items()
+        if schema.table.public
+    }
+    first = chance.choice((1, 1, _EDGE - 9, -_EDGE))  # ids may be any: hashes of 64 bits, say
+    units = tuple(_bundle(schemas, chance, most_rows, first + u) for u in range(chance.choice((1, 1, 2, 3))))
+    nobody = _bundle(schemas, chance, 2, None) if chance.random() < 0.3 else {}
+    return Tables({**public, **{name: rows for name, rows in nobody.items() if name not in public}}, units)
+
+
+def _bundle(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int, unit: int | None) -> Bundle:
+    """The rows of one unit; a foreign key leads to a row of the same unit, or nowhere."""
+    found: Bundle = {}
+    many = chance.choice((1, 2, most_rows, 3 * most_rows))
+    for name, schema in schemas.items():
+        if not schema.table.public:
+            found[name] = [
+                _row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(chance.randint(0, many))
+            ]
+    return found
+
+
+def _links(schemas: Mapping[str, Schema], name: str, unit: int | None, chance: random.Random) -> Row:
+    """The columns that say whose row it is: the unit, and the ids that foreign keys of others lead to."""
+    fixed: Row = {}
+    table = schemas[name].table
+    if table.unit is not None:
+        fixed[table.unit] = _id(schemas[name].stored[table.unit], unit, chance)
+    for schema in schemas.values():
+        if schema.table.through is not None and schema.table.through[0] == name:
+            column = schema.table.through[1]
+            if column != table.unit:
+                fixed[column] = _id(schemas[name].stored[column], unit, chance)
+    return fixed
+
+
+def _id(stored: Stored, unit: int | None, chance: random.Random) -> Any:
+    if unit is None:
+        return None
+    return unit if stored.kind is StoredKind.INTEGER else str(unit)
+
+
+def _row(schema: Schema, chance: random.Random, fixed: Row) -> Row:
+    row = {}
+    for name, stored in schema.stored.items():
+        if stored.kind is StoredKind.OTHER:
+            continue
+        row[name] = fixed[name] if name in fixed else _value(stored, schema.table.columns.get(name, Declared()), chance)
+    return row
+
+
+def _value(stored: Stored, said: Declared, chance: random.Random) -> Any:
+    if chance.random() < 0.1:
+        return None
+    pool: list[Any]
+    match stored.kind:
+        case StoredKind.INTEGER:
+            pool = [0, 1, 2, 3, -1, _EDGE, -_EDGE - 1, (1 << 53) + 1, *_near(said, 1)]
+            pool = [int(v) for v in pool if -_EDGE - 1 <= v <= _EDGE]
+        case StoredKind.DECIMAL:
+            cell = Fraction(1, 10**stored.scale)
+            pool = [
+                Decimal(int(v / cell)).scaleb(-stored.scale)
+                for v in (Fraction(0), Fraction(1), Fraction(7), *_near(said, cell))
+                if abs(v) < 10**17
+            ]
+        case StoredKind.REAL:
+            pool = [
+                0.0,
+                -0.0,
+                1.5,
+                float("nan"),
+                float("inf"),
+                -float("inf"),
+                1e308,
+                5e-324,
+                *map(float, _near(said, 1)),
+            ]
+        case StoredKind.TEXT:
+            pool = ["", "a", "b", "7", " 7", "zz", "é"]
+        case StoredKind.BOOLEAN:
+            pool = [True, False]
+        case StoredKind.DATE:
+            pool = [date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]
+            pool += [d for d in (said.low, said.high) if isinstance(d, date)]
+        case _:
+            pool = [datetime(1970, 1, 1), datetime(2024, 2, 29, 23, 59, 59, 999999)]
+            ends = [d for d in (said.low, said.high) if isinstance(d, date)]
+            pool += [d if isinstance(d, datetime) else datetime.combine(d, time(12)) for d in ends]
+    if said.keys:
+        pool = [*(k for k in said.keys[:6]), pool[0]]
+    return chance.choice(pool)
+
+
+def _near(said: Declared, cell: Number) -> list[Fraction]:
+    if not isinstance(said.low, Fraction) or not isinstance(said.high, Fraction):
+        return []
+    step = Fraction(cell)
+    return [said.low, said.high, said.low - step, said.high + step, (said.low + said.high) / 2]
+
+
+def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:
+    """Made-up rows as an Arrow table of the stored types."""
+    columns = {}
+    for name, stored in schema.stored.items():
+        if stored.kind is StoredKind.OTHER:
+            continue
+        kind = pa.decimal128(38, stored.scale) if stored.kind is StoredKind.DECIMAL else _ARROW[stored.kind]
+        columns[name] = pa.array([row[name] for row in rows], type=kind, from_pandas=False)
+    return pa.table(columns)
+
+
+# --- a smaller counterexample ---------------------------------------------------------------------------------------
+
+
+def shrink(made: Tables, unit: int, wrong: str, again: Callable[[Tables, int], str | None]) -> tuple[Tables, int, str]:
+    """Leave out units and rows one by one as long as something is still wrong."""
+    changed = True
+    while changed:
+        changed = False
+        for smaller, at in _smaller(made, unit):
+            found = again(smaller, at)
+            if found is not None:
+                made, unit, wrong, changed = smaller, at, found, True
+                break
+    return made, unit, wrong
+
+
+def _smaller(made: Tables, unit: int) -> list[tuple[Tables, int]]:
+    found = [
+        (Tables(made.public, made.units[:i] + made.units[i + 1 :]), unit - (i < unit))
+        for i in range(len(made.units))
+        if i != unit
+    ]
+    for i, bundle in enumerate(made.units):
+        for less in _less(bundle):
+            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))  # noqa: PERF401
+    found += [(Tables(less, made.units), unit) for less in _less(made.public)]
+    return found
+
+
+def _less(bundle: Bundle) -> list[Bundle]:
+    """The bundle without one of its rows."""
+    return [{**bundle, name: rows[:j] + rows[j + 1 :]} for name, rows in bundle.items() for j in range(len(rows))]

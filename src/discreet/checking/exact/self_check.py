@@ -1,0 +1,57 @@
+"""Our own claims, as ``discreet check`` holds them against small neighbours: one line for each mechanism and map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from discreet import stable
+from discreet.checking.exact.check import check
+from discreet.checking.exact.report import Report
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.selection.above_threshold import above_threshold
+from discreet.mechanisms.selection.exponential import exponential
+from discreet.mechanisms.selection.key_selection import optimal_keys, threshold_keys
+from discreet.mechanisms.selection.noisy_max import noisy_max
+from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
+from discreet.privacy.promises.neighbours import Neighbours
+
+_SCORES = [([0, 0, 0], [1, 0, 0]), ([0, 0, 0], [1, -1, -1]), ([3, 2, 2], [2, 3, 3])]
+_COUNTS = [({}, {"a": 1}), ({"a": 4}, {"a": 5}), ({"a": 3}, {"a": 3, "b": 1})]
+_ROWS = {"id": [1, 2], "x": [0, 5, None]}
+_CHANGE = Neighbours.CHANGE_ONE
+
+OWN: dict[str, tuple[Any, dict[str, Any]]] = {
+    "laplace": (laplace(sensitivity=1, epsilon=1), {}),
+    "laplace, sensitivity 3": (laplace(sensitivity=3, epsilon=2), {}),
+    "gaussian": (gaussian(sensitivity=1, rho="1/2"), {}),
+    "gaussian, epsilon and delta": (gaussian(sensitivity=2, epsilon=1, delta="1e-3"), {}),
+    "exponential": (exponential(sensitivity=1, epsilon=1), {"pairs": _SCORES}),
+    "permute and flip": (permute_and_flip(sensitivity=1, epsilon=1), {"pairs": _SCORES}),
+    "noisy max": (noisy_max(sensitivity=1, epsilon=1), {"pairs": _SCORES}),
+    "above threshold": (above_threshold(threshold=2, epsilon=2), {"pairs": [([0, 1, 2], [1, 0, 1]), ([0], [1])]}),
+    "threshold keys": (threshold_keys(epsilon=1, delta="1e-3"), {"pairs": _COUNTS}),
+    "optimal keys": (optimal_keys(epsilon=1, delta="1e-3"), {"pairs": _COUNTS}),
+    "count": (stable.count(), {}),
+    "count of changed rows": (stable.count_by(["a", "b"], neighbours=_CHANGE), {"values": ["a", "b", "c", None]}),
+    "sum": (stable.sum(bounds=(-2, 5), missing=1), {}),
+    "sum of changed rows": (stable.sum(bounds=(-2, 5), neighbours=_CHANGE), {"rows": 2}),
+    "resize": (stable.resize(2, fill=0), {"rows": 2}),
+    "cap rows": (stable.cap_rows(2, unit="id"), {"columns": _ROWS}),
+    "count with noise": (stable.count() >> laplace(epsilon=1), {"values": [0, None]}),
+    "capped sum with noise": (
+        stable.cap_rows(2, unit="id") >> stable.sum(of="x", bounds=(0, 5)) >> laplace(epsilon=1),
+        {"columns": _ROWS},
+    ),
+    "histogram with noise": (
+        stable.count_by(["a", "b"], neighbours=_CHANGE) >> laplace(epsilon=1),
+        {"values": ["a", "b"]},
+    ),
+}
+
+
+def check_own() -> Iterator[tuple[str, Report]]:
+    """Each of our claims, with its report."""
+    for name, (thing, options) in OWN.items():
+        yield name, check(thing, **{"searches": 100, "most_pairs": 3000, **options})

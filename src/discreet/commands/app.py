@@ -1,0 +1,56 @@
+"""The command line: ``discreet demo | ask | preview | serve | init | ledger | receipt | check | audit`` and more."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from discreet.commands import demo as demonstration
+from discreet.commands.check import audit_command, check_command
+from discreet.commands.curator import add_commands
+from discreet.commands.output import fail_plainly
+from discreet.commands.sample_hospital import write_hospital
+
+app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"discreet {version('discreet')}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    _: Annotated[bool, typer.Option("--version", help="print the version", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Ask questions of sensitive data; publish the answers safely."""
+
+
+@app.command()
+def demo() -> None:
+    """Questions about a made-up hospital until the budget is spent; exact noise; what composition costs."""
+    demonstration.show(Console())
+
+
+@app.command()
+@fail_plainly
+def sample(
+    folder: Annotated[Path, typer.Argument(help="where to put it")] = Path("hospital"),
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """Write a made-up hospital, with a curator.toml for discreet serve."""
+    config = write_hospital(folder)
+    typer.echo(
+        json.dumps({"config": str(config)}) if as_json else f"wrote {config}; start it with: discreet serve {config}"
+    )
+
+
+app.command("check")(check_command)
+app.command("audit")(audit_command)
+add_commands(app)

@@ -1,0 +1,185 @@
+"""``discreet ask`` and ``discreet preview``: one file, one question, and perhaps a ledger that remembers.
+
+Promise: with ``--ledger`` the budget belongs to the people in the file and outlives the process: it is charged durably
+before the file is read. Without it, the question is the whole budget, and nothing is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from discreet.commands.late import late
+from discreet.commands.output import fail_plainly, number
+from discreet.commands.table_options import Said
+from discreet.errors import BadParameter
+from discreet.exact import number as exact
+from discreet.privacy.promises.measures import Approx, Measure, Pure
+from discreet.query.answer.answer import TableAnswer
+from discreet.session.session import Query, Session
+
+File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV")]
+Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
+Unit = Annotated[str, typer.Option(help="the column that says whose row it is")]
+Name = Annotated[str, typer.Option("--table", help="the table's name in the SQL; the file's stem if left out")]
+Bounds = Annotated[
+    list[str], typer.Option("--bounds", help="public bounds of a column: cost=0:5000 or day=2024-01-01..2024-12-31")
+]
+Keys = Annotated[
+    list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')
+]
+Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists; costs delta")]
+Rows = Annotated[
+    int, typer.Option("--max-rows", help="rows of one unit that count; 10 if left out", show_default=False)
+]
+Epsilon = Annotated[str, typer.Option(help="what the answer may cost")]
+Delta = Annotated[str, typer.Option(help="the delta of the question; of the budget, if there is one")]
+Error = Annotated[str, typer.Option(help="instead of epsilon: how far off the answer may be")]
+Confidence = Annotated[str, typer.Option(help="of the error bars")]
+LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in which the budget is kept")]
+Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
+RuleName = Annotated[
+    str, typer.Option("--rule", help="zcdp: many small questions cost less together; once, with --budget and --delta")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+
+
+@fail_plainly
+def ask_command(
+    file: File,
+    sql: Sql,
+    *,
+    unit: Unit,
+    epsilon: Epsilon = "",
+    error: Error = "",
+    confidence: Confidence = "0.95",
+    delta: Delta = "",
+    table_name: Name = "",
+    bound: Bounds = [],  # noqa: B006 - typer copies it
+    key: Keys = [],  # noqa: B006
+    unknown: Unknown = [],  # noqa: B006
+    max_rows: Rows = 0,
+    ledger: LedgerFile = None,
+    budget: Budget = "",
+    rule: RuleName = "",
+    as_json: AsJson = False,
+) -> None:
+    """Ask a question of a file, pay, and print the answer with its error bars."""
+    said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
+    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
+    session = _session(said, whole, ledger, rule, delta)
+    query = session.sql(sql)
+    with Console(stderr=True).status("paying, reading, adding noise"):
+        answer = query.release(**price)
+    _print_answer(answer, confidence, str(session.remaining), as_json, remembered=ledger is not None)
+
+
+@fail_plainly
+def preview_command(
+    file: File,
+    sql: Sql,
+    *,
+    unit: Unit,
+    epsilon: Epsilon = "",
+    error: Error = "",
+    confidence: Confidence = "0.95",
+    delta: Delta = "",
+    table_name: Name = "",
+    bound: Bounds = [],  # noqa: B006 - typer copies it
+    key: Keys = [],  # noqa: B006
+    unknown: Unknown = [],  # noqa: B006
+    max_rows: Rows = 0,
+    ledger: LedgerFile = None,
+    budget: Budget = "",
+    rule: RuleName = "",
+    as_json: AsJson = False,
+) -> None:
+    """What a question would cost and how far off its answer would be. Free: no data is touched."""
+    said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
+    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
+    _print_preview(_session(said, whole, ledger, rule, delta).sql(sql), price, as_json)
+
+
+# --- what was said --------------------------------------------------------------------------------------------------
+
+
+def _promise(epsilon: str, delta: str) -> Measure | None:
+    if not epsilon:
+        return None
+    return Approx(epsilon, delta) if delta else Pure(epsilon)
+
+
+def _price(epsilon: str, error: str, confidence: str) -> dict[str, Any]:
+    if bool(epsilon) == bool(error):
+        raise BadParameter("epsilon", epsilon or None, "must be given, or --error instead: one of the two")
+    return {"confidence": confidence} | ({"epsilon": epsilon} if epsilon else {"error": error})
+
+
+# --- the session ----------------------------------------------------------------------------------------------------
+
+
+def _session(said: Said, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
+    """The file as a session: its budget in a ledger, or gone with the process."""
+    if ledger is None and budget is None:
+        raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
+    counted = late("declared").read_rule(rule or None, "rule") if rule else None
+    session = Session({said.table_name: said.table()}, budget=budget, rule=counted, ledger=ledger)
+    if delta and exact(delta, "delta") != getattr(session.budget, "delta", None):
+        raise BadParameter("delta", delta, f"must be left out: the ledger has {session.budget} for {said.table_name!r}")
+    return session
+
+
+# --- printing -------------------------------------------------------------------------------------------------------
+
+
+def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool) -> None:
+    bars = answer.errors(confidence)
+    if as_json:
+        said: Mapping[str, Any] = {
+            "columns": list(answer.columns),
+            "rows": [[_plain(row[name]) for name in answer.columns] for row in answer.rows],
+            "errors": bars,
+            "confidence": confidence,
+            "cost": answer.cost,
+            "remaining": remaining,
+            "story": list(answer.story),
+            "remembered": remembered,
+        }
+        typer.echo(json.dumps(said, ensure_ascii=False))
+        return
+    printed = Printed(box=None)
+    for name in answer.columns:
+        printed.add_column(escape(name), justify="right" if name in bars else "left")
+    for i, row in enumerate(answer.rows):
+        cells = []
+        for name in answer.columns:
+            error = bars[name][i] if name in bars else None
+            days = " days" if isinstance(row[name], date) else ""
+            bar = "" if error is None else f" [dim]± {error:,.3g}{days}[/]"
+            cells.append(f"{escape(number(row[name]))}{bar}")
+        printed.add_row(*cells)
+    console = Console()
+    console.print(printed)
+    console.print(
+        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{answer.counted}[/]",
+        highlight=False,
+    )
+    if not remembered:
+        console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
+
+
+def _print_preview(query: Query, price: Mapping[str, Any], as_json: bool) -> None:
+    found = query.preview(**price)
+    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, date) else value

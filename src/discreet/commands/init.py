@@ -1,0 +1,145 @@
+"""``discreet init``: write a curator.toml for some files.
+
+Promise: what it proposes comes from the names and stored types of the columns. Bounds and keys are never read from the
+data, since that would tell about the people in it: the file has a line for each, to be filled in by somebody who knows.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from discreet.commands.output import fail_plainly
+from discreet.engines.duckdb.engine import duckdb
+from discreet.errors import BadParameter
+from discreet.query.plan.schema import Stored, StoredKind
+
+_UNITS = (StoredKind.INTEGER, StoredKind.TEXT)
+_LIKELY = ("patient", "person", "user", "customer", "client", "member", "employee", "subject", "household")
+
+
+@fail_plainly
+def init_command(
+    files: Annotated[list[Path], typer.Argument(help="the tables: files of Parquet or CSV, in one folder")],
+    *,
+    output: Annotated[Path, typer.Option(help="where to write")] = Path("curator.toml"),
+    dataset: Annotated[str, typer.Option(help="the name of the data set; the folder's if left out")] = "",
+    unit: Annotated[str, typer.Option(help="the column that says whose row it is")] = "",
+    epsilon: Annotated[str, typer.Option(help="the budget of the people in it")] = "2",
+    delta: Annotated[str, typer.Option(help="and its delta")] = "1e-9",
+    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
+) -> None:
+    """Write a curator.toml: proposes the unit and lists the columns, from names and types alone."""
+    if output.exists():
+        raise BadParameter("output", str(output), "must not exist yet")
+    if len({path.name.partition(".")[0] for path in files}) != len(files):
+        raise BadParameter("files", [str(path) for path in files], "must have different names")
+    engine = duckdb()
+    tables = {path.name.partition(".")[0]: engine.columns(str(path)) for path in files}
+    root = files[0].resolve().parent
+    if any(path.resolve().parent != root for path in files):
+        raise BadParameter("files", [str(path) for path in files], "must lie in one folder")
+    proposed = unit or propose_unit(tables)
+    if not unit and not as_json and sys.stdin.isatty():
+        proposed = typer.prompt("Which column says whose row it is?", default=proposed or "")
+    name = dataset or root.name or "data"
+    text = write_config(
+        name, {path.name.partition(".")[0]: path.name for path in files}, tables, proposed, root, epsilon, delta
+    )
+    output.write_text(text, encoding="utf-8")
+    if as_json:
+        typer.echo(json.dumps({"config": str(output), "dataset": name, "unit": proposed or None}))
+        return
+    typer.echo(
+        f"{output} is written; the unit is {proposed or 'still to be filled in'}. Declare bounds and keys in it,"
+    )
+    typer.echo(f"then start with: discreet serve {output}")
+
+
+def propose_unit(tables: Mapping[str, Mapping[str, Stored]]) -> str:
+    """The likeliest unit: a column that all tables have and whose name says a person; empty if none does.
+
+    >>> stored = {"visit_id": Stored(StoredKind.INTEGER), "patient_id": Stored(StoredKind.INTEGER)}
+    >>> propose_unit({"visits": stored})
+    'patient_id'
+    """
+    shared = [
+        name
+        for name, stored in next(iter(tables.values())).items()
+        if stored.kind in _UNITS and all(name in other and other[name].kind in _UNITS for other in tables.values())
+    ]
+
+    def rank(name: str) -> tuple[bool, bool, int]:
+        low = name.lower()
+        return not any(word in low for word in _LIKELY), not low.endswith("id"), shared.index(name)
+
+    best = min(shared, key=rank, default="")
+    return best if best and rank(best)[:2] != (True, True) else ""
+
+
+def write_config(  # noqa: PLR0917 - one line of the file each
+    dataset: str,
+    sources: Mapping[str, str],
+    tables: Mapping[str, Mapping[str, Stored]],
+    unit: str,
+    root: Path,
+    epsilon: str,
+    delta: str,
+) -> str:
+    """The text of a curator.toml."""
+    lines = [
+        "[server]",
+        f"data = {_quoted(str(root))}",
+        'ledger = "curator.ledger"',
+        "quantum = 0.25    # replies to questions leave on multiples of this many seconds",
+        "",
+        f"[datasets.{_key(dataset)}]",
+        'protects = "one person"    # whom the unit stands for, in words',
+        f"budget = {{epsilon = {_quoted(epsilon)}, delta = {_quoted(delta)}}}",
+    ]
+    for name, columns in tables.items():
+        lines += [
+            "",
+            f"[datasets.{_key(dataset)}.tables.{_key(name)}]",
+            f"source = {_quoted(sources[name])}",
+            f"unit = {_quoted(unit)}" if unit in columns else "# unit = ...    # the column that says whose row it is",
+            "max_rows = 10    # rows of one person that count in one question",
+            "# What is known of the columns without looking at the data; columns without a line can be compared only.",
+            *(_column(column, stored) for column, stored in columns.items() if column != unit),
+        ]
+    return "\n".join([*lines, ""])
+
+
+def _column(name: str, stored: Stored) -> str:
+    column = f"# columns.{_key(name)} ="
+    match stored.kind:
+        case StoredKind.INTEGER:
+            return f"{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]"
+        case StoredKind.DECIMAL | StoredKind.REAL:
+            return f"{column} {{bounds = [0, 100]}}    # numbers"
+        case StoredKind.TEXT:
+            return f'{column} {{keys = ["...", "..."]}}    # text: a public list of keys, or unknown_keys = true'
+        case StoredKind.DATE:
+            return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # dates'
+        case StoredKind.TIMESTAMP:
+            return f'{column} {{bounds = ["2025-01-01", "2025-12-31"]}}    # times; to the end of the last day'
+        case StoredKind.BOOLEAN:
+            return f"# {_key(name)}: true or false, nothing to declare"
+        case _:
+            return f"# {_key(name)}: stored in a way that cannot be asked about"
+
+
+def _quoted(text: str) -> str:
+    """A text of TOML. Names come from files: nothing in them may end a line or a comment."""
+    plain = (c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text)
+    return f'"{"".join(plain)}"'
+
+
+def _key(name: str) -> str:
+    plain = name.replace("_", "a").replace("-", "a")
+    return name if plain.isascii() and plain.isalnum() else _quoted(name)

@@ -1,0 +1,73 @@
+"""How the command line prints: errors in one line, gauges, tables with error bars.
+
+Promise: what goes wrong is told in words of ours, or by its type and place; never in words that may hold values.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from typing import Any, NoReturn, ParamSpec
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from discreet.curator.error_replies import reply, where
+from discreet.errors import DiscreetError
+
+REFUSED = 1
+P = ParamSpec("P")
+
+
+def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
+    """A refusal is one line on standard error, or JSON there with ``--json``, and exit status 1; never a trace."""
+
+    @functools.wraps(command)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            command(*args, **kwargs)
+        except (typer.Exit, typer.Abort):
+            raise
+        except DiscreetError as error:
+            _refuse(reply(error, to_owner=True)[1]["error"], bool(kwargs.get("as_json")))
+        except OSError as error:
+            told = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+            _refuse({"kind": "File", "message": told, "hint": None}, bool(kwargs.get("as_json")))
+        except Exception as error:
+            told = f"this is a fault of ours: {where(error)}"
+            _refuse({"kind": "Fault", "message": told, "hint": None}, bool(kwargs.get("as_json")))
+
+    return wrapped
+
+
+def _refuse(error: dict[str, Any], as_json: bool) -> NoReturn:
+    if as_json:
+        typer.echo(json.dumps({"error": error}), err=True)
+    else:
+        Console(stderr=True).print(f"[red]refused[/] {escape(error['message'])}", highlight=False, soft_wrap=True)
+    raise typer.Exit(REFUSED) from None
+
+
+def gauge(share: float, width: int = 20) -> str:
+    """A bar for a part of a whole.
+
+    >>> gauge(0.5, 4)
+    '██░░'
+    """
+    full = min(width, round(share * width))
+    return "█" * full + "░" * (width - full)
+
+
+def number(value: Any) -> str:
+    """A released value for people.
+
+    >>> number(12345), number(0.12345678), number(None)
+    ('12,345', '0.123457', 'NULL')
+    """
+    if value is None:
+        return "NULL"
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

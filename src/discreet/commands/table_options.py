@@ -1,0 +1,125 @@
+"""What the options of ``discreet ask`` say of a table: ``--unit``, ``--bounds``, ``--keys`` and the like.
+
+Promise: what is written wrongly is refused in words of ours; of the file, only names and types of columns are read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from discreet.engines.duckdb.engine import duckdb
+from discreet.errors import BadParameter
+from discreet.query.plan.evaluate import text_to_moment
+from discreet.query.plan.schema import Declared, Stored, StoredKind, Table, bounds, keys, resolve, table, unknown_keys
+
+_KEY = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^",]*?))\s*(?:,|$)')
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The options that describe a table."""
+
+    file: str
+    unit: str
+    name: str
+    bounds: Sequence[str]
+    keys: Sequence[str]
+    unknown: Sequence[str]
+    max_rows: int
+
+    @property
+    def table_name(self) -> str:
+        """How the SQL calls the table: the file's stem unless said."""
+        found = self.name or Path(self.file.rstrip("/")).name.partition(".")[0]
+        if not found.isidentifier():
+            raise BadParameter("table", found, "must be a name of letters, digits and _: give one with --table")
+        return found
+
+    def table(self) -> Table:
+        """The table, declared, if that fits the columns of the file."""
+        stored = duckdb().columns(self.file)
+        columns: dict[str, Declared] = {}
+        for name, text in _pairs(self.bounds, "bounds"):
+            columns[name] = bounds(*read_ends(name, text))
+        for name, text in _pairs(self.keys, "keys"):
+            columns[name] = keys(_key(one, stored.get(name)) for one in read_keys(text))
+        for name in self.unknown:
+            columns[name] = unknown_keys()
+        found = table(self.file, unit=self.unit, columns=columns, max_rows=self.max_rows or None)
+        resolve(self.table_name, found, stored)
+        return found
+
+
+def _pairs(given: Sequence[str], option: str) -> Iterator[tuple[str, str]]:
+    for one in given:
+        name, equals, text = one.partition("=")
+        if not equals or not name or not text:
+            raise BadParameter(option, one, "must be column=..., such as cost=0:5000 or clinic=North,South")
+        yield name, text
+
+
+def read_ends(name: str, text: str) -> tuple[str, str]:
+    """The two ends of bounds, with : or .. between them; times have colons of their own.
+
+    >>> read_ends("cost", "0:5000"), read_ends("cost", "0..5000")
+    (('0', '5000'), ('0', '5000'))
+    >>> read_ends("arrived", "2024-01-01 00:00:00:2024-12-31 23:59:59")
+    ('2024-01-01 00:00:00', '2024-12-31 23:59:59')
+    """
+    low, dots, high = text.partition("..")
+    if dots:
+        return low.strip(), high.strip()
+    cuts = [(text[:i].strip(), text[i + 1 :].strip()) for i, mark in enumerate(text) if mark == ":"]
+    moments = [cut for cut in cuts if all(text_to_moment(end) is not None for end in cut)]
+    found = moments or cuts
+    if len(found) != 1:
+        raise BadParameter(
+            "bounds",
+            f"{name}={text}",
+            "must be the least and the largest value, such as cost=0:5000 or day=2024-01-01..2024-12-31",
+        )
+    return found[0]
+
+
+def read_keys(text: str) -> list[str]:
+    """Keys between commas; blanks around them do not count, unless they are inside quotes.
+
+    >>> read_keys('North, South ," East ","a, b"')
+    ['North', 'South', ' East ', 'a, b']
+    """
+    found, at = [], 0
+    while True:
+        key = _KEY.match(text, at)
+        if key is None or (key["quoted"] is None and not key["bare"]):
+            raise BadParameter("keys", text, 'must be keys between commas; "quote" those with commas, quotes or blanks')
+        found.append(key["bare"] if key["quoted"] is None else key["quoted"].replace('""', '"'))
+        at = key.end()
+        if not key[0].endswith(","):
+            return found
+
+
+def _key(text: str, stored: Stored | None) -> Any:
+    match None if stored is None else stored.kind:
+        case StoredKind.INTEGER:
+            if not re.fullmatch(r"-?[0-9]+", text):
+                raise BadParameter("keys", text, "must be whole numbers: that is how the column is stored")
+            return int(text)
+        case StoredKind.DATE:
+            return _date(text)
+        case StoredKind.BOOLEAN:
+            if text.lower() not in ("true", "false"):
+                raise BadParameter("keys", text, "must be true or false: that is how the column is stored")
+            return text.lower() == "true"
+    return text
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise BadParameter("date", text, "must be a date such as 2025-01-31") from None

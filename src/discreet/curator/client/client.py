@@ -1,0 +1,331 @@
+"""Asking a curator from afar, as if its tables were here.
+
+    session = dp.connect("https://curator.example", token)
+    query = session.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    query = session["visits"].group_by("clinic").agg(n=dp.count())      # the same question
+    query.preview(epsilon="0.1")            # free
+    answer = query.release(epsilon="0.1")   # pays, then answers
+    answer["n"], answer.errors(), answer.receipt, session.remaining
+
+Promise: each release has a key of its own, and is asked again under that key when the connection breaks: it is charged
+once, and the answer is the one that was stored. Errors are those of the tree, raised here as they were there.
+What a curator gets is SQL, whichever way a question was asked: it reads nothing else.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NoReturn
+from urllib.parse import quote
+
+from discreet.answer import CONFIDENCE
+from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview, answers_of
+from discreet.curator.client.transport import Line
+from discreet.curator.public_schema import read
+from discreet.errors import BadParameter, CuratorRefused, Unsupported
+from discreet.exact import Number, integer, number
+from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.query.answer.explain import tell
+from discreet.query.answer.suggest import SURE, Suggestion, find_column, rows_question, sizes_question, suggested
+from discreet.query.estimate.prepare import Prepared, prepare
+from discreet.query.front.frame import Asked, Frame
+from discreet.query.front.sql.parse import question_about
+from discreet.query.front.unparse import as_sql
+from discreet.query.lower.lower import lower_question
+from discreet.query.plan.nodes import Question
+from discreet.query.plan.schema import Schema
+
+_OWNER = "ask the owner, who declares the tables"
+
+
+def _refused(what: str, hint: str) -> Callable[..., NoReturn]:
+    """A part of a local session that does not go over the line: refused by name."""
+
+    def refuse(*_: object, **__: object) -> NoReturn:
+        raise Unsupported(f"{what} from afar", hint)
+
+    return refuse
+
+
+def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
+    """A curator's data set, to be asked like a ``Session``; ``dataset`` may be left out if there is one.
+
+    Guarantee: each release is charged once, however often the connection breaks. Nothing is sent to anybody but the
+    curator. ``CuratorRefused`` if the token is not good, ``LedgerUnavailable`` if nobody is there.
+
+    >>> connect("curator.example", "discreet_...")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.BadParameter: url is 'curator.example', but it must be http:// or https:// and a host
+    """
+    line = Line(url, token)
+    names = [str(one["name"]) for one in line.get("/api/datasets")]
+    if dataset is None and len(names) != 1:
+        raise BadParameter("dataset", None, f"must be one of {', '.join(names) or 'none: there is no leave to ask'}")
+    chosen = names[0] if dataset is None else dataset
+    if chosen not in names:
+        raise BadParameter("dataset", chosen, f"must be one of {', '.join(names) or 'none'}")
+    return RemoteSession(line, chosen, line.get(f"/api/datasets/{quote(chosen, safe='')}"))
+
+
+@dataclass(frozen=True)
+class RemoteSession:
+    """A data set of a curator. Made by ``connect``."""
+
+    _line: Line = field(repr=False)
+    dataset: str
+    schema: Mapping[str, Any] = field(repr=False)
+    """What is public about its tables, as the curator tells it."""
+
+    @cached_property
+    def schemas(self) -> Mapping[str, Schema]:
+        """What is public about the tables."""
+        try:
+            return read(self.schema["tables"])
+        except (KeyError, TypeError, ValueError):
+            raise CuratorRefused("OtherVersion", "the curator has another version; use the one that it has") from None
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables."""
+        return tuple(self.schema["tables"])
+
+    @property
+    def remaining(self) -> Measure:
+        """What is left to you."""
+        return _promise(self._standing()["remaining"])
+
+    @property
+    def budget(self) -> Measure:
+        """What all your answers together keep."""
+        return _promise(self._standing()["budget"])
+
+    @property
+    def public_key(self) -> str:
+        """The key with which receipts and release cards can be checked."""
+        return str(self._line.get("/api/key")["public_key"])
+
+    def sql(self, text: str) -> RemoteQuery:
+        """A question in SQL: one SELECT. Nothing is spent until ``release``."""
+        plan = question_about(text, self.schemas)
+        return RemoteQuery(self, plan, text, self._prepared(plan))
+
+    def __getitem__(self, name: str) -> Frame[RemoteQuery]:
+        """A table, to be asked with verbs."""
+        return Frame.about(name, self.schemas, self.ask)
+
+    def ask(self, asked: Question) -> RemoteQuery:
+        """A question as a plan. It is sent as SQL: a plan that has no text is refused."""
+        prepared = self._prepared(asked)
+        tables = {name: one.fields for name, one in self.schemas.items()}
+        return RemoteQuery(self, asked, as_sql(asked, tables), prepared)
+
+    def workload(self, queries: Sequence[RemoteQuery | str]) -> RemoteWorkload:
+        """Several questions, planned and released together: what they share is released once."""
+        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
+        if not found:
+            raise BadParameter("queries", "none", "must be at least one question")
+        return RemoteWorkload(self, tuple(found))
+
+    def suggest_bounds(
+        self,
+        column: str,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        key: str | None = None,
+    ) -> Suggestion:
+        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
+
+        The same ``key`` gives the same estimate again, for nothing. ``NoEstimate`` if no value stands out from the
+        noise of what was paid for.
+        """
+        table, name = find_column(column, self.schemas)
+        _, step = sizes_question(table, name, self.schemas)
+        body = {"table": table, "column": name, "key": _key(key)} | _price(epsilon, delta, rho, SURE)
+        return suggested(f"{table}.{name}", step, RemoteAnswer(self._line.post(self._path("bounds"), body)))
+
+    def suggest_max_rows(
+        self,
+        table: str,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        level: Number = "0.95",
+        most: int = 1000,
+        key: str | None = None,
+    ) -> int:
+        """How many rows all but a few units have, as a private estimate, paid like any question."""
+        asked = rows_question(self[table], table, self.schemas[table].table, level, most)
+        return max(1, int(asked.release(epsilon, delta=delta, rho=rho, key=key).value))
+
+    with_columns = _refused("with_columns", _OWNER)
+
+    def _prepared(self, asked: Question) -> Prepared | None:
+        """Refuse here, in the curator's words, what it would refuse by public things.
+
+        Keys of public tables are read there, and long lists are told in part; what depends on them is decided there.
+        """
+        lowered = lower_question(asked, self.schemas)
+        told = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
+        known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
+        return prepare(lowered) if told and known else None
+
+    def answers(self) -> list[dict[str, Any]]:
+        """The questions that you paid, oldest first."""
+        found: list[dict[str, Any]] = []
+        while True:
+            after = found[-1]["number"] if found else 0
+            more = self._line.get(f"/api/answers?limit=1000&after={after}")["charges"]
+            if not more:
+                return found
+            found += more
+
+    def answer(self, sequence: int) -> RemoteAnswer:
+        """A stored answer, by the number of its charge. Costs nothing."""
+        found = self.answers_to(sequence)
+        if len(found) != 1:
+            raise BadParameter("sequence", sequence, "must be of one question; answers_to(...) reads a workload")
+        return found[0]
+
+    def answers_to(self, sequence: int) -> tuple[RemoteAnswer, ...]:
+        """The stored answers to a workload, by the number of its charge; of a question, its one answer."""
+        return answers_of(self._line.get(f"/api/answers/{integer(sequence, 'sequence', at_least=1)}"))
+
+    def _standing(self) -> Mapping[str, Any]:
+        population = self.schema["population"]
+        return next(one for one in self._line.get("/api/budget") if one["population"] == population)
+
+    def _path(self, what: str) -> str:
+        return f"/api/datasets/{quote(self.dataset, safe='')}/{what}"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RemoteQuery(Asked):
+    """A question to a curator: preview it for free, release it for a price."""
+
+    session: RemoteSession
+    plan: Question
+    text: str
+    """The SQL that is sent."""
+    _prepared: Prepared | None
+    """What is computed for it, as far as that is known here."""
+
+    def __repr__(self) -> str:
+        return f"RemoteQuery({self.text}; preview(...) is free, release(...) pays)"
+
+    def again(self, plan: Question) -> RemoteQuery:
+        """The same session, another plan."""
+        return self.session.ask(plan)
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> RemotePreview:
+        """Error bars and cost, and what would be left."""
+        body = self._asked(error) | _price(epsilon, delta, rho, confidence)
+        if rows is not None:
+            body["rows"] = rows
+        return RemotePreview.of(self.session._line.post(self.session._path("preview"), body))
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        key: str | None = None,
+    ) -> RemoteAnswer:
+        """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
+        body = self._asked(error) | _price(epsilon, delta, rho, confidence) | {"key": _key(key)}
+        return RemoteAnswer(self.session._line.post(self.session._path("questions"), body))
+
+    def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
+        """The plan, with how far one unit reaches at each step; with a price also the noise. Free."""
+        if epsilon is None and rho is None:
+            if self._prepared is None:
+                raise BadParameter("epsilon", None, "must say a price, such as 0.1: only the curator knows all keys")
+            return tell(self._prepared, None)
+        return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
+
+    quote = _refused("a quote", "preview tells what it costs")
+    statements = _refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
+
+    def _asked(self, error: Number | Mapping[str, Number] | None) -> dict[str, Any]:
+        if isinstance(error, Mapping):
+            return {"sql": self.text, "error": {name: _text(value, "error") for name, value in error.items()}}
+        return {"sql": self.text} | ({} if error is None else {"error": _text(error, "error")})
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteWorkload:
+    """Several questions to a curator for one price."""
+
+    session: RemoteSession
+    queries: tuple[RemoteQuery, ...]
+
+    def preview(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> tuple[RemotePreview, ...]:
+        """Error bars of each question; the cost is that of all together."""
+        body = self._texts() | _price(epsilon, delta, rho, confidence)
+        if rows is not None:
+            body["rows"] = rows
+        said = self.session._line.post(self.session._path("workload/preview"), body)
+        return tuple(RemotePreview.of(one) for one in said["questions"])
+
+    def release(
+        self,
+        epsilon: Number | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        key: str | None = None,
+    ) -> tuple[RemoteAnswer, ...]:
+        """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
+        body = self._texts() | _price(epsilon, delta, rho, confidence) | {"key": _key(key)}
+        return answers_of(self.session._line.post(self.session._path("workload"), body))
+
+    def _texts(self) -> dict[str, Any]:
+        return {"sqls": [query.text for query in self.queries]}
+
+
+def _price(epsilon: Number | None, delta: Number | None, rho: Number | None, confidence: Number) -> dict[str, Any]:
+    """A price and a confidence as a curator reads them."""
+    given = (("epsilon", epsilon), ("delta", delta), ("rho", rho), ("confidence", confidence))
+    return {name: _text(value, name) for name, value in given if value is not None}
+
+
+def _promise(said: Mapping[str, Any]) -> Measure:
+    """A promise from its exact numbers."""
+    found: Mapping[str, Callable[..., Measure]] = {"Pure": Pure, "Approx": Approx, "ZCDP": ZCDP}
+    return found[said["kind"]](**{name: said[name] for name in ("epsilon", "delta", "rho") if name in said})
+
+
+def _key(key: str | None) -> str:
+    return key if key is not None else secrets.token_hex(16)
+
+
+def _text(value: Number, name: str) -> str:
+    """Exact text; a float means its own dyadic value, as everywhere."""
+    return str(number(value, name))

@@ -1,0 +1,210 @@
+"""What a curator said: previews and answers from afar, read like those of a session here.
+
+Promise: nothing here draws, spends or asks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NoReturn
+
+from discreet.errors import BadParameter, Unsupported
+from discreet.exact import Number, number
+from discreet.query.answer.answer_base import Answered, Row
+from discreet.query.answer.preview import ColumnPreview, Preview
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RemotePreview(Preview):
+    """What a release would cost, and the error bars that it would have; and how it would be made."""
+
+    story: tuple[str, ...] = ()
+    said: Mapping[str, Any] = field(default_factory=dict)
+    """All that the curator said."""
+
+    @staticmethod
+    def of(said: Mapping[str, Any]) -> RemotePreview:
+        """From what a curator said."""
+        columns = tuple(
+            ColumnPreview(
+                one["name"],
+                math.inf if one["error"] is None else float(one["error"]),
+                one["rows"],
+                one["unit"],
+                one.get("evenly", False),
+            )
+            for one in said["columns"]
+        )
+        left = said["left_after"]["text"] if said["affordable"] else said["remaining"]
+        return RemotePreview(
+            columns, float(said["confidence"]), str(said["cost"]), str(left), bool(said["affordable"]), said["noise"],
+            said["named_from"], said["advice"], str(said["counted"]), tuple(said["story"]), said,
+        )  # fmt: skip
+
+    def as_dict(self) -> dict[str, Any]:
+        """All that the curator said."""
+        return dict(self.said)
+
+
+@dataclass(frozen=True, repr=False)
+class RemoteAnswer(Answered):
+    """Rows with error bars, a signed receipt and a signed release card; read like an answer of a ``Session``."""
+
+    said: Mapping[str, Any]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.said["answer"]["columns"])
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, as dictionaries."""
+        return [dict(row) for row in self._kept]
+
+    @cached_property
+    def _kept(self) -> list[Row]:
+        read = [self._reader(name) for name in self.columns]
+        return [
+            {name: f(value) for name, f, value in zip(self.columns, read, row, strict=True)}
+            for row in self.said["answer"]["rows"]
+        ]
+
+    @property
+    def cost(self) -> str:
+        """What was paid, in words."""
+        return str(self.said["answer"]["cost"])
+
+    @property
+    def story(self) -> tuple[str, ...]:
+        """How it was made."""
+        return tuple(self.said["answer"]["story"])
+
+    @property
+    def counted(self) -> str:
+        """What counts of one unit; empty for answers that were stored before this was said."""
+        return str(self.said["answer"].get("counted", ""))
+
+    def _told(self) -> tuple[str, tuple[str, ...]]:
+        return self.cost, self.story
+
+    def _caveats(self) -> tuple[str, ...]:
+        return (self.counted,) if self.counted else ()
+
+    @property
+    def number(self) -> int:
+        """The number of its charge in the ledger."""
+        return int(self.said["number"])
+
+    @property
+    def receipt(self) -> str:
+        """The signed receipt; check it with ``discreet receipt verify``."""
+        return str(self.said["receipt"])
+
+    @property
+    def card(self) -> str:
+        """The signed release card."""
+        return str(self.said["card"])
+
+    @property
+    def event(self) -> NoReturn:
+        """Does not travel by itself: the signed receipt has it."""
+        raise Unsupported("event from afar", "discreet.curator.verify_receipt(answer.receipt, key).event has it")
+
+    @property
+    def _level(self) -> Fraction:
+        return number(self.said["answer"]["confidence"], "confidence")
+
+    def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
+        """For each column of numbers, how far each value may be off, with the confidence that was asked for."""
+        self._check_level(confidence)
+        return dict(self.said["answer"]["errors_together" if simultaneous else "errors"])
+
+    def intervals(
+        self, confidence: Number | None = None, *, simultaneous: bool = False
+    ) -> dict[str, list[tuple[Any, Any] | None]]:
+        """For each column of numbers, an interval per row, with the confidence that was asked for.
+
+        With ``simultaneous``, all hold together. Answers that were stored without such intervals have them from their
+        error bars: as far on the shorter side as on the longer.
+        """
+        self._check_level(confidence)
+        stored = self.said["answer"].get("intervals_together" if simultaneous else "intervals", {})
+        if simultaneous and not stored:
+            bars = self.errors(simultaneous=True)
+            return {name: [_around(*pair) for pair in zip(self[name], bars[name], strict=True)] for name in bars}
+        found: dict[str, list[tuple[Any, Any] | None]] = {}
+        for name, column in stored.items():
+            read = self._reader(name)
+            found[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
+        return found
+
+    def _check_level(self, confidence: Number | None) -> None:
+        if confidence is not None and _exact(confidence, "confidence") != self._level:
+            raise BadParameter("confidence", confidence, f"must be {self._level}: the answer was asked for with that")
+
+    def consistent(self) -> RemoteAnswer:
+        """The same answer with values that can be true together; costs nothing, and nothing is asked.
+
+        The curator has stored them with the answer: what ``TableAnswer.consistent()`` gives there.
+        """
+        answer = self.said["answer"]
+        if answer.get("agrees"):
+            return self
+        other = answer.get("consistent")
+        if other is None:
+            raise Unsupported("consistent() of this answer", "it was stored without numbers that agree; ask again")
+        return RemoteAnswer({**self.said, "answer": {**answer, **other, "agrees": True}})
+
+    def _reader(self, name: str) -> Callable[[Any], Any]:
+        """What makes a value of a column from its JSON."""
+        return _READ.get(self.said["answer"].get("kinds", {}).get(name), _as_is)
+
+
+def answers_of(said: Mapping[str, Any]) -> tuple[RemoteAnswer, ...]:
+    """The answers in a reply: those of a workload, or one. All have the number and the papers of the one charge."""
+    many = said["answer"].get("answers", [said["answer"]])
+    return tuple(RemoteAnswer({**said, "answer": one}) for one in many)
+
+
+_CALENDAR = 10_000_000
+"""Days: more than there are."""
+
+
+def _around(value: Any, error: float | None) -> tuple[Any, Any] | None:
+    """All that is no farther off; dates and times: in days, whole ones for dates."""
+    if value is None or error is None:
+        return None
+    if isinstance(value, datetime):
+        far = timedelta(days=min(error, _CALENDAR)) + timedelta(microseconds=1)
+    elif isinstance(value, date):
+        far = timedelta(days=math.ceil(min(error, _CALENDAR)))
+    else:
+        return value - error, value + error
+    try:
+        return value - far, value + far
+    except OverflowError:  # beyond the calendar
+        return None
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+def _maybe(read: Callable[[str], Any]) -> Callable[[Any], Any]:
+    return lambda value: None if value is None else read(value)
+
+
+_READ: Mapping[str | None, Callable[[Any], Any]] = {
+    "date": _maybe(date.fromisoformat),
+    "timestamp": _maybe(datetime.fromisoformat),
+}
+
+
+def _exact(value: Number, name: str) -> Fraction:
+    return number(str(value) if isinstance(value, float) else value, name)

@@ -1,0 +1,126 @@
+"""How the service and an engine's process talk: frames of bytes over a pipe.
+
+Promise: what the engine's process sends is read as JSON of a known shape and never executed, so that a process that
+went wrong, however badly, can send wrong numbers and nothing worse; sizes are bounded.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import EngineFailed
+from discreet.query.plan.schema import Stored, StoredKind
+from discreet.query.plan.types import Value
+from discreet.query.plan.work import Exact
+
+LARGEST = 1 << 30
+_HEAD = struct.Struct(">Q")
+_WIDEST = 1 << 127
+
+
+def pack(payload: bytes) -> bytes:
+    """A payload with its length before it."""
+    return _HEAD.pack(len(payload)) + payload
+
+
+def unpack(read: Callable[[int], bytes]) -> bytes:
+    """The next payload; EOFError if there is none."""
+    (size,) = _HEAD.unpack(_exactly(read, _HEAD.size))
+    if size > LARGEST:
+        raise EOFError("a frame is too large")
+    return _exactly(read, size)
+
+
+def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
+    parts = []
+    while size:
+        part = read(min(size, 1 << 20))
+        if not part:
+            raise EOFError("the other side is gone")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+# --- columns --------------------------------------------------------------------------------------------------------
+
+
+def write_columns(columns: dict[str, Stored]) -> bytes:
+    """The stored columns of a source."""
+    return json.dumps(
+        {"columns": [[name, one.kind.value, one.scale, one.type] for name, one in columns.items()]}
+    ).encode()
+
+
+def read_columns(payload: bytes) -> dict[str, Stored]:
+    """What ``write_columns`` wrote."""
+    try:
+        found = json.loads(payload)["columns"]
+        return {str(name): Stored(StoredKind(kind), int(scale), *map(str, word)) for name, kind, scale, *word in found}
+    except (KeyError, TypeError, ValueError, RecursionError):
+        raise EngineFailed from None
+
+
+# --- exact numbers --------------------------------------------------------------------------------------------------
+
+
+def write_exact(found: Sequence[Exact]) -> bytes:
+    """What an engine computed.
+
+    >>> read_exact(write_exact([Exact(((1,), (None,)), (np.array([5, -6]),))]))[0].keys
+    ((1,), (None,))
+    """
+    works = [
+        {"keys": [[_say(value) for value in key] for key in one.keys], "numbers": [n.tolist() for n in one.numbers]}
+        for one in found
+    ]
+    return json.dumps({"works": works}, separators=(",", ":")).encode()
+
+
+def read_exact(payload: bytes) -> tuple[Exact, ...]:
+    """What ``write_exact`` wrote; EngineFailed if it is anything else."""
+    try:
+        return tuple(_one(work) for work in json.loads(payload)["works"])
+    except (AssertionError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
+        raise EngineFailed from None
+
+
+def _one(work: Any) -> Exact:
+    keys = tuple(tuple(_hear(value) for value in key) for key in work["keys"])
+    if len(set(keys)) != len(keys):
+        raise ValueError("a key comes twice")
+    return Exact(keys, tuple(_numbers(listed) for listed in work["numbers"]))
+
+
+def _numbers(listed: Any) -> Any:
+    if not isinstance(listed, list) or any(type(n) is not int or abs(n) >= _WIDEST for n in listed):
+        raise ValueError("not a list of integers")
+    small = all(-(1 << 63) <= n < 1 << 63 for n in listed)
+    return np.array(listed, dtype=np.int64 if small else object)
+
+
+def _say(value: Value) -> Any:
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    if isinstance(value, datetime):
+        return {"time": value.isoformat()}
+    if isinstance(value, date):
+        return {"date": value.isoformat()}
+    raise TypeError("not a key")
+
+
+def _hear(value: Any) -> Value:
+    if value is None or isinstance(value, bool | str | int):
+        return value
+    match value:
+        case {"time": str(text)} if len(value) == 1:
+            return datetime.fromisoformat(text)
+        case {"date": str(text)} if len(value) == 1:
+            return date.fromisoformat(text)
+    raise ValueError("not a key")

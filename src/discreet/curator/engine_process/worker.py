@@ -1,0 +1,87 @@
+"""The engine's own process: ``python -I -m discreet.curator.engine_process.worker FOLDER MEMORY THREADS``.
+
+It reads requests from its standard input and writes exact integers to its standard output. It has no key, no ledger, no
+tokens and no noise; its memory is limited, and if the machine has none left this process goes first; it leaves no crash
+dump; it ends when the service ends, even in the middle of a question, and takes its folder with it.
+
+What arrives comes from the service and is trusted; what leaves is not (see ipc.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import queue
+import resource
+import shutil
+import sys
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from discreet.curator.engine_process.ipc import pack, unpack, write_columns, write_exact
+from discreet.engines.duckdb.engine import duckdb
+from discreet.errors import BadData
+from discreet.query.plan.schema import Schema
+from discreet.query.plan.work import Engine
+
+
+def limit_memory(more: int) -> None:
+    """Let this process grow by so many bytes and no further; no crash dumps."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * os.sysconf("SC_PAGE_SIZE") + more
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, Any]) -> bytes:
+    """The reply to one request. A failure is told by its type alone."""
+    kind, body = request
+    try:
+        if kind == "columns":
+            return write_columns(engine.columns(body))
+        return write_exact(engine.run(body, schemas))
+    except BadData as error:
+        return json.dumps({"bad": str(error)}).encode()
+    except BaseException as error:  # MemoryError too
+        return json.dumps({"failed": type(error).__name__}).encode()
+
+
+def listen(source: BinaryIO, requests: queue.Queue[tuple[str, Any]], folder: str) -> None:
+    """Take requests as they come; when the service is gone, so is this process, and its folder."""
+    try:
+        while True:
+            requests.put(pickle.loads(unpack(source.read)))  # noqa: S301 - the service is trusted, and nobody else writes
+    except EOFError:
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+
+def main(folder: str, memory: str, threads: str) -> None:
+    """Serve requests until the service ends."""
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whatever an engine prints goes nowhere
+    limit = int(memory)
+    engine = duckdb(memory_limit=f"{limit * 3 // 4 // (1 << 20)}MiB", threads=int(threads), temp_directory=folder)
+    limit_memory(limit)
+    requests: queue.Queue[tuple[str, Any]] = queue.Queue()
+    threading.Thread(target=listen, args=(sys.stdin.buffer, requests, folder), daemon=True).start()
+    schemas: Mapping[str, Schema] = {}
+    while True:
+        request = requests.get()
+        if request[0] == "run":
+            works, new = request[1]
+            schemas = schemas if new is None else new
+            request = ("run", works)
+        out.write(pack(answer(engine, schemas, request)))
+        out.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

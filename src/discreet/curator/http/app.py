@@ -1,0 +1,196 @@
+"""The HTTP service: routes, the page, the description in OpenAPI.
+
+Promise: every route stands in the table of access.py; every refusal has the one shape of error_replies.py; the page
+needs nothing from elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from importlib import metadata
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any
+
+from discreet.errors import DiscreetError, MissingExtra
+
+try:
+    from fastapi import Depends, FastAPI, Query, Request
+    from fastapi.exceptions import RequestValidationError
+    from fastapi.responses import JSONResponse, Response
+    from fastapi.security import HTTPBearer
+    from starlette.exceptions import HTTPException
+except ImportError as missing:
+    raise MissingExtra("the service", extra="server") from missing
+
+from discreet.curator.error_replies import Refusal, fault, reply
+from discreet.curator.http import responses, routes_ask, routes_look, routes_owner, teaching
+from discreet.curator.http.middleware import CALLER, Gate
+from discreet.curator.service.access import ANYBODY, TABLE
+from discreet.curator.service.config import read_config
+from discreet.curator.service.opening import open_curator
+from discreet.curator.service.service import Curator
+
+CONFIG = "DISCREET_CONFIG"
+"""The environment variable through which the processes of one service learn where their curator.toml is."""
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_ALWAYS = {408: "too slow", 413: "too large", 415: "not JSON", 422: "cannot be asked", 429: "too many", 500: "failed",
+           503: "not now"}  # fmt: skip
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    status: {"model": responses.Error, "description": text}
+    for status, text in {400: "not JSON", 401: "no valid token", 402: "over budget", 403: "not allowed",
+                         404: "nothing here", 405: "not this method", 409: "in conflict"}.items()
+}  # fmt: skip
+_ERRORS |= {status: {"model": responses.Error, "description": text} for status, text in _ALWAYS.items()}
+_NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
+"""Newer versions of FastAPI measure times and record the words of errors, for whoever asks through the environment."""
+Small = Annotated[str, Query(min_length=1, max_length=40)]
+
+
+def create_app(curator: Curator) -> FastAPI:
+    """The application for one curator. It closes the curator when it ends."""
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        threading.Thread(target=_warm, args=(curator,), daemon=True).start()
+        yield
+        curator.close()
+
+    app = FastAPI(
+        title="discreet",
+        summary="Ask questions of sensitive data; publish the answers safely.",
+        version=metadata.version("discreet"),
+        lifespan=life,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+        redirect_slashes=False,
+        responses=_ERRORS,
+        telemetry=_NO_TELEMETRY,
+        dependencies=[Depends(HTTPBearer(auto_error=False, description="a token that the owner gave out"))],
+    )
+    app.add_middleware(Gate, curator=curator)
+    app.add_exception_handler(DiscreetError, _refused)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Exception, _fault)
+    routes_look.add_routes(app, curator)
+    routes_ask.add_routes(app, curator)
+    routes_owner.add_routes(app, curator)
+    _add_public(app, curator)
+    return app
+
+
+def from_environment() -> FastAPI:
+    """The application of the curator.toml that the environment names: one in each server process."""
+    return create_app(open_curator(read_config(Path(os.environ[CONFIG])), create=True))
+
+
+# --- what everybody may see -----------------------------------------------------------------------------------------
+
+
+def _add_public(app: FastAPI, curator: Curator) -> None:
+    page = _page()
+
+    @app.get("/", include_in_schema=False)
+    def index() -> Response:
+        return Response(page["index.html"], media_type="text/html")
+
+    @app.get("/web/{name}", include_in_schema=False)
+    def web(name: str) -> Response:
+        if name not in page:
+            raise Refusal.nothing_here()
+        return Response(page[name], media_type=_TYPES[Path(name).suffix])
+
+    @app.get("/api/openapi.json", include_in_schema=False)
+    def description() -> Any:
+        return JSONResponse(described(app))
+
+    @app.get("/api/health", response_model=responses.Health)
+    def health() -> Any:
+        """Whether the service is up."""
+        return JSONResponse({"ok": True})
+
+    @app.get("/api/key", response_model=responses.PublicKey)
+    def key() -> Any:
+        """The public key of the ledger, with which receipts and release cards can be checked."""
+        return JSONResponse({"public_key": curator.ledger.public_key})
+
+    @app.get("/api/learn/attacker", response_model=dict[str, Any])
+    def attacker(epsilon: Small = "1", delta: Small = "1e-6") -> Any:
+        """The best that any attacker can do: true positives for each rate of false positives."""
+        return JSONResponse(teaching.attacker(epsilon, delta))
+
+    @app.get("/api/learn/composition", response_model=dict[str, Any])
+    def composition(
+        epsilon: Small = "0.1", delta: Small = "1e-6", questions: Annotated[int, Query(ge=1, le=10_000)] = 100
+    ) -> Any:
+        """What many questions cost together: by adding up, and by zCDP."""
+        return JSONResponse(teaching.composition(epsilon, delta, questions))
+
+    @app.get("/api/learn/noise", response_model=dict[str, Any])
+    def noise(epsilon: Small = "1") -> Any:
+        """Fresh draws of noise, and their law."""
+        return JSONResponse(teaching.noise(epsilon))
+
+
+def described(app: FastAPI) -> dict[str, Any]:
+    """The service in OpenAPI: routes for everybody need no token."""
+    found = app.openapi()
+    for path, methods in found["paths"].items():
+        for method, operation in methods.items():
+            if TABLE.get((method.upper(), path)) is ANYBODY:
+                operation.pop("security", None)
+    return found
+
+
+def _page() -> dict[str, bytes]:
+    folder = files("discreet.curator") / "web"
+    return {one.name: one.read_bytes() for one in folder.iterdir() if Path(one.name).suffix in _TYPES}
+
+
+def _warm(curator: Curator) -> None:
+    """Open the data sets before the first question comes."""
+    for one in curator.ledger.datasets.values():
+        if not one.retired:
+            with suppress(DiscreetError):  # it is in the log already
+                curator.room(one)
+
+
+# --- refusals -------------------------------------------------------------------------------------------------------
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    caller = request.scope.get(CALLER)
+    owner = caller is not None and caller.owner
+    status, body = reply(error, to_owner=owner) if isinstance(error, DiscreetError) else fault(error)
+    return JSONResponse(body, status)
+
+
+def _invalid(_: Request, error: Exception) -> Response:
+    """Says where a request is wrong and what it must be; what was sent is not repeated."""
+    found = error.errors() if isinstance(error, RequestValidationError) else []
+    told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:5])
+    status, body = reply(Refusal(422, "Malformed", told[:1000] or "the request cannot be understood"))
+    return JSONResponse(body, status)
+
+
+def _http(_: Request, error: Exception) -> Response:
+    status = error.status_code if isinstance(error, HTTPException) else 500
+    kinds = {400: ("Malformed", "the body cannot be read as JSON"), 404: ("NotFound", "there is nothing here")}
+    kind, message = kinds.get(status, ("Refused", "this cannot be done here"))
+    return JSONResponse(reply(Refusal(status, kind, message))[1], status)
+
+
+def _fault(_: Request, error: Exception) -> Response:
+    status, body = fault(error)
+    return JSONResponse(body, status)
+
+
+def quiet() -> None:
+    """Logs of the server that never hold a request or a trace."""
+    logging.getLogger("uvicorn.access").disabled = True

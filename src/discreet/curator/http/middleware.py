@@ -1,0 +1,198 @@
+"""What every request passes before anything else happens: route, token, rate, size, type; and what every reply gets.
+
+Promise: a request whose route is not in the table of access.py, whose token does not allow it, which comes too often,
+is too large, too slow or not JSON, is refused before its body is understood. Replies to questions leave on the grid of
+time, whatever they say. No reply and no log holds the words of an unexpected error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any
+
+from anyio.to_thread import run_sync
+from starlette.routing import Match
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from discreet.curator.error_replies import Refusal, fault, reply
+from discreet.curator.service.access import PAID, TABLE, Caller, check_allowed
+from discreet.curator.service.service import Curator
+from discreet.errors import DiscreetError
+
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": (
+        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+CALLER = "discreet.caller"
+BEGAN = "discreet.began"
+
+
+class Gate:
+    """ASGI middleware around the whole application."""
+
+    def __init__(self, app: ASGIApp, curator: Curator) -> None:
+        self._app = app
+        self._curator = curator
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or refuse it."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        began = scope[BEGAN] = time.monotonic()
+        path, wrong = _route(scope)
+        out = _Out(send, scope, self._on_grid(began) if (scope["method"], path) in PAID else None)
+        try:
+            if wrong is not None:
+                raise wrong
+            await self._pass(scope, receive, out, path)
+        except DiscreetError as error:
+            await out.say(*reply(error, to_owner=_owner(scope)))
+        except Exception as error:
+            await out.say(*fault(error))
+
+    async def _pass(self, scope: Scope, receive: Receive, out: _Out, path: str) -> None:
+        method = scope["method"]
+        caller: Caller | None = None
+        if TABLE.get((method, path)) is not None:
+            caller = await self._who(scope)
+        check_allowed(method, path, caller)
+        scope[CALLER] = caller
+        with ExitStack() as held:
+            if caller is not None:
+                self._curator.meter.count(caller.name)
+                held.enter_context(self._curator.meter.under_way(caller.name))
+            elif path.startswith("/api/"):
+                self._count_stranger(scope)
+            if method not in ("GET", "HEAD"):
+                receive = await self._body(scope, receive)
+            await self._app(scope, receive, out.send)
+
+    async def _who(self, scope: Scope) -> Caller:
+        """Who sent a request. A token that this server does not know is counted, before anything is read."""
+        sent = dict(scope["headers"]).get(b"authorization")
+        header = None if sent is None else sent.decode("latin-1")
+        if not self._curator.access.seen(header):
+            self._count_stranger(scope)
+        return await run_sync(self._curator.access.who, header)
+
+    def _count_stranger(self, scope: Scope) -> None:
+        self._curator.strangers.count(str((scope.get("client") or ("",))[0]))
+
+    async def _body(self, scope: Scope, receive: Receive) -> Receive:
+        """The body, whole, if it is JSON and neither too large nor too slow."""
+        headers = dict(scope["headers"])
+        kind = headers.get(b"content-type", b"").split(b";")[0].strip().lower()
+        if kind != b"application/json":
+            raise Refusal(415, "NotJson", "the body must be JSON, with the header Content-Type: application/json")
+        most, patience = self._curator.config.limits.body, float(self._curator.config.limits.patience)
+        length = headers.get(b"content-length", b"0")
+        too_large = Refusal(413, "TooLarge", f"the body must be at most {most:,} bytes")
+        if not length.isdigit() or len(length) > 15 or int(length) > most:
+            raise too_large
+        body = bytearray()
+        try:
+            async with asyncio.timeout(patience):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise Refusal(408, "TooSlow", "the body did not come in time")
+                    body += message.get("body", b"")
+                    if len(body) > most:
+                        raise too_large
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise Refusal(408, "TooSlow", "the body did not come in time") from None
+        return _replayed(bytes(body), receive)
+
+    def _on_grid(self, began: float) -> Any:
+        return lambda: self._curator.grid.keep(began, time.monotonic)
+
+
+class _Out:
+    """The way out: headers on every reply, and the grid of time where there is one."""
+
+    def __init__(self, send: Send, scope: Scope, wait: Any) -> None:
+        self._send = send
+        self._scope = scope
+        self._wait = wait
+        self._started = False
+
+    async def send(self, message: Message) -> None:
+        """Pass a message on, with our headers."""
+        if message["type"] == "http.response.start":
+            self._started = True
+            message["headers"] = [*message.get("headers", []), *_HEADERS]
+            if self._wait is not None:
+                await self._wait()
+        await self._send(message)
+
+    async def say(self, status: int, body: dict[str, Any]) -> None:
+        """A reply in the one shape of errors, unless one is already on its way."""
+        if self._started:
+            return
+        text = json.dumps(body).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]
+        if status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        if status == 405:
+            headers.append((b"allow", ", ".join(_allowed(self._scope)).encode()))
+        await self.send({"type": "http.response.start", "status": status, "headers": headers})
+        await self.send({"type": "http.response.body", "body": text})
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    sent = False
+
+    async def once() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return once
+
+
+def _route(scope: Scope) -> tuple[str, Refusal | None]:
+    """The path of the route that a request is for, or why there is none."""
+    partial = ""
+    for route in scope["app"].routes:
+        found, _ = route.matches(scope)
+        if found is Match.FULL:
+            return route.path, None
+        if found is Match.PARTIAL:
+            partial = route.path
+    if partial:
+        return partial, Refusal(405, "NotAllowed", "this method is not known here")
+    return "", Refusal.nothing_here()
+
+
+def _allowed(scope: Scope) -> list[str]:
+    return sorted(
+        method
+        for route in scope["app"].routes
+        if route.matches(scope)[0] is Match.PARTIAL
+        for method in getattr(route, "methods", ())
+    )
+
+
+def _owner(scope: Scope) -> bool:
+    caller = scope.get(CALLER)
+    return caller is not None and caller.owner

@@ -1,0 +1,1 @@
+"""The curator without HTTP: data sets, permissions, questions and their price."""

@@ -1,0 +1,70 @@
+"""Opening a curator: its ledger, and the data sets of its file.
+
+Promise: what the file says of a data set is registered once; a budget that is in the ledger is changed there, by an act
+of the owner, and never by a file.
+"""
+
+from __future__ import annotations
+
+from discreet.curator.engine_process.scratch import sweep
+from discreet.curator.service import declarations
+from discreet.curator.service.config import Config, Entrusted
+from discreet.curator.service.service import Curator, Point
+from discreet.errors import AlreadyProtected, BadParameter
+from discreet.ledger.journal import Clock, utc
+from discreet.ledger.state import read_measure
+from discreet.ledger.store import Ledger, open_ledger
+from discreet.privacy.promises.measures import Measure
+
+
+def open_curator(config: Config, *, create: bool = False, clock: Clock = utc, at: Point = lambda _: None) -> Curator:
+    """The curator that a configuration describes: its ledger, with the data sets of the file registered."""
+    sweep()
+    ledger = open_ledger(config.ledger, key=config.key, head=config.head, create=create, clock=clock, at=at)
+    curator = Curator(config, ledger, clock=clock, at=at)
+    try:
+        for name, entrusted in sorted(config.datasets.items(), key=lambda pair: pair[1].budget is None):
+            _entrust(curator, name, entrusted)
+    except BaseException:
+        curator.close()
+        raise
+    return curator
+
+
+def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
+    """Bring the ledger up to what the file says of a data set; a new budget takes an act of the owner.
+
+    A budget that the ledger had before is the file's way of being out of date: the later act counts.
+    """
+    people, known = curator.ledger.populations.get(entrusted.population), curator.ledger.datasets.get(name)
+    if people is not None and entrusted.budget not in (None, *_budgets(curator.ledger, people.name)):
+        raise BadParameter(
+            f"datasets.{name}.budget",
+            str(entrusted.budget),
+            f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
+        )
+    if known is not None and (known.retired or known.about == declarations.written(entrusted.dataset)):
+        return
+    try:
+        curator.entrust(
+            name,
+            entrusted.dataset,
+            entrusted.population,
+            budget=entrusted.budget if people is None else None,
+            protects=entrusted.protects,
+            neighbours=entrusted.neighbours,
+            rule=entrusted.rule,
+        )
+    except AlreadyProtected:
+        known = curator.ledger.datasets.get(name)
+        if known is None or known.population != entrusted.population:  # else another server was quicker
+            raise
+
+
+def _budgets(ledger: Ledger, population: str) -> list[Measure]:
+    """All budgets that a population ever had."""
+    return [
+        read_measure(line.entry.body["budget"])
+        for kind in ("population", "budget")
+        for line in ledger.entries(kind=kind, population=population, limit=1_000_000)
+    ]

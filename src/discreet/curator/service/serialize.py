@@ -1,0 +1,179 @@
+"""Answers, promises and entries as JSON: what leaves the service.
+
+Promise: exact numbers leave as text; floats are finite or null. Of an answer there leaves what was released, and
+nothing of how long it took.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from datetime import date, datetime
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from discreet.curator.error_replies import log, where
+from discreet.errors import BadParameter, NotATheorem
+from discreet.exact import Number
+from discreet.ledger.standing import Quote as Cost
+from discreet.ledger.standing import Standing
+from discreet.ledger.state import Population
+from discreet.ledger.store import Line
+from discreet.privacy.accountants.conversions import zcdp_to_approx
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.explain import story
+from discreet.query.answer.json_values import plain
+from discreet.query.answer.preview import preview as look_ahead
+from discreet.query.estimate.prepare import Prepared
+from discreet.query.run import Quote
+
+
+def promise(measure: Measure) -> dict[str, Any]:
+    """A promise: its kind, its exact numbers, and words.
+
+    >>> promise(Approx("0.5", "1e-9"))["text"]
+    'epsilon 1/2, delta 1e-09'
+    """
+    numbers = {field.name: getattr(measure, field.name) for field in fields(measure)}
+    exact = {name: str(value) for name, value in numbers.items() if isinstance(value, Fraction)}
+    return {"kind": type(measure).__name__, **exact, "text": str(measure)}
+
+
+def standing(found: Standing, population: Population) -> dict[str, Any]:
+    """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in."""
+    return {
+        "population": found.population,
+        "analyst": found.analyst,
+        "unit": population.unit,
+        "neighbours": population.neighbours.name,
+        "rule": None if population.rule is None else population.rule.name,
+        "budget": promise(found.budget),
+        "spent": promise(found.spent),
+        "remaining": promise(found.remaining),
+        "share": float(found.share),
+        "gone": float(found.gone),
+        "spent_epsilon": epsilon_of(found.spent, population),
+        "remaining_epsilon": epsilon_of(found.remaining, population),
+    }
+
+
+def epsilon_of(amount: Measure, population: Population) -> float | None:
+    """An amount as the ε of one question that costs as much, under the budget's δ; None if there is none."""
+    budget = population.budget
+    try:
+        if isinstance(amount, ZCDP) and isinstance(budget, Approx) and population.rule is Rule.ZCDP:
+            return _epsilon(amount.rho, (1 - population.reserve) * budget.delta) if amount.rho else 0.0
+        return float(amount.epsilon) if isinstance(amount, Pure | Approx) else None
+    except (BadParameter, NotATheorem, OverflowError):
+        return None
+
+
+@lru_cache(maxsize=4096)
+def _epsilon(rho: Fraction, slack: Fraction) -> float:
+    """Remembered: the conversion takes a search."""
+    return float(zcdp_to_approx(ZCDP(rho), delta=slack).epsilon)
+
+
+# --- previews --------------------------------------------------------------------------------------------------------
+
+
+def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confidence: Number) -> dict[str, Any]:
+    """The error bars that a release would have, and how it would be made."""
+    found = look_ahead(
+        quote,
+        which.parts[0],
+        remaining=str(cost.left),
+        affordable=cost.fits,
+        rows=rows,
+        confidence=confidence,
+    ).as_dict()
+    found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
+    return found | {"story": list(story(quote, which))}
+
+
+# --- answers --------------------------------------------------------------------------------------------------------
+
+
+def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+    """An answer with its error bars, as it is stored and sent."""
+    return {
+        "columns": list(found.columns),
+        **_told(found, confidence),
+        "confidence": str(confidence),
+        "cost": found.cost,
+        "counted": found.counted,
+    }
+
+
+def answer_from_afar(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+    """The same for somebody who has only this: ``consistent`` has what is different in the numbers that agree.
+
+    They follow from what was released and public things, and cost nothing; should they not be found, the answer is
+    good without them.
+    """
+    told = answer(found, confidence)
+    return told | {"consistent": _agreeing(found, confidence, told)}
+
+
+def _agreeing(found: TableAnswer, confidence: Number, told: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        return {name: one for name, one in _told(found.consistent(), confidence).items() if one != told[name]}
+    except Exception as error:
+        log.error("an answer was not made to agree: %s", where(error))
+        return None
+
+
+def _told(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+    """Rows, error bars and story."""
+    bars = found.errors(confidence)
+    kinds = {name: _moments(found[name]) for name in found.columns}
+    together = found.errors(confidence, simultaneous=True)
+    return {
+        "kinds": {name: kind for name, kind in kinds.items() if kind is not None},
+        "rows": [[plain(row[name]) for name in found.columns] for row in found.rows],
+        "errors": {name: [plain(e) for e in column] for name, column in bars.items()},
+        "errors_together": {name: [plain(e) for e in column] for name, column in together.items()},
+        "intervals": _ends(found.intervals(confidence)),
+        "intervals_together": _ends(found.intervals(confidence, simultaneous=True)),
+        "story": list(found.story),
+    }
+
+
+def _ends(intervals: dict[str, list[tuple[Any, Any] | None]]) -> dict[str, list[list[Any] | None]]:
+    return {
+        name: [None if pair is None else [plain(end) for end in pair] for pair in column]
+        for name, column in intervals.items()
+    }
+
+
+def _moments(values: list[Any]) -> str | None:
+    """Whether a column has dates or times, which JSON cannot tell from text. Their error bars are in days."""
+    kinds = {type(value) for value in values if value is not None}
+    return {datetime: "timestamp", date: "date"}.get(next(iter(kinds))) if len(kinds) == 1 else None
+
+
+def dump(value: Any) -> bytes:
+    """JSON as bytes, without NaN."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+# --- ledger ---------------------------------------------------------------------------------------------------------
+
+
+def line(found: Line) -> dict[str, Any]:
+    """An entry of the ledger, with its own text: whoever has the lines can check the chain."""
+    entry = found.entry
+    return {
+        "sequence": entry.sequence,
+        "kind": entry.kind,
+        "by": entry.by,
+        "time": entry.time,
+        "hash": entry.hash,
+        "previous": entry.previous,
+        "answered": found.answered,
+        "body": entry.body,
+        "text": entry.text,
+    }

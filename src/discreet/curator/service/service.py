@@ -1,0 +1,302 @@
+"""The curator itself, without HTTP: who sees which data sets, what a question costs, and how it is answered.
+
+An answer is made in this order, and in no other: plan and price (no data); hold an engine; pay, durably; run the
+engine in its own process; add noise, here; wait for the grid of time; store the answer; hand out what was stored.
+
+Promise: nothing leaves that was not stored, nothing is stored that was not paid, and a failure after the payment is
+one constant reply that is stored like an answer. Whatever is refused before the payment is refused by public things.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from discreet.curator.error_replies import Refusal, log, reply, where
+from discreet.curator.limits import Limits, Meter, check_number, check_size
+from discreet.curator.service import declarations, serialize
+from discreet.curator.service.access import OWNER, Access, Caller
+from discreet.curator.service.config import Config
+from discreet.curator.service.open_datasets import Room, Rooms
+from discreet.curator.service.questions import Asked, Asking, Planned, Together, accuracy, planned
+from discreet.curator.service.reply_timing import Grid
+from discreet.errors import (
+    AlreadyProtected,
+    BadParameter,
+    EngineFailed,
+    LedgerBusy,
+    LedgerUnavailable,
+    NotRegistered,
+)
+from discreet.exact import number
+from discreet.ledger.charges import Charge
+from discreet.ledger.journal import Clock, utc
+from discreet.ledger.ledger_budget import Asking as Purse
+from discreet.ledger.ledger_budget import Known, LedgerPurse
+from discreet.ledger.state import Books, Dataset, Population
+from discreet.ledger.store import Ledger
+from discreet.ledger.verify import verify_ledger
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.estimate.prepare import Prepared
+from discreet.session.session import Query, Session
+
+Point = Callable[[str], None]
+STRANGERS = Limits(requests_per_second=Fraction(10), burst=60)
+"""What one address may ask for without a good token."""
+_SLACK = 5
+"""Seconds after the deadline after which a charge without an answer is known to be lost."""
+
+
+class Curator:
+    """Data sets, a ledger and analysts. Any number of threads may use it."""
+
+    def __init__(self, config: Config, ledger: Ledger, *, clock: Clock = utc, at: Point = lambda _: None) -> None:
+        self.config = config
+        self.ledger = ledger
+        self.access = Access(ledger, clock)
+        self.meter = Meter(config.limits)
+        self.strangers = Meter(STRANGERS)
+        self.grid = Grid(float(config.quantum))
+        self.rooms = Rooms(config)
+        self._clock = clock
+        self.at = at
+
+    def close(self) -> None:
+        """End the engines and let go of the ledger."""
+        self.rooms.close()
+        self.ledger.close()
+
+    # --- data sets --------------------------------------------------------------------------------------------------
+
+    def datasets(self, caller: Caller) -> dict[str, Dataset]:
+        """The data sets that somebody may know of: the owner all, an analyst those they have leave to ask."""
+        return _datasets(self.ledger.look(), caller)
+
+    def dataset(self, caller: Caller, name: str) -> tuple[Dataset, Population]:
+        """One of them, and the people in it; what somebody may not know of is not there."""
+        books = self.ledger.look()
+        found = _datasets(books, caller).get(name)
+        if found is None:
+            raise NotRegistered("there is no such data set for you")
+        return found, books.populations[found.population]
+
+    def population(self, name: str) -> Population:
+        """The people of a data set, with their budget."""
+        found = self.ledger.look().populations.get(name)
+        if found is None:
+            raise NotRegistered("there is no such population")
+        return found
+
+    def room(self, known: Dataset) -> Room:
+        """A data set, opened: once, until the owner describes it anew."""
+        return self.rooms.get(known, lambda: self.population(known.population))
+
+    def entrust(
+        self,
+        name: str,
+        dataset: declarations.Dataset,
+        population: str,
+        *,
+        budget: Measure | None = None,
+        protects: str = "one person",
+        neighbours: Neighbours = Neighbours.ADD_REMOVE,
+        rule: Rule | None = None,
+        decision: str | None = None,
+        by: str = OWNER,
+    ) -> int:
+        """Register a data set, and a budget for its people if they have none; the number of the entry.
+
+        Its files must be there and its declaration fit their columns; else nothing is recorded.
+        """
+        people = self.ledger.populations.get(population)
+        if people is None and budget is None:
+            raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
+        if people is not None and budget is not None and budget != people.budget:
+            raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
+        kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
+        room = self.rooms.opened(dataset, kept)
+        try:
+            marks, about = dataset.marks(self.config.data), declarations.written(dataset)
+            if people is None and budget is not None:
+                if decision is None:  # else there would be a budget without data
+                    self.ledger.owner.check_unprotected(name, population, marks=marks)
+                self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
+            done = self.ledger.owner.register(name, population, about=about, marks=marks, decision=decision, by=by)
+        except BaseException:
+            room.engine.close()
+            raise
+        self.rooms.put(name, room)
+        return done.sequence
+
+    # --- asking -----------------------------------------------------------------------------------------------------
+
+    def preview(self, caller: Caller, name: str, asked: Asked) -> dict[str, Any]:
+        """What a question would cost and how far off its answer would be. Free."""
+        return self._previews(caller, name, asked, asked.rows)[0]
+
+    def preview_together(self, caller: Caller, name: str, asked: Together) -> list[dict[str, Any]]:
+        """The same for several questions, each with the cost of all together. Free."""
+        return self._previews(caller, name, asked, asked.rows)
+
+    def _previews(self, caller: Caller, name: str, asked: Asking, rows: int | None) -> list[dict[str, Any]]:
+        known, people = self.dataset(caller, name)
+        room = self.room(known)
+        found = self._planned(room, room.session, caller, asked)
+        cost = self.ledger.quote(name, caller.name, found.quote.plan.price)
+        common = {
+            "price": serialize.promise(cost.price),
+            "left": serialize.promise(cost.left),
+            "left_after": None if cost.left_after is None else serialize.promise(cost.left_after),
+            "price_epsilon": serialize.epsilon_of(cost.price, people),
+            "left_epsilon": serialize.epsilon_of(cost.left, people),
+            "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
+            "allowance": serialize.promise(found.quote.allowance),
+        }
+        return [
+            serialize.preview(one, found.quote, cost, rows, number(asked.confidence, "confidence")) | common
+            for one in found.quote.questions
+        ]
+
+    def ask(
+        self, caller: Caller, name: str, asked: Asking, key: str | None = None, *, began: float | None = None
+    ) -> Charge:
+        """Pay for what is asked and answer it; the answer is in the charge that comes back, as it is stored.
+
+        ``began`` is when the request came, by ``time.monotonic``: the answer is then stored on the grid of time.
+        """
+        known, _ = self.dataset(caller, name)
+        room = self.room(known)
+        purse = Purse(
+            self.ledger,
+            name,
+            caller.name,
+            key=key or secrets.token_hex(16),
+            query=asked.query,
+            parameters=asked.parameters,
+        )
+        found = self._planned(room, room.session.serving(purse), caller, asked)
+        self.at("planned")
+        try:
+            with room.engine.reserved():
+                stored, words = self._answered(found, purse)
+        except Known as before:
+            return self._again(before.charge)
+        charge = purse.charge
+        if charge is None:
+            raise EngineFailed
+        self.at("noise")
+        if began is not None:
+            self.grid.hold(began)
+        return self.ledger.store_answer(charge, stored, accuracy=words)
+
+    def _answered(self, found: Planned, purse: LedgerPurse) -> tuple[bytes, Any]:
+        """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
+        try:
+            told = found.told(found.session._release(found.quote, found.outcomes, tuple))
+            return serialize.dump(told), accuracy(told)
+        except Known:
+            raise
+        except Exception as error:
+            if purse.charge is None:  # refused before anything was paid
+                raise
+            if not isinstance(error, EngineFailed):
+                log.error("after a payment: %s", where(error))
+            return serialize.dump(reply(EngineFailed())[1]), None
+
+    def _planned(self, room: Room, session: Session, caller: Caller, asked: Asking) -> Planned:
+        """What is asked with its price: no data is touched."""
+        if isinstance(asked, Together):
+            check_number(len(asked.sqls), self.config.limits)
+        fresh: dict[str, Query] = {}
+
+        def read(text: str) -> Query:
+            found = room.plans.get((caller.name, text)) or fresh.get(text)
+            if found is None:
+                found = fresh[text] = session.sql(text)
+            return Query(session, found.plan, found._prepared)
+
+        def check(questions: Sequence[Prepared]) -> None:
+            check_size(questions, self.config.limits)
+            for text, query in fresh.items():
+                room.plans.put((caller.name, text), query)
+
+        return planned(asked, session, read, check)
+
+    def _again(self, charge: Charge) -> Charge:
+        """A question that was charged before: its stored answer, or what there is to say of it."""
+        if not charge.pending:
+            return charge
+        late = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
+        wait = datetime.fromisoformat(charge.entry.time) + late - self._clock()
+        if wait > timedelta(0):
+            raise LedgerBusy(
+                "this question was paid, and is being answered or was lost with a server that ended; ask again with "
+                f"the same key, which costs nothing more: after {math.ceil(wait.total_seconds())} s it is known"
+            )
+        raise EngineFailed  # lost in a crash: charged, never answered
+
+    # --- looking ----------------------------------------------------------------------------------------------------
+
+    def answer(self, caller: Caller, sequence: int) -> Charge:
+        """A stored answer: one's own; the owner sees all."""
+        try:
+            charge = self.ledger.charge(sequence)
+        except NotRegistered:
+            raise Refusal.nothing_here() from None
+        if not caller.owner and charge.entry.by != caller.name:
+            raise Refusal.nothing_here()
+        return charge
+
+    def budget(self, caller: Caller) -> list[dict[str, Any]]:
+        """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""
+        return budgets(self.ledger, None if caller.owner else caller.name)
+
+    def verified(self) -> dict[str, Any]:
+        """A check of every entry, sum and stored answer of the ledger."""
+        head = self.config.head
+        if head is None and isinstance(self.config.ledger, Path):
+            head = self.config.ledger.with_name(f"{self.config.ledger.name}.head")
+        found = verify_ledger(self.config.ledger, head=head)
+        return {"ok": found.good, "entries": found.entries, "problems": list(found.problems)}
+
+
+def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
+    """Where the budgets of a ledger stand: those of one analyst, or all of them and each analyst's share."""
+    books = ledger.look()
+    people, analysts = dict(books.populations), dict(books.analysts)
+
+    def own(name: str, who: str) -> dict[str, Any]:
+        return serialize.standing(ledger.standing(name, who), people[name])
+
+    if analyst is not None:
+        return [own(name, analyst) for name in analysts[analyst].caps]
+    return [
+        serialize.standing(ledger.standing(name), population)
+        | {"analysts": [own(name, a.name) for a in analysts.values() if name in a.caps and not a.revoked]}
+        for name, population in people.items()
+    ]
+
+
+def _datasets(books: Books, caller: Caller) -> dict[str, Dataset]:
+    found = {name: one for name, one in dict(books.datasets).items() if not one.retired}
+    if caller.owner:
+        return found
+    analyst = books.analysts.get(caller.name)
+    caps: Mapping[str, object] = {} if analyst is None else analyst.caps
+    return {name: one for name, one in found.items() if one.population in caps}
+
+
+def read_answer(charge: Charge) -> dict[str, Any]:
+    """The stored answer of a charge."""
+    if charge.answer is None:
+        raise LedgerUnavailable("this question has no stored answer")
+    found: dict[str, Any] = json.loads(charge.answer)
+    return found

@@ -1,0 +1,225 @@
+"""The embedded engine: DuckDB in this process, over files and frames that stay where they are.
+
+Promise: what comes back is exact integers and nothing else; a failure says the same whatever happened. The connection
+reads the files of its sources and no others: no extension is loaded, no file is written outside its own folder for
+what does not fit into memory, no variable of the program is found by name, and no setting can be changed afterwards.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from threading import Lock
+
+import duckdb as driver
+
+from discreet.engines.duckdb.result import fetch
+from discreet.engines.duckdb.source import Needs, describe, needs, scannable
+from discreet.engines.sources import Opened, open_source
+from discreet.engines.sql.dialects import DUCKDB
+from discreet.engines.sql.emit import emit
+from discreet.engines.sql.relations import Origin, scanned
+from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed
+from discreet.exact import integer
+from discreet.query.plan.schema import Schema, Stored
+from discreet.query.plan.work import AnyWork, Exact
+
+LOG = logging.getLogger("discreet.engines")
+"""For the owner: what kind of thing went wrong, never a value."""
+
+_LOCKED = {
+    "python_enable_replacements": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_persistent_secrets": "false",
+    "enable_progress_bar": "false",
+    "preserve_insertion_order": "false",
+    "TimeZone": "'UTC'",
+    # Nothing may rest on the statistics of a file: no clamp may be left out on their word (NaN is in none of them), and
+    # in a scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one
+    # person would decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST says
+    # NULL, that of CSV files would leave out the row.
+    "disabled_optimizers": "'statistics_propagation,filter_pushdown,join_filter_pushdown,type_pushdown'",
+}
+
+
+_SAID = {
+    "Cannot open file": "a file cannot be opened",
+    "Cannot access file": "a file is gone or may not be read",
+    "No files found": "a file is gone or may not be read",
+    "Too many open files": "too many files are open",
+    "No space left on device": "the disk is full",
+    "max_temp_directory_size": "the folder for intermediate results is full",
+    "not valid UTF8": "text is not UTF-8",
+    "Overflow": "a number or moment is too large for its type",
+    "out of range": "a number or moment is too large for its type",
+    "database has been invalidated": "an earlier internal error ended the connection; the next question gets a new one",
+    "quoted new lines": "a CSV file has line breaks inside quotes",
+    "Maximum line size": "a line of a CSV file is too long",
+    "Unimplemented type": "a type of the source cannot be read",
+    "Unsupported Internal Arrow Type": "a type of the source cannot be read",
+}
+
+
+def kind_of(error: Exception) -> str:
+    """The kind of an error, for the log: what DuckDB says may hold values, so only fixed words stand for it.
+
+    >>> kind_of(driver.IOException("Cannot open file 'x'"))
+    'IOException (a file cannot be opened)'
+    """
+    said = str(error)
+    found = dict.fromkeys(ours for theirs, ours in _SAID.items() if theirs in said)
+    return type(error).__name__ + (f" ({'; '.join(found)})" if found else "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A source that was opened before."""
+
+    source: object
+    opened: Opened
+    label: str
+    origin: Origin
+
+
+class DuckDB:
+    """Made by ``duckdb()``."""
+
+    def __init__(self, settings: Mapping[str, str], folder: str | None) -> None:
+        if folder is None:
+            folder = tempfile.mkdtemp(prefix="discreet-")
+            weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self._settings = {**_LOCKED, **settings, "temp_directory": DUCKDB.text(folder)}
+        self._lock = Lock()
+        self._known: dict[Hashable, _Known] = {}
+        self._room: tuple[Needs, driver.DuckDBPyConnection] | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "duckdb"
+
+    def columns(self, source: object) -> dict[str, Stored]:
+        """The names and stored types of a source's columns; ``BadData`` if it cannot be opened."""
+        return dict(self._open(source).origin.stored)
+
+    def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        """The exact numbers of each work."""
+        try:
+            return self._run(works, schemas)
+        except Exception as error:
+            LOG.error("duckdb could not finish: %s", kind_of(error))
+            if isinstance(error, (driver.FatalException, driver.InternalException)):
+                self._renew()
+        raise EngineFailed
+
+    # --- sources ------------------------------------------------------------------------------------------------------
+
+    def _open(self, source: object) -> _Known:
+        key = _identity(source)
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = self._opened(source, f"source{len(self._known)}")
+            return self._known[key]
+
+    def _opened(self, source: object, label: str) -> _Known:
+        opened = scannable(open_source(source))
+        wanted = needs(opened, label)
+        try:
+            with closing(self._connection(wanted).cursor()) as cursor:
+                _register(cursor, wanted)
+                return _Known(source, opened, label, describe(opened, label, cursor))
+        except DiscreetError:
+            raise
+        except Exception as error:
+            failed, kind = type(error).__name__, kind_of(error)
+        LOG.error("duckdb could not open a source: %s", kind)
+        raise BadData(f"the source must be a table that DuckDB can read; it says: {failed}")
+
+    def _connection(self, wanted: Needs) -> driver.DuckDBPyConnection:
+        """A connection that may read what is wanted, and what earlier sources wanted; made anew when that grows."""
+        before = self._room[0] if self._room else Needs()
+        paths, databases = before.paths | wanted.paths, {**before.databases, **wanted.databases}
+        if self._room is None or paths != before.paths or databases != before.databases:
+            room = Needs(paths=paths, databases=databases)
+            self._room = (room, _locked(room, self._settings))
+        return self._room[1]
+
+    def _renew(self) -> None:
+        """A new connection: after an internal error, DuckDB refuses all that follows on the old one."""
+        with self._lock:
+            if self._room is not None:
+                self._room = (self._room[0], _locked(self._room[0], self._settings))
+
+    # --- running ------------------------------------------------------------------------------------------------------
+
+    def _run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        names = {name for work in works for name in scanned(work.source)}
+        known = {name: self._open(schemas[name].table.source) for name in names}
+        with self._lock:
+            connection = self._connection(Needs())
+        with closing(connection.cursor()) as cursor:
+            for one in known.values():
+                _register(cursor, needs(one.opened, one.label))
+            origins = {name: one.origin for name, one in known.items()}
+            return tuple(fetch(work, emit(work, DUCKDB, origins), cursor) for work in works)
+
+
+def _identity(source: object) -> Hashable:
+    """Equal paths are one source; of frames, only the same object is."""
+    if isinstance(source, (str, os.PathLike)):
+        return os.fspath(source)
+    if isinstance(source, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in source):
+        return tuple(os.fspath(one) for one in source)
+    return ("object", id(source))
+
+
+def _register(cursor: driver.DuckDBPyConnection, wanted: Needs) -> None:
+    for label, arrow in wanted.frames.items():
+        cursor.register(label, arrow)
+
+
+def _locked(room: Needs, settings: Mapping[str, str]) -> driver.DuckDBPyConnection:
+    connection = driver.connect(":memory:")
+    for name, value in settings.items():
+        connection.execute(f"SET {name} = {value}")
+    for label, path in room.databases.items():
+        connection.execute(f"ATTACH {DUCKDB.text(path)} AS {DUCKDB.identifier(label)} (READ_ONLY)")
+    paths = ", ".join(DUCKDB.text(path) for path in sorted(room.paths))
+    connection.execute(f"SET allowed_paths = [{paths}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+    return connection
+
+
+def duckdb(
+    *, memory_limit: str | None = None, threads: int | None = None, temp_directory: str | os.PathLike[str] | None = None
+) -> DuckDB:
+    """The engine that needs nothing set up. Files, frames and DuckDB tables are read where they are.
+
+    ``memory_limit`` such as "4GB" (80% of the machine's memory unless said); ``threads`` (all cores unless said);
+    ``temp_directory``, where intermediate results go that do not fit into memory: private data, so it should be a
+    folder that only you can read. Without it a private folder is made, and removed at the end.
+
+    >>> duckdb(threads=1).columns({"age": [30, 41]})["age"].kind.value
+    'integer'
+    """
+    settings = {}
+    if memory_limit is not None:
+        settings["memory_limit"] = DUCKDB.text(str(memory_limit))
+    if threads is not None:
+        settings["threads"] = str(integer(threads, "threads", at_least=1))
+    folder = None if temp_directory is None else os.path.realpath(temp_directory)
+    engine = DuckDB(settings, folder)
+    try:
+        engine._connection(Needs())
+    except driver.Error:
+        raise BadParameter("memory_limit", memory_limit, 'must be a size such as "4GB"') from None
+    return engine

@@ -1,0 +1,262 @@
+"""Opened sources in DuckDB's words: an item for FROM in which every column has one of few types, and what is stored.
+
+Integers of every width stay as they are, and so do DECIMAL, DOUBLE, BOOLEAN and DATE; all moments become TIMESTAMP in
+UTC, cut down to the microsecond; ENUM and UUID become text. Other types can be present but not used.
+
+No stored value can make a question fail. Text of a frame that is not UTF-8 is NULL; in Parquet, each byte that is not
+part of UTF-8 is read as "?". Moments that DuckDB can only read by turning them into microseconds on the way, which is
+an error where they are too far away, cannot be used: those of Parquet in milliseconds.
+
+CSV: delimiter, quotes, header and types are sniffed from the beginning of each file when it is opened; later on, a
+value that does not fit its column's type is NULL, and a line that does not fit the table is left out. So no line can
+make a question fail. An empty field is NULL. A file should be well formed all the same: a quote that does not end takes
+the lines that follow with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb as driver
+
+from discreet.engines.sources import DatabaseTable, Files, Format, Frame, Opened
+from discreet.engines.sql.dialects import DUCKDB
+from discreet.engines.sql.relations import Origin
+from discreet.errors import BadData
+from discreet.query.plan.schema import Stored, StoredKind
+
+_BITS = {
+    "TINYINT": 7, "SMALLINT": 15, "INTEGER": 31, "BIGINT": 63, "HUGEINT": 127,
+    "UTINYINT": 8, "USMALLINT": 16, "UINTEGER": 32, "UBIGINT": 64,
+}  # fmt: skip
+_PLAIN = {
+    "FLOAT": StoredKind.REAL,
+    "DOUBLE": StoredKind.REAL,
+    "VARCHAR": StoredKind.TEXT,
+    "UUID": StoredKind.TEXT,
+    "BOOLEAN": StoredKind.BOOLEAN,
+    "DATE": StoredKind.DATE,
+    "TIMESTAMP": StoredKind.TIMESTAMP,
+    "TIMESTAMP_S": StoredKind.TIMESTAMP,
+    "TIMESTAMP_MS": StoredKind.TIMESTAMP,
+    "TIMESTAMP_NS": StoredKind.TIMESTAMP,
+    "TIMESTAMP WITH TIME ZONE": StoredKind.TIMESTAMP,
+    "TIMESTAMPTZ_NS": StoredKind.TIMESTAMP,
+}
+_MOST_DIGITS = 18
+# What is not yet of the type that we compute with. A moment too far away to be a TIMESTAMP is infinitely far away.
+_FAR = "CASE WHEN {{0}} > {0} '9999-12-31 23:59:59' THEN TIMESTAMP 'infinity' WHEN {{0}} < {0} '0001-01-01' THEN "
+_FAR += "TIMESTAMP '-infinity' ELSE CAST({{0}} AS TIMESTAMP) END"
+# Down to the microsecond, in steps that cannot overflow: // cuts towards 0.
+_NS = "CASE WHEN isfinite({0}) THEN make_timestamp(epoch_ns({0}) // 1000 - CASE WHEN epoch_ns({0}) % 1000 < 0 "
+_NS += "THEN 1 ELSE 0 END) ELSE CAST({0} AS TIMESTAMP) END"
+_TURNED = {
+    "UUID": "CAST({0} AS VARCHAR)",
+    "TIMESTAMP_S": _FAR.format("TIMESTAMP_S"),
+    "TIMESTAMP_MS": _FAR.format("TIMESTAMP_MS").replace("23:59:59", "23:59:59.999"),
+    "TIMESTAMP_NS": _NS,
+    "TIMESTAMPTZ_NS": _NS.format("CAST({0} AS TIMESTAMP_NS)"),
+    "TIMESTAMP WITH TIME ZONE": _FAR.format("TIMESTAMPTZ").replace("23:59:59", "23:59:59.999999"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a connection must have before it may be locked: files it may read, databases, frames by name."""
+
+    paths: frozenset[str] = frozenset()
+    databases: Mapping[str, str] = field(default_factory=dict)
+    frames: Mapping[str, Any] = field(default_factory=dict)
+
+
+def needs(opened: Opened, label: str) -> Needs:
+    """What a source needs; ``label`` is a name that nothing else in the connection has."""
+    match opened:
+        case Files(_, paths):
+            return Needs(paths=frozenset(paths))
+        case DatabaseTable(path):
+            return Needs(databases={label: path})
+        case Frame(arrow):
+            return Needs(frames={label: arrow})
+
+
+def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> Origin:
+    """Where the rows of a source come from, once the connection has what the source needs. Reads metadata only."""
+    match opened:
+        case Files(Format.PARQUET, paths):
+            return _typed(_parquet(paths, cursor), cursor, hidden=_in_milliseconds(paths, cursor))
+        case Files(_, paths):
+            return _typed(_csv(paths, cursor), cursor)
+        case DatabaseTable(_, table, schema):
+            item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
+            return _typed(item, cursor, text="{0} COLLATE C")
+        case Frame(arrow):
+            hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
+            return _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
+
+
+def _typed(
+    item: str, cursor: driver.DuckDBPyConnection, *, text: str | None = None, hidden: Collection[str] = ()
+) -> Origin:
+    """The item with its columns turned into the few types that we compute with; moments named ``hidden`` are of none.
+
+    A column of a database may be declared COLLATE NOCASE, which DESCRIBE does not tell: then "a" and "A" would be one
+    person. So its ``text`` is compared by code point from here on.
+    """
+    found = [(str(row[0]), str(row[1])) for row in cursor.execute(f"DESCRIBE SELECT * FROM {item}").fetchall()]
+    far = {name.lower() for name in hidden}
+    stored = {
+        name: _stored(f"{kind} in seconds or milliseconds" if _names(name) & far and "TIMESTAMP" in kind else kind)
+        for name, kind in found
+    }
+    reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
+    turned = []
+    for name, kind in found:
+        column = DUCKDB.identifier(name)
+        how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
+        if how is not None:
+            turned.append(f"{how.format(column)} AS {column}")
+    sql = f"(SELECT * REPLACE ({', '.join(turned)}) FROM {item})" if turned else item
+    return Origin(sql, stored, reach)
+
+
+def _names(name: str) -> set[str]:
+    """What a column may be called in its file: DuckDB counts names that differ by case only (v, V_1)."""
+    return {name.lower(), re.sub(r"_\d+$", "", name.lower())}
+
+
+def _stored(kind: str) -> Stored:
+    if kind in _BITS:
+        return Stored(StoredKind.INTEGER)
+    digits = re.fullmatch(r"DECIMAL\(\d+,\s*(\d+)\)", kind)
+    if digits and int(digits[1]) <= _MOST_DIGITS:
+        return Stored(StoredKind.DECIMAL, int(digits[1]))
+    if kind.startswith("ENUM("):
+        return Stored(StoredKind.TEXT)
+    return Stored(_PLAIN.get(kind, StoredKind.OTHER), type=kind)
+
+
+# --- frames -----------------------------------------------------------------------------------------------------------
+
+
+def scannable(opened: Opened) -> Opened:
+    """The same source; of an Arrow table, moments with a time zone are seen as the same moments in UTC, without one.
+
+    DuckDB would turn them into microseconds when it scans, and say an error where they are too far away.
+    """
+    if not isinstance(opened, Frame) or type(opened.arrow).__name__ != "Table":
+        return opened
+    import pyarrow as pa  # heavy, and not needed for files
+
+    table = opened.arrow
+    for i, found in enumerate(table.schema):
+        if pa.types.is_timestamp(found.type) and found.type.tz is not None:
+            plain = pa.timestamp(found.type.unit)
+            chunks = [chunk.view(plain) for chunk in table.column(i).chunks]
+            table = table.set_column(i, found.name, pa.chunked_array(chunks, type=plain))
+    return Frame(table)
+
+
+def _turned_on_the_way(kind: Any) -> bool:
+    """Whether DuckDB would multiply the moments of an Arrow column when it scans."""
+    inner = getattr(kind, "value_type", None) or getattr(kind, "storage_type", None)  # dictionaries, extensions
+    if inner is not None:
+        return _turned_on_the_way(inner)
+    return getattr(kind, "tz", None) is not None and kind.unit in ("s", "ms")
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+
+def _parquet(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> str:
+    listed = _list(paths)
+    options = (
+        f"can_have_nan=true, utf8_validation='replace', hive_partitioning={'true' if _partitioned(paths) else 'false'}"
+    )
+    if len(paths) > 1:
+        same = cursor.execute(
+            "SELECT count(DISTINCT columns) FROM (SELECT list((name, type, logical_type, num_children)) AS columns "
+            f"FROM (SELECT * FROM parquet_schema({listed}) ORDER BY file_name, column_id) WHERE column_id > 0 "
+            "GROUP BY file_name)"
+        ).fetchone()
+        if same != (1,):  # then a column gets the type that holds all of its types, and NULL where it is missing
+            options += ", union_by_name=true"
+    return f"read_parquet({listed}, {options})"
+
+
+def _in_milliseconds(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> set[str]:
+    """The names of columns that hold moments in milliseconds, in any of the files."""
+    found = cursor.execute(
+        f"SELECT DISTINCT name FROM parquet_schema({_list(paths)}) WHERE type = 'INT64' AND "
+        "(converted_type = 'TIMESTAMP_MILLIS' OR logical_type LIKE '%MILLIS=MilliSeconds%')"
+    ).fetchall()
+    return {str(name) for (name,) in found}
+
+
+def _partitioned(paths: Sequence[str]) -> bool:
+    """Folders such as year=2024 become columns; but of one file, no folder above it matters."""
+    return len(paths) > 1 and any("=" in part for path in paths for part in path.split("/")[:-1])
+
+
+def _list(paths: Sequence[str]) -> str:
+    return f"[{', '.join(DUCKDB.text(path) for path in paths)}]"
+
+
+def _csv(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> str:
+    parts = []
+    sniffed = [_sniff(path, cursor) for path in paths]
+    names = list(sniffed[0].columns)
+    if any(list(one.columns) != names for one in sniffed):
+        raise BadData("CSV files of one table must have the same columns in the same order")
+    kinds = {name: _common({one.columns[name] for one in sniffed}) for name in names}
+    for path, one in zip(paths, sniffed, strict=True):
+        values = ", ".join(f"{_value(name, kinds[name], one)} AS {DUCKDB.identifier(name)}" for name in names)
+        parts.append(f"SELECT {values} FROM read_csv({_list([path])}, {one.options})")
+    return f"({' UNION ALL '.join(parts)})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sniffed:
+    columns: dict[str, str]
+    options: str
+    dates: str | None
+    moments: str | None
+
+
+def _sniff(path: str, cursor: driver.DuckDBPyConnection) -> _Sniffed:
+    found = cursor.execute(
+        'SELECT "Delimiter", "Quote", "Escape", "Comment", "SkipRows", "HasHeader", "Columns", "DateFormat", '
+        f'"TimestampFormat" FROM sniff_csv({DUCKDB.text(path)})'
+    ).fetchone()
+    if found is None:
+        raise BadData(f"the file {path} must be a CSV file")
+    marks = [None if mark == "(empty)" else str(mark) for mark in found[:4]]
+    skip, header, columns, dates, moments = found[4:]
+    quote = marks[1] or '"'  # there may be quotes later, if there are none at the beginning
+    given = {"delim": marks[0] or ",", "quote": quote, "escape": marks[2] or quote, "comment": marks[3] or ""}
+    names = {str(column["name"]): str(column["type"]) for column in columns}
+    texts = ", ".join(f"{DUCKDB.text(name)}: 'VARCHAR'" for name in names)  # turned into their types by TRY_CAST later
+    options = [f"{name}={DUCKDB.text(mark)}" for name, mark in given.items()]
+    options += [f"skip={int(skip)}", f"header={'true' if header else 'false'}", f"columns={{{texts}}}"]
+    options += ["auto_detect=false", "ignore_errors=true", "null_padding=true", "strict_mode=false"]
+    options += ["parallel=false"]  # or a line break inside quotes is an error, next to null_padding
+    return _Sniffed(names, ", ".join(options), dates, moments)
+
+
+def _common(kinds: set[str]) -> str:
+    if len(kinds) == 1:
+        return kinds.pop()
+    return "DOUBLE" if kinds == {"BIGINT", "DOUBLE"} else "VARCHAR"
+
+
+def _value(name: str, kind: str, sniffed: _Sniffed) -> str:
+    column = DUCKDB.identifier(name)
+    pattern = {"DATE": sniffed.dates, "TIMESTAMP": sniffed.moments}.get(kind)
+    if kind == "VARCHAR":
+        return column
+    if pattern:
+        return f"CAST(try_strptime({column}, {DUCKDB.text(pattern)}) AS {kind})"
+    return f"TRY_CAST({column} AS {kind})"

@@ -1,0 +1,1 @@
+"""Databases reached through any Python driver (PEP 249): experimental, checked by a trial run."""

@@ -1,0 +1,295 @@
+"""The engine in plain Python: slow, and meant to be obviously right. Every other engine must give the same numbers.
+
+It holds a whole table in memory and follows ``query/plan/work.py`` and ``query/plan/nodes.py`` line by line. It is the
+oracle of the tests, and fit for tables of some thousand rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.engines.memory import source as memory_source
+from discreet.engines.memory.row import clamp, evaluate
+from discreet.errors import EngineFailed
+from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.schema import Schema, Stored
+from discreet.query.plan.types import LARGEST
+from discreet.query.plan.work import AnyWork, Cell, DistinctWork, Exact, Form, RowSum, Weights, Work, WorkKey
+
+Row: TypeAlias = dict[str, Any]
+Rows: TypeAlias = list[Row]
+Key: TypeAlias = tuple[Any, ...]
+Schemas: TypeAlias = Mapping[str, Schema]
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Made by ``memory()``."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "memory"
+
+    def columns(self, source: object) -> dict[str, Stored]:
+        """The names and stored types of the columns of an Arrow table, a list of dicts or a dict of lists."""
+        return memory_source.columns(source)
+
+    def run(self, works: Sequence[AnyWork], schemas: Schemas) -> tuple[Exact, ...]:
+        """The exact numbers of each work."""
+        try:
+            sources = {id(work.source): work.source for work in works}  # works often share one: its rows are read once
+            rows = {name: relation(source, schemas) for name, source in sources.items()}
+            return tuple(compute(work, rows[id(work.source)]) for work in works)
+        except Exception:
+            raise EngineFailed from None
+
+
+def memory() -> Memory:
+    """An engine that computes in plain Python: right and slow, for small tables.
+
+    >>> memory().columns([{"name": "a", "age": 7}])["age"].kind.value
+    'integer'
+    """
+    return Memory()
+
+
+# --- relations ------------------------------------------------------------------------------------------------------
+
+
+def relation(node: Relation, schemas: Schemas) -> Rows:
+    """All rows of a lowered relation."""
+    match node:
+        case Scan(table):
+            return memory_source.rows(schemas[table].table.source)
+        case Filter(source, predicate):
+            return [row for row in relation(source, schemas) if evaluate(predicate, row) is True]
+        case Project(source, columns):
+            return [{name: evaluate(e, row) for name, e in columns} for row in relation(source, schemas)]
+        case Join():
+            return _join(node, schemas)
+        case UnionAll(parts):
+            names = column_names(parts[0], schemas)
+            return [dict(zip(names, row.values(), strict=True)) for part in parts for row in relation(part, schemas)]
+        case PerUnit():
+            return _per_unit(node, relation(node.source, schemas))
+
+
+def column_names(node: Relation, schemas: Schemas) -> list[str]:
+    """The names of a relation's columns, in order; known without its rows."""
+    match node:
+        case Scan(table):
+            return list(schemas[table].stored)
+        case Filter(source, _):
+            return column_names(source, schemas)
+        case Project(_, columns):
+            return [name for name, _ in columns]
+        case Join(left, right):
+            names = column_names(left, schemas)
+            for name in column_names(right, schemas):
+                names.append(free_name(name, names))
+            return names
+        case UnionAll(parts):
+            return column_names(parts[0], schemas)
+        case PerUnit(_, keys, measures):
+            return [name for name, _ in keys] + [measure.name for measure in measures]
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The name itself, or with the first of _2, _3, ... that is free.
+
+    >>> free_name("x", ["x", "x_2"])
+    'x_3'
+    """
+    candidate, n = name, 1
+    while candidate in taken:
+        n += 1
+        candidate = f"{name}_{n}"
+    return candidate
+
+
+def _join(node: Join, schemas: Schemas) -> Rows:
+    left, right = relation(node.left, schemas), relation(node.right, schemas)
+    names = column_names(node, schemas)
+    width = len(column_names(node.right, schemas))
+    found: Rows = []
+    for a in left:
+        partners = [b for b in right if all(_equal(a[x], b[y]) for x, y in node.on)]
+        values = [[*a.values(), *b.values()] for b in partners]
+        if node.how is How.LEFT and not partners:
+            values = [[*a.values(), *[None] * width]]
+        found += [dict(zip(names, row, strict=True)) for row in values]
+    return found
+
+
+def _equal(x: Any, y: Any) -> bool:
+    return x is not None and y is not None and bool(x == y)
+
+
+def _per_unit(node: PerUnit, rows: Rows) -> Rows:
+    groups: dict[Key, Rows] = defaultdict(list)
+    for row in rows:
+        groups[tuple(evaluate(e, row) for _, e in node.keys)].append(row)
+    names = [name for name, _ in node.keys]
+    return [
+        dict(zip(names, key, strict=True)) | {measure.name: _measure(measure, members) for measure in node.measures}
+        for key, members in groups.items()
+    ]
+
+
+def _measure(measure: Measure, rows: Rows) -> Any:
+    if measure.where is not None:
+        rows = [row for row in rows if evaluate(measure.where, row) is True]
+    if not measure.arguments:
+        if measure.aggregate is not Aggregate.COUNT:
+            raise ValueError("only COUNT has no argument")
+        return len(rows)
+    (argument,) = measure.arguments
+    values = [value for value in (evaluate(argument, row) for row in rows) if value is not None]
+    match measure.aggregate:
+        case Aggregate.COUNT:
+            return len(values)
+        case Aggregate.COUNT_DISTINCT:
+            return len(set(values))
+        case Aggregate.SUM:
+            return clamp(sum(values), -LARGEST, LARGEST) if values else None
+        case Aggregate.MIN:
+            return min(values, default=None)
+        case Aggregate.MAX:
+            return max(values, default=None)
+        case _:
+            raise ValueError("not a measure of one unit")
+
+
+# --- works ----------------------------------------------------------------------------------------------------------
+
+
+def compute(work: AnyWork, rows: Rows) -> Exact:
+    """The exact numbers of one work over the rows of its source."""
+    return _distinct(work, rows) if isinstance(work, DistinctWork) else _sums(work, rows)
+
+
+def _by_unit(work: AnyWork, rows: Rows) -> dict[Any, dict[Key, Rows]]:
+    """For each unit that is not NULL, its rows under each allowed combination of keys."""
+    units: dict[Any, dict[Key, Rows]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        key = tuple(evaluate(k.expression, row) for k in work.keys)
+        allowed = all(k.allowed is None or value in k.allowed for k, value in zip(work.keys, key, strict=True))
+        if row[work.unit] is not None and allowed:
+            units[row[work.unit]][key].append(row)
+    return units
+
+
+def _sums(work: Work, rows: Rows) -> Exact:
+    if work.split is not None:
+        values = [evaluate(work.split.expression, row) for row in rows]
+        allowed = work.split.allowed
+        kept = [v is not None and (allowed is None or v in allowed) for v in values]
+        rows = [row for row, keep in zip(rows, kept, strict=True) if keep]
+    totals: dict[Key, list[int]] = defaultdict(lambda: [0] * len(work.cells))
+    for unit, found in _by_unit(work, rows).items():
+        chosen = found if work.most_keys is None else smallest(unit, found, work.salt, work.most_keys)
+        groups = {key: found[key] for key in chosen}
+        w = unit_weight(work.weights, [len(members) for members in groups.values()])
+        for key, members in groups.items():
+            if work.split is not None and work.pick is not None:
+                totals[(*key, _picked(work.split, work.pick, members))][0] += w
+                continue
+            for row in members:
+                out = key if work.split is None else (*key, evaluate(work.split.expression, row))
+                for i, cell in enumerate(work.cells):
+                    totals[out][i] += _contribution(cell, w, work.weights, row, members)
+    return _exact(totals, len(work.cells))
+
+
+def _picked(split: WorkKey, pick: tuple[int, int], members: Rows) -> Any:
+    """The split under which a unit counts: the smallest by a line modulo a prime, with secret coefficients."""
+    a, b = pick
+    return min((evaluate(split.expression, row) for row in members), key=lambda s: ((a * s + b) % 2147483647, s))
+
+
+def _contribution(cell: Cell, w: int, weights: Weights, row: Row, members: Rows) -> int:
+    if isinstance(cell, RowSum):
+        return row_weight(weights, w, len(members)) * (evaluate(cell.value, row) or 0)
+    return w if row is members[0] else 0  # once for each unit
+
+
+def unit_weight(weights: Weights, sizes: Sequence[int]) -> int:
+    """w_u of a unit with ``sizes`` rows in its groups."""
+    scale, cap = weights.scale, weights.cap
+    if weights.form is Form.ROWS or weights.per_group is None:
+        n = sum(sizes)
+        return scale if n <= cap else scale * cap // n
+    capped = [min(n, weights.per_group) for n in sizes]
+    if weights.form is Form.L1:
+        n = sum(capped)
+        return scale if n <= cap else scale * cap // n
+    square = sum(c * c for c in capped)
+    return scale if square <= cap else math.isqrt(scale * scale * cap // square)
+
+
+def row_weight(weights: Weights, w: int, n: int) -> int:
+    """W_uk of each of the n rows that a unit of weight w has in one group."""
+    if weights.per_group is None or n <= weights.per_group:
+        return w
+    return w * weights.per_group // n
+
+
+def _distinct(work: DistinctWork, rows: Rows) -> Exact:
+    seen: dict[Key, set[Any]] = defaultdict(set)
+    for unit, groups in _by_unit(work, rows).items():
+        pairs = {(*key, evaluate(work.value, row)) for key, members in groups.items() for row in members}
+        present = [pair for pair in pairs if pair[-1] is not None]
+        for *key, value in smallest(unit, present, work.salt, work.cap):
+            seen[tuple(key)].add(value)
+    return _exact({key: [len(values)] for key, values in seen.items()}, 1)
+
+
+# --- choosing by hash -----------------------------------------------------------------------------------------------
+
+
+def smallest(unit: Any, keys: Iterable[Key], salt: str, count: int) -> list[Key]:
+    """The keys with the smallest hashes; equal hashes by the keys themselves, NULL last."""
+    return sorted(keys, key=lambda key: (hashed(salt, unit, key), [(v is None, v) for v in key]))[:count]
+
+
+def hashed(salt: str, unit: Any, key: Key) -> str:
+    """md5 of salt, unit and keys as text, in hexadecimal.
+
+    >>> hashed("s", 7, ("a", None)) == hashlib.md5(b"s|7|a|", usedforsecurity=False).hexdigest()
+    True
+    """
+    text = "|".join([salt, *map(as_text, (unit, *key))])
+    return hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def as_text(value: Any) -> str:
+    """A key or unit as it enters the hash.
+
+    >>> as_text(datetime(2024, 1, 2, 3, 4, 5)), as_text(True), as_text(None)
+    ('2024-01-02T03:04:05.000000', 'true', '')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="microseconds")
+    return value.isoformat() if isinstance(value, date) else str(value)
+
+
+def _exact(totals: Mapping[Key, Sequence[int]], cells: int) -> Exact:
+    arrays = []
+    for i in range(cells):
+        numbers = [values[i] for values in totals.values()]
+        fits = all(-(1 << 63) <= n < 1 << 63 for n in numbers)
+        arrays.append(np.array(numbers, dtype=np.int64 if fits else object))
+    return Exact(tuple(totals), tuple(arrays))

@@ -1,0 +1,1 @@
+"""PostgreSQL: the data stay on the server, which computes the exact sums."""

@@ -1,0 +1,45 @@
+"""What Spark sent back, as exact integers and plain keys; anything else is refused."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.sql.emit import Statement
+from discreet.engines.sql.results import checked, integers
+from discreet.query.plan.work import AnyWork, Exact
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def fetch(work: AnyWork, statement: Statement, session: SparkSession) -> Exact:
+    """Run the statement; its keys and numbers."""
+    return exact(work, statement, frame_of(statement, session).toArrow())
+
+
+def frame_of(statement: Statement, session: SparkSession) -> DataFrame:
+    """The rows of a statement; nothing is computed. A number that 64 bits cannot hold comes as text."""
+    columns = [name for name, _ in statement.keys]
+    for i in range(statement.cells):
+        columns.append(f"TRY_CAST(n{i} AS BIGINT) AS n{i}")
+        columns.append(f"CASE WHEN TRY_CAST(n{i} AS BIGINT) IS NULL THEN CAST(n{i} AS STRING) END AS t{i}")
+    return session.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t")
+
+
+def exact(work: AnyWork, statement: Statement, found: pa.Table) -> Exact:
+    """Rows as keys and numbers."""
+    keys = [found.column(name).to_pylist() for name, _ in statement.keys]
+    numbers = [numbers_of(found.column(f"n{i}"), found.column(f"t{i}")) for i in range(statement.cells)]
+    return checked(work, statement, keys, numbers, found.num_rows)
+
+
+def numbers_of(short: Any, long: Any) -> NDArray[Any]:
+    """Exact integers from two columns: those of 64 bits, and texts of the others."""
+    if short.null_count == 0:
+        return np.asarray(short.to_numpy(), dtype=np.int64)
+    pairs = zip(short.to_pylist(), long.to_pylist(), strict=True)
+    return integers([int(text) if number is None else number for number, text in pairs])

@@ -1,0 +1,141 @@
+"""Sources of Spark: DataFrames, tables, files; and how their columns are stored.
+
+  tinyint smallint int bigint     integers
+  decimal(p, s)                   decimals with s digits
+  float double                    floats
+  string char varchar             text, compared by code point whatever its collation
+  boolean date
+  timestamp_ntz, timestamp        moments; those of a zone in UTC
+Columns of other types can be there but cannot be used. Arrow tables and pandas frames go through this process: they are
+for small tables beside large ones.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from discreet.engines.sql.dialects import SPARK
+from discreet.engines.sql.relations import Origin
+from discreet.errors import BadData
+from discreet.query.plan.schema import Stored, StoredKind
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_KINDS = {
+    "tinyint": StoredKind.INTEGER,
+    "smallint": StoredKind.INTEGER,
+    "int": StoredKind.INTEGER,
+    "bigint": StoredKind.INTEGER,
+    "float": StoredKind.REAL,
+    "double": StoredKind.REAL,
+    "string": StoredKind.TEXT,
+    "boolean": StoredKind.BOOLEAN,
+    "date": StoredKind.DATE,
+    "timestamp": StoredKind.TIMESTAMP,
+    "timestamp_ntz": StoredKind.TIMESTAMP,
+}
+_BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
+_READ = {
+    StoredKind.INTEGER: "CAST({0} AS BIGINT)",
+    StoredKind.REAL: "CAST({0} AS DOUBLE)",
+    StoredKind.TEXT: "CAST({0} AS STRING)",
+    StoredKind.TIMESTAMP: "CAST({0} AS TIMESTAMP_NTZ)",  # the session's zone is UTC while a question runs
+}
+_DECIMAL = re.compile(r"decimal\(([0-9]+),(-?[0-9]+)\)")
+_TEXT = re.compile(r"(string|char|varchar)\b.*")
+_PATH = re.compile(r"[/\\*]|\.(parquet|csv)$|^[a-z][a-z0-9+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A DataFrame under the name by which our SQL finds it; ``given`` keeps the user's object alive."""
+
+    frame: Any
+    name: str
+    given: object
+
+    def show(self) -> None:
+        """Give it its name."""
+        self.frame.createOrReplaceTempView(self.name)
+
+    def hide(self, session: SparkSession) -> None:
+        """Take the name away again."""
+        session.catalog.dropTempView(self.name)
+
+
+def frame_of(source: object, session: SparkSession) -> Any:
+    """The DataFrame of a source; nothing is computed."""
+    if hasattr(source, "createOrReplaceTempView"):
+        return source
+    if hasattr(source, "__fspath__"):
+        source = str(source)
+    if isinstance(source, str):
+        if not _PATH.search(source):
+            return session.table(source)
+        if source.lower().endswith(".csv"):
+            return session.read.csv(source, header=True, inferSchema=True)
+        return session.read.parquet(source)
+    import pyarrow as pa  # heavy, and other engines do without it
+
+    if isinstance(source, pa.Table):
+        return session.createDataFrame(_plain(source))
+    if type(source).__module__.startswith("pandas"):
+        return session.createDataFrame(_plain(pa.Table.from_pandas(source, preserve_index=False)))
+    raise BadData("the source must be a DataFrame of Spark, the name of a table, or a path of Parquet or CSV files")
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Columns that Spark does not know as those that hold the same values; moments rounded down to microseconds."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for i, field in enumerate(table.schema):
+        column = table.column(i)
+        if pa.types.is_uint64(field.type):
+            column = column.cast(pa.decimal128(20, 0))
+        elif pa.types.is_timestamp(field.type) and field.type.unit == "ns":
+            column = pc.floor_temporal(column, unit="microsecond").cast(pa.timestamp("us", field.type.tz))
+        elif pa.types.is_dictionary(field.type):
+            column = column.cast(field.type.value_type)
+        table = table.set_column(i, field.name, column)
+    return table
+
+
+def describe(source: Source, session: SparkSession) -> Origin:
+    """How each column is stored, and how all of them are read. Nothing is computed."""
+    source.show()
+    try:
+        kinds = session.table(source.name).dtypes  # a frame of another session would not be found
+    finally:
+        source.hide(session)
+    if len({name.lower() for name, _ in kinds}) != len(kinds):
+        raise BadData("the source must have columns whose names differ in more than upper and lower case")
+    stored = {name: _stored(kind) for name, kind in kinds}
+    reach = {name: 1 << _BITS[kind] for name, kind in kinds if kind in _BITS}
+    return Origin(read_as(source.name, stored), stored, reach)
+
+
+def _stored(kind: str) -> Stored:
+    decimal = _DECIMAL.fullmatch(kind)
+    if decimal is not None:
+        scale = int(decimal[2])
+        return Stored(StoredKind.DECIMAL, scale) if scale >= 0 else Stored(StoredKind.OTHER)
+    if _TEXT.fullmatch(kind):
+        return Stored(StoredKind.TEXT)
+    return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind)
+
+
+def read_as(view: str, stored: Mapping[str, Stored]) -> str:
+    """An item for FROM: the columns that can be used, as the types with which we compute."""
+    columns = []
+    for name, how in stored.items():
+        if how.kind is StoredKind.OTHER:
+            continue
+        quoted = SPARK.identifier(name)
+        columns.append(f"{_READ.get(how.kind, '{0}').format(quoted)} AS {quoted}")
+    return f"(SELECT {', '.join(columns) or '1 AS one'} FROM {SPARK.identifier(view)})"

@@ -1,0 +1,136 @@
+"""The rows of a work before they are bounded: columns u, k0, k1, ..., s and v0, v1, ...; and which of them count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from discreet.engines.sql.dialects import Dialect, Sort
+from discreet.engines.sql.primitives import is_one_of, write
+from discreet.engines.sql.relations import Origin, Relations
+from discreet.engines.sql.scope import Piece, Scope, typed
+from discreet.query.plan.expressions import Expression
+from discreet.query.plan.types import Value
+from discreet.query.plan.work import AnyWork, WorkKey
+
+_MOST_CODES = 10_000
+_AS_TEXT = {
+    Sort.INTEGER: "integer_to_text",
+    Sort.BOOLEAN: "boolean_to_text",
+    Sort.DATE: "date_to_text",
+    Sort.TIMESTAMP: "timestamp_to_text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key column: its name, what it holds, and which values of it count (None: all)."""
+
+    name: str
+    sort: Sort
+    allowed: tuple[Value, ...] | None = None
+    coded: bool = False
+    """Whether it is NULL for all values but those that are allowed."""
+
+
+class Base:
+    """The source of a work with its unit, its keys and what is summed, each under a short name."""
+
+    def __init__(self, work: AnyWork, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
+        self.dialect = dialect
+        self._source = Relations(dialect, tables).rows(work.source)
+        self._scope = Scope(dialect, self._source.columns)
+        unit = self._source.columns[work.unit]
+        self.unit = Key("u", unit.sort)
+        self._columns = [("u", self._kept(unit))]
+        self.keys = [self.key(f"k{i}", key) for i, key in enumerate(work.keys)]
+
+    def key(self, name: str, key: WorkKey) -> Key:
+        """A further column for a key, in few bits where that is quicker."""
+        piece, allowed = write(key.expression, self._scope), key.allowed
+        sql, coded = self._kept(piece), False
+        if self.dialect.codes and piece.sort is Sort.TEXT and allowed is not None:
+            if 0 < len(allowed) <= _MOST_CODES and None not in allowed:
+                sql, coded = f"TRY_CAST({sql} AS ENUM({', '.join(map(self.dialect.literal, allowed))}))", True
+        elif self.dialect.codes and piece.sort is Sort.INTEGER:
+            sql, coded = self._narrow(piece, allowed)
+        self._columns.append((name, sql))
+        return Key(name, piece.sort, allowed, coded)
+
+    def _narrow(self, piece: Piece, allowed: tuple[Value, ...] | None) -> tuple[str, bool]:
+        """An integer in as few bits as what is known of it allows; and whether it is NULL unless it is allowed."""
+        listed = [value for value in allowed or () if isinstance(value, int)]
+        if listed and len(listed) == len(allowed or ()):
+            low, high = min(listed), max(listed)
+            x, a, b = self._scope.named(piece).sql, self.dialect.literal(low), self.dialect.literal(high)
+            inside = _in_few_bits(x, max(abs(low), abs(high)))
+            return f"CASE WHEN {x} >= {a} AND {x} <= {b} THEN {inside} END", high - low + 1 == len(set(listed))
+        return _in_few_bits(piece.sql, piece.reach), False
+
+    def value(self, expression: Expression) -> Piece:
+        """A further column for a value, under its new name."""
+        piece = write(expression, self._scope)
+        name = f"v{len(self._columns)}"
+        self._columns.append((name, self._kept(piece)))
+        return Piece(name, piece.sort, piece.reach, simple=True)
+
+    def _kept(self, piece: Piece) -> str:
+        """A column by which rows are grouped."""
+        return self.dialect.marked(piece.sql) if piece.sort is Sort.TEXT else typed(piece, self.dialect)
+
+    def select(self) -> str:
+        """All rows; call it when all columns are there."""
+        listed = ", ".join(f"{sql} AS {name}" for name, sql in self._columns)
+        return f"SELECT {listed} FROM {self._scope.around(self._source.sql)} AS t"
+
+    def counts(self, keys: Sequence[Key]) -> str:
+        """The condition for a row to count: it has a unit, and each key is one of those listed."""
+        return " AND ".join(["u IS NOT NULL", *(self._listed(key) for key in keys if key.allowed is not None)])
+
+    def _listed(self, key: Key) -> str:
+        if key.coded:
+            return f"{key.name} IS NOT NULL"
+        allowed = key.allowed or ()
+        one = is_one_of(self._scope, Piece(key.name, key.sort, simple=True), *(v for v in allowed if v is not None)).sql
+        return f"({key.name} IS NULL OR {one})" if None in allowed else one
+
+    def order(self, salt: str, keys: Sequence[Key], when: str | None = None) -> str:
+        """In which order a unit's keys are kept: by their salted hash; where hashes are equal, by the keys.
+
+        ``when``: only then is anything computed; otherwise all keys have the same place.
+        """
+        d = self.dialect
+        parts = [d.text(salt)]
+        for key in (self.unit, *keys):
+            parts += [d.text("|"), self._hashed(key)]
+        terms = [d.call("binary", d.call("md5", d.texts(*parts))), *map(self._compared, keys)]
+        if when is not None:
+            terms = [f"CASE WHEN {when} THEN {term} END" for term in terms]
+        return ", ".join([terms[0], *(d.call("nulls_last", term) for term in terms[1:])])
+
+    def _hashed(self, key: Key) -> str:
+        d = self.dialect
+        how = _AS_TEXT.get(key.sort)
+        text = d.call(how, key.name) if how else d.cast(d.unmarked(key.name), Sort.TEXT)
+        return f"coalesce({text}, {d.text('')})"
+
+    def _compared(self, key: Key) -> str:
+        d = self.dialect
+        return d.call("binary", d.cast(key.name, Sort.TEXT)) if key.sort is Sort.TEXT else key.name
+
+    def shown(self, select: str, keys: Sequence[Key], cells: int) -> str:
+        """The statement with codes turned back into text."""
+        texts = [key for key in keys if key.coded and key.sort is Sort.TEXT]
+        if not texts:
+            return select
+        columns = [f"{self.dialect.cast(k.name, Sort.TEXT)} AS {k.name}" if k in texts else k.name for k in keys]
+        columns += [f"n{i}" for i in range(cells)]
+        return f"SELECT {', '.join(columns)} FROM (\n{select}) AS t"
+
+
+def _in_few_bits(sql: str, reach: int) -> str:
+    """An integer that is known to be at most ``reach`` away from 0, in the smallest type that holds it."""
+    small = next(
+        (kind for bits, kind in ((7, "TINYINT"), (15, "SMALLINT"), (31, "INTEGER")) if reach < 1 << bits), None
+    )
+    return f"CAST({sql} AS {small})" if small else sql

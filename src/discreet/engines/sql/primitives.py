@@ -1,0 +1,338 @@
+"""Lowered expressions as SQL. Promise: every primitive means what ``query/plan/primitives.py`` says, and none can fail.
+
+No argument can make one of them raise: divisors are made NULL where they are 0, text is matched before it is cast, and
+typing has proven that integers stay within 64 bits. GREATEST and LEAST are never used, since they skip NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import reduce
+from typing import TypeAlias
+
+from discreet.engines.sql import reading
+from discreet.engines.sql.dialects import Sort
+from discreet.engines.sql.scope import (
+    NOTHING,
+    UNBOUNDED,
+    Piece,
+    Scope,
+    as_condition,
+    as_value,
+    condition,
+    constant,
+    truth,
+)
+from discreet.errors import Unsupported
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.types import Value
+
+_INTEGER = "[+-]?[0-9]{1,18}"
+_LEAP = "(?:0[48]|[2468][048]|[13579][26])"
+_DATE = (  # a real day of the years 1 to 9999
+    "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-"
+    "(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
+    f"|(?:[0-9]{{2}}{_LEAP}|{_LEAP}00)-02-29"
+)
+_LONGEST = 1 << 30  # no text has more characters
+_MANY = 1000
+
+
+def write(expression: Expression, scope: Scope) -> Piece:
+    """The SQL of a lowered expression.
+
+    >>> from discreet.engines.sql.dialects import DUCKDB
+    >>> scope = Scope(DUCKDB, {"a": Piece('"c0"', Sort.INTEGER)})
+    >>> write(Call("div", (Column("a"), Literal(2))), scope).sql
+    '("c0" // NULLIF(CAST(2 AS BIGINT), 0))'
+    """
+    match expression:
+        case Column(name):
+            return NOTHING if scope.columns[name].sort is Sort.NULL else scope.columns[name]
+        case Literal(value):
+            return constant(value, scope.dialect)
+        case Call(function, arguments) if function in _WITH_LITERALS:
+            first, *others = arguments
+            if function == "date_trunc":  # the literal comes first
+                first, others = arguments[1], [first]
+            piece = write(first, scope)
+            if piece.sort is Sort.NULL:
+                return NOTHING
+            found = _WITH_LITERALS[function](scope, piece, *(_known(other) for other in others))
+            return replace(found, level=max(piece.level, found.level))
+        case Call(function, arguments):
+            pieces = [write(argument, scope) for argument in arguments]
+            if function not in _LENIENT and any(piece.sort is Sort.NULL for piece in pieces):
+                return NOTHING
+            found = _SPECIAL[function](scope, pieces) if function in _SPECIAL else _plain(function, scope, pieces)
+            return replace(found, level=max([found.level, *(piece.level for piece in pieces)]))
+
+
+_LENIENT = frozenset({"is_null", "and", "or", "not", "case", "coalesce"})
+"""What may be asked of NULL; everything else of NULL is NULL."""
+
+
+def _known(expression: Expression) -> Value:
+    if not isinstance(expression, Literal):
+        raise TypeError("this argument must be a literal")
+    value = expression.value
+    return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
+
+
+# --- what a template says -------------------------------------------------------------------------------------------
+
+Reach: TypeAlias = Callable[..., int]
+
+
+def _fixed(reach: int) -> Reach:
+    return lambda *_: reach
+
+
+_DAYS = (date.max - date.min).days
+_ANY = _fixed(UNBOUNDED)
+_TRUTH = (Sort.BOOLEAN, _ANY)
+_TEXT = (Sort.TEXT, _ANY)
+_RESULTS: Mapping[str, tuple[Sort, Reach]] = {
+    "add": (Sort.INTEGER, lambda x, y: x + y),
+    "sub": (Sort.INTEGER, lambda x, y: x + y),
+    "mul": (Sort.INTEGER, lambda x, y: x * y),
+    "neg": (Sort.INTEGER, lambda x: x),
+    "abs": (Sort.INTEGER, lambda x: x),
+    "sign": (Sort.INTEGER, _fixed(1)),
+    "div": (Sort.INTEGER, lambda x, _: x),
+    "mod": (Sort.INTEGER, min),
+    "eq": _TRUTH,
+    "ne": _TRUTH,
+    "lt": _TRUTH,
+    "le": _TRUTH,
+    "gt": _TRUTH,
+    "ge": _TRUTH,
+    "is_null": _TRUTH,
+    "not": _TRUTH,
+    "lower": _TEXT,
+    "upper": _TEXT,
+    "trim": _TEXT,
+    "ltrim": _TEXT,
+    "rtrim": _TEXT,
+    "length": (Sort.INTEGER, _fixed(1 << 32)),
+    "starts_with": _TRUTH,
+    "ends_with": _TRUTH,
+    "contains": _TRUTH,
+    "integer_to_text": _TEXT,
+    "date_to_text": _TEXT,
+    "boolean_to_integer": (Sort.INTEGER, _fixed(1)),
+    "timestamp_to_date": (Sort.DATE, _ANY),
+    "date_to_timestamp": (Sort.TIMESTAMP, _ANY),
+    "year": (Sort.INTEGER, _fixed(9999)),
+    "quarter": (Sort.INTEGER, _fixed(4)),
+    "month": (Sort.INTEGER, _fixed(12)),
+    "day": (Sort.INTEGER, _fixed(31)),
+    "day_of_week": (Sort.INTEGER, _fixed(7)),
+    "day_of_year": (Sort.INTEGER, _fixed(366)),
+    "hour": (Sort.INTEGER, _fixed(23)),
+    "minute": (Sort.INTEGER, _fixed(59)),
+    "second": (Sort.INTEGER, _fixed(59)),
+    "days_between": (Sort.INTEGER, _fixed(_DAYS)),
+    "seconds_between": (Sort.INTEGER, _fixed((_DAYS + 1) * 86_400)),
+}
+
+
+def _plain(function: str, scope: Scope, pieces: Sequence[Piece]) -> Piece:
+    texts = function in _COMPARED and any(piece.sort is Sort.TEXT for piece in pieces)
+    sort, reach = _RESULTS[function]
+    found = _filled(f"text_{function}" if texts else function, scope, pieces)
+    condition = sort is Sort.BOOLEAN and not scope.dialect.truths
+    reached = min(reach(*(piece.reach for piece in pieces)), UNBOUNDED)
+    return replace(found, sort=sort, reach=reached, condition=condition)
+
+
+_COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
+
+
+def _filled(operation: str, scope: Scope, pieces: Sequence[Piece], *more: str) -> Piece:
+    """The template with its arguments; what it says twice gets a name first."""
+    template = scope.dialect.templates.get(operation, "")
+    used, level = [], 0
+    for i, piece in enumerate(pieces):
+        one = scope.named(piece) if template.count(f"{{{i}}}") > 1 else piece
+        used.append(as_condition(one, scope.dialect) if operation == "not" else as_value(one, scope.dialect).sql)
+        level = max(level, one.level)
+    return Piece(scope.dialect.call(operation, *used, *more), Sort.NULL, level=level)
+
+
+# --- any number of arguments ----------------------------------------------------------------------------------------
+
+
+def _same(pieces: Sequence[Piece], sql: str) -> Piece:
+    """One of several values of one kind."""
+    real = [piece for piece in pieces if piece.sort is not Sort.NULL]
+    return Piece(sql, real[0].sort, max(piece.reach for piece in real)) if real else NOTHING
+
+
+def _case(scope: Scope, pieces: Sequence[Piece]) -> Piece:
+    d = scope.dialect
+    whens, thens, otherwise = pieces[:-1:2], [as_value(p, d) for p in pieces[1:-1:2]], as_value(pieces[-1], d)
+    branches = " ".join(f"WHEN {condition(when, d)} THEN {then.sql}" for when, then in zip(whens, thens, strict=True))
+    return _same([*thens, otherwise], f"CASE {branches} ELSE {otherwise.sql} END" if branches else otherwise.sql)
+
+
+def _coalesce(scope: Scope, pieces: Sequence[Piece]) -> Piece:
+    return _same(pieces, f"coalesce({', '.join(as_value(piece, scope.dialect).sql for piece in pieces)})")
+
+
+def _joined(word: str) -> Callable[[Scope, Sequence[Piece]], Piece]:
+    def all_of_it(scope: Scope, pieces: Sequence[Piece]) -> Piece:
+        d = scope.dialect
+        return truth(f"({f' {word} '.join(as_condition(piece, d) for piece in pieces)})", d)
+
+    return all_of_it
+
+
+def _extreme(order: str) -> Callable[[Scope, Sequence[Piece]], Piece]:
+    """The least or greatest, NULL if any is: neither WHEN is true of NULL."""
+
+    def one(scope: Scope, a: Piece, b: Piece) -> Piece:
+        x, y = scope.named(a), scope.named(b)
+        first = _plain(order, scope, [x, y])
+        second = _plain("not", scope, [first])
+        sql = f"CASE WHEN {first.sql} THEN {x.sql} WHEN {second.sql} THEN {y.sql} END"
+        return replace(_same([x, y], sql), level=max(x.level, y.level))
+
+    return lambda scope, pieces: reduce(lambda a, b: one(scope, a, b), pieces)
+
+
+def _concat(scope: Scope, pieces: Sequence[Piece]) -> Piece:
+    return Piece(reduce(lambda a, b: scope.dialect.call("concat", a, b), [piece.sql for piece in pieces]), Sort.TEXT)
+
+
+_SPECIAL: Mapping[str, Callable[[Scope, Sequence[Piece]], Piece]] = {
+    "case": _case,
+    "coalesce": _coalesce,
+    "and": _joined("AND"),
+    "or": _joined("OR"),
+    "least": _extreme("le"),
+    "greatest": _extreme("ge"),
+    "concat": _concat,
+}
+
+
+# --- with literal arguments -----------------------------------------------------------------------------------------
+
+
+def is_one_of(scope: Scope, x: Piece, *values: Value) -> Piece:
+    """Whether a value is one of these constants, none of which is NULL; NULL if it is NULL.
+
+    Many of them travel as one text, since reading a million literals would take longer than the question.
+    """
+    d = scope.dialect
+    if not values:
+        return truth(_filled("in_none", scope, [x]).sql, d)
+    if len(values) <= _MANY or "in_many" not in d.templates:
+        listed = (d.text(value + d.mark) if isinstance(value, str) else d.literal(value) for value in values)
+        return truth(d.call("in", x.sql, ", ".join(listed)), d)
+    texts = [value if isinstance(value, str) else _plain_text(value) for value in values]
+    between = next(mark for mark in map(chr, range(0xE000, 0xF8FF)) if not any(mark in text for text in texts))
+    return truth(d.call("in_many", x.sql, d.text(between.join(texts)), d.text(between), d.types[x.sort]), d)
+
+
+def _in(scope: Scope, x: Piece, *values: Value) -> Piece:
+    d = scope.dialect
+    return is_one_of(scope, replace(x, sql=d.marked(x.sql)) if x.sort is Sort.TEXT else as_value(x, d), *values)
+
+
+def _plain_text(value: Value) -> str:
+    return value.isoformat(*([" "] if isinstance(value, datetime) else [])) if isinstance(value, date) else str(value)
+
+
+def _like(scope: Scope, x: Piece, pattern: str) -> Piece:
+    """LIKE's own escape is escaped by itself: it is a character like any other. So is [, where it begins a set."""
+    d = scope.dialect
+    if "like_set" in d.templates:
+        if "_" in pattern:
+            raise Unsupported(f"LIKE with _ on {d.name}", "use SUBSTRING, or compute it in a view")
+        pattern = "".join(d.call("like_set", c) if c == "[" else c for c in pattern) + d.mark
+        return truth(d.call("like", d.marked(x.sql), d.text(pattern)), d)
+    plain = pattern.replace(d.like_escape, d.like_escape * 2) if d.like_escape else pattern
+    return truth(d.call("like", x.sql, d.text(plain)), d)
+
+
+def _substring(scope: Scope, x: Piece, start: int, count: int) -> Piece:
+    return Piece(
+        scope.dialect.call("substring", x.sql, str(min(start, _LONGEST)), str(min(count, _LONGEST))), Sort.TEXT
+    )
+
+
+def _round_div(scope: Scope, piece: Piece, n: int) -> Piece:
+    half = (n + 1) // 2
+    return _divided(scope, piece, n, f"WHEN {{0}} >= {half} THEN 1 WHEN {{0}} <= -{half} THEN -1")
+
+
+def _floor_div(scope: Scope, piece: Piece, n: int) -> Piece:
+    return _divided(scope, piece, n, "WHEN {0} < 0 THEN -1")
+
+
+def _ceil_div(scope: Scope, piece: Piece, n: int) -> Piece:
+    return _divided(scope, piece, n, "WHEN {0} > 0 THEN 1")
+
+
+def _divided(scope: Scope, piece: Piece, n: int, correction: str) -> Piece:
+    """The quotient towards zero, corrected by what the remainder says; nothing here can overflow."""
+    x, d, by = scope.named(piece), scope.dialect, scope.dialect.literal(n)
+    change = correction.format(d.call("remainder", x.sql, by))
+    sql = f"({d.call('quotient', x.sql, by)} + CASE {change} ELSE 0 END)"
+    return Piece(sql, Sort.INTEGER, x.reach // n + 1, level=x.level)
+
+
+def _matching(scope: Scope, x: Piece, pattern: str, sort: Sort) -> Piece:
+    d, own = scope.dialect, f"text_to_{sort.value}"
+    if own in d.templates:  # no regular expression is needed there, or there is none
+        return replace(_filled(own, scope, [x]), sort=sort, reach=10**18)
+    found = _filled("matching", scope, [x], d.text(d.whole_text.format(pattern)))
+    return replace(found, sql=d.cast(found.sql, sort), sort=sort, reach=10**18)
+
+
+def _date_trunc(scope: Scope, x: Piece, unit: str) -> Piece:
+    allowed = ["year", "quarter", "month", "week", "day", *(["hour", "minute"] if x.sort is Sort.TIMESTAMP else [])]
+    if unit not in allowed:
+        raise ValueError("no such unit of time")
+    d, own = scope.dialect, f"date_trunc_{unit}"
+    found = _filled(own, scope, [x]) if own in d.templates else Piece(d.call("date_trunc", d.text(unit), x.sql), x.sort)
+    return replace(found, sql=d.cast(found.sql, x.sort), sort=x.sort)
+
+
+def _add_days(scope: Scope, piece: Piece, n: int) -> Piece:
+    """Compared before the addition, so that no day outside the years 1 to 9999 is ever made."""
+    x, d = scope.named(piece), scope.dialect
+    n = max(-_DAYS, min(n, _DAYS))
+    sign, last = (">=", date.max) if n >= 0 else ("<=", date.min)
+    edge = d.literal(last - timedelta(days=n))
+    sql = f"CASE WHEN {x.sql} {sign} {edge} THEN {d.literal(last)} ELSE {d.call('add_days', x.sql, str(n))} END"
+    return Piece(sql, Sort.DATE, level=x.level)
+
+
+_WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
+    "read_integer": reading.read_integer,
+    "read_decimal": reading.read_decimal,
+    "read_real": reading.read_real,
+    "read_text": reading.read_text,
+    "read_boolean": reading.read_boolean,
+    "read_date": reading.read_date,
+    "read_timestamp": reading.read_timestamp,
+    "read_float": reading.read_float,
+    "in": _in,
+    "like": _like,
+    "substring": _substring,
+    "round_div": _round_div,
+    "floor_div": _floor_div,
+    "ceil_div": _ceil_div,
+    "text_to_integer": lambda scope, x: _matching(scope, x, _INTEGER, Sort.INTEGER),
+    "text_to_date": lambda scope, x: _matching(scope, x, _DATE, Sort.DATE),
+    "date_trunc": _date_trunc,
+    "add_days": _add_days,
+}
+
+WRITTEN = frozenset(_RESULTS) | frozenset(_SPECIAL) | frozenset(_WITH_LITERALS)
+"""All primitives that can be written."""

@@ -1,0 +1,145 @@
+"""Stored values as engine values, in SQL: integers on the public grid, text, truth, dates and times of years 1 to 9999.
+
+Promise: total. Everything is clamped before it is cast or multiplied, so nothing can overflow, and NaN becomes NULL:
+it is above infinity in these engines, or compares with nothing, so it falls through every WHEN. Whatever the arguments,
+a column is read only here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime
+from fractions import Fraction
+
+from discreet.engines.sql.dialects import Dialect, Sort
+from discreet.engines.sql.scope import Piece, Scope
+
+_LARGEST_DOUBLE = Fraction(1.7976931348623157e308)
+_POWER = 1000  # 2^1000 is still a double
+
+
+def read_integer(scope: Scope, column: Piece, low: int, high: int) -> Piece:
+    """A stored integer of any width, clamped."""
+    cast = scope.dialect.cast(column.sql, Sort.INTEGER)
+    reach = max(abs(low), abs(high))
+    if -low >= column.reach <= high:  # the stored type has no room for more
+        return Piece(cast, Sort.INTEGER, column.reach)
+    return Piece(clamped(column.sql, low, high, cast, scope.dialect), Sort.INTEGER, reach)
+
+
+def clamped(sql: str, low: int, high: int, inside: str, dialect: Dialect) -> str:
+    """The nearest integer of low to high; ``inside`` is the value where it already is one. NULL stays NULL."""
+    a, b = dialect.literal(low), dialect.literal(high)
+    return f"CASE WHEN {sql} < {a} THEN {a} WHEN {sql} > {b} THEN {b} ELSE {inside} END"
+
+
+def read_decimal(scope: Scope, column: Piece, digits: int, low: int, high: int) -> Piece:
+    """Clamped first, so that all that follows has at most 20 digits; then times 10^digits, nine zeros at a time."""
+    d, x, reach = scope.dialect, column.sql, max(abs(low), abs(high))
+    width = max(len(str(reach)), digits) + 1
+    a, b = (d.call("decimal", f"'{_decimal(end, digits)}'", str(width), str(digits)) for end in (low, high))
+    sql = f"CASE {d.call('decimal_nan', x)}WHEN {x} < {a} THEN {a} WHEN {x} > {b} THEN {b} ELSE {x} END"
+    left = digits
+    while left:
+        step = min(left, 9)
+        zeros = d.call("decimal", str(10**step), str(step + 1), "0")
+        sql = f"({d.call('decimal', sql, str(width), str(left))} * {zeros})"
+        left -= step
+    return Piece(d.cast(sql, Sort.INTEGER), Sort.INTEGER, reach)
+
+
+def _decimal(cells: int, digits: int) -> str:
+    """cells / 10^digits in plain notation.
+
+    >>> _decimal(-5, 2), _decimal(1234, 2), _decimal(7, 0)
+    ('-0.05', '12.34', '7')
+    """
+    sign, text = "-" if cells < 0 else "", str(abs(cells)).rjust(digits + 1, "0")
+    return f"{sign}{text[: len(text) - digits]}.{text[len(text) - digits :]}".rstrip(".")
+
+
+def read_real(scope: Scope, column: Piece, exponent: int, low: int, high: int) -> Piece:
+    """floor(y + 1/2) for y = x / 2^exponent is (floor(2y) + 1) / 2, rounded down: exact, since 2y is a double."""
+    d, x, reach = scope.dialect, scope.dialect.cast(column.sql, Sort.REAL), max(abs(low), abs(high))
+    step, infinity = Fraction(2) ** exponent, d.real(float("inf"))
+    a, b = _double(low * step), _double(high * step)
+    if reach < 1 << 60 and a is not None and b is not None:
+        zero = _near_zero(x, exponent, d.real(0.0), d) if a <= 0 <= b else ""
+        bounded = (
+            f"CASE WHEN {x} <= {d.real(a)} THEN {d.real(a)} {zero}"
+            f"WHEN {x} <= {d.real(b)} THEN {x} WHEN {x} <= {infinity} THEN {d.real(b)} END"
+        )
+        return Piece(_nearest(bounded, exponent, d), Sort.INTEGER, reach)
+    # The ends are no doubles, or the cells too many to be doubled: find the cell first, then clamp it.
+    far, exact = float(min(step * 2**62, _LARGEST_DOUBLE)), d.real(2.0**52)
+    y = _times(x, -exponent, d)
+    cell = (
+        f"CASE WHEN {y} > -{exact} AND {y} < {exact} THEN {_nearest(x, exponent, d)} ELSE {d.cast(y, Sort.INTEGER)} END"
+    )
+    sql = (
+        f"CASE WHEN {x} < {d.real(-far)} THEN {d.literal(low)} {_near_zero(x, exponent, d.literal(0), d)}"
+        f"WHEN {x} <= {d.real(far)} THEN {cell} WHEN {x} <= {infinity} THEN {d.literal(high)} END"
+    )
+    found = scope.named(Piece(sql, Sort.INTEGER, 1 << 62))
+    return replace(found, sql=clamped(found.sql, low, high, found.sql, d), reach=reach, simple=False)
+
+
+def _nearest(x: str, exponent: int, d: Dialect) -> str:
+    twice = d.cast(d.call("floor", _times(x, 1 - exponent, d)), Sort.INTEGER)
+    return d.call("half", f"({twice} + 1)")
+
+
+def _times(x: str, power: int, d: Dialect) -> str:
+    """x * 2^power, in steps that doubles can hold."""
+    while power:
+        step = max(-_POWER, min(power, _POWER))
+        x, power = f"({x} * {d.real(2.0**step)})", power - step
+    return x
+
+
+def _near_zero(x: str, exponent: int, zero: str, d: Dialect) -> str:
+    """PostgreSQL calls it an error when a product of doubles is too small; but then the nearest cell is 0."""
+    near = _double(min(Fraction(2) ** exponent / 4, Fraction(2) ** 1023))
+    if exponent < 1 or near is None:
+        return ""
+    return f"WHEN {x} > {d.real(-near)} AND {x} < {d.real(near)} THEN {zero} "
+
+
+def _double(value: Fraction) -> float | None:
+    """The value as a double, if it is one."""
+    if abs(value) > _LARGEST_DOUBLE:
+        return None
+    found = float(value)
+    return found if found == value else None
+
+
+def read_text(scope: Scope, column: Piece) -> Piece:
+    """Text, compared by code point from here on."""
+    d = scope.dialect
+    return Piece(d.call("binary", d.cast(column.sql, Sort.TEXT)), Sort.TEXT)
+
+
+def read_boolean(scope: Scope, column: Piece) -> Piece:
+    """As it is."""
+    return Piece(scope.dialect.cast(column.sql, Sort.BOOLEAN), Sort.BOOLEAN)
+
+
+def read_float(scope: Scope, column: Piece) -> Piece:
+    """As it is, in double precision."""
+    return Piece(scope.dialect.cast(column.sql, Sort.REAL), Sort.REAL)
+
+
+def read_date(scope: Scope, column: Piece) -> Piece:
+    """Days before year 1 and after year 9999, and the infinities, are the first and the last day."""
+    return _read_time(scope, column, Sort.DATE, date.min, date.max)
+
+
+def read_timestamp(scope: Scope, column: Piece) -> Piece:
+    """The same for moments; those with a time zone are read as UTC."""
+    return _read_time(scope, column, Sort.TIMESTAMP, datetime.min, datetime.max)
+
+
+def _read_time(scope: Scope, column: Piece, sort: Sort, first: date, last: date) -> Piece:
+    d, x = scope.dialect, scope.dialect.cast(column.sql, sort)
+    a, b = d.literal(first), d.literal(last)
+    return Piece(f"CASE WHEN {x} < {a} THEN {a} WHEN {x} > {b} THEN {b} ELSE {x} END", sort)

@@ -1,0 +1,222 @@
+"""Lowered relations as SQL: one nested SELECT per node.
+
+Columns get names of our own (c0, c1, ...), so nothing that an owner or an analyst named reaches a database, except the
+stored columns themselves, quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from discreet.engines.sql.dialects import Dialect, Sort
+from discreet.engines.sql.primitives import write
+from discreet.engines.sql.reading import clamped
+from discreet.engines.sql.scope import UNBOUNDED, Piece, Scope, condition, never, typed
+from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.schema import Stored, StoredKind
+from discreet.query.plan.types import LARGEST
+
+_SORTS = {
+    StoredKind.INTEGER: Sort.INTEGER,
+    StoredKind.DECIMAL: Sort.DECIMAL,
+    StoredKind.REAL: Sort.REAL,
+    StoredKind.TEXT: Sort.TEXT,
+    StoredKind.BOOLEAN: Sort.BOOLEAN,
+    StoredKind.DATE: Sort.DATE,
+    StoredKind.TIMESTAMP: Sort.TIMESTAMP,
+    StoredKind.OTHER: Sort.OTHER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a table's rows come from: an item for FROM, in the words of the database; and what is stored there."""
+
+    sql: str
+    stored: Mapping[str, Stored]
+    reach: Mapping[str, int] = field(default_factory=dict)
+    """How far from 0 an integer column can be, by its stored type; unknown if missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A relation: an item for FROM, and its columns."""
+
+    sql: str
+    columns: Mapping[str, Piece]
+
+
+class Relations:
+    """Writes relations over these tables."""
+
+    def __init__(self, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
+        self.dialect = dialect
+        self.tables = tables
+
+    def rows(self, node: Relation) -> Rows:
+        """The relation as an item for FROM."""
+        match node:
+            case Scan(table):
+                return self._scan(self.tables[table])
+            case Filter(source, predicate):
+                below = self.rows(source)
+                scope = Scope(self.dialect, below.columns)
+                where = condition(write(predicate, scope), self.dialect)
+                names = ", ".join(piece.sql for piece in below.columns.values())
+                return replace(below, sql=f"(SELECT {names} FROM {scope.around(below.sql)} AS t WHERE {where})")
+            case Project(source, columns):
+                below = self.rows(source)
+                scope = Scope(self.dialect, below.columns)
+                pieces = [(name, write(expression, scope)) for name, expression in columns]
+                return self._select(pieces, f" FROM {scope.around(below.sql)} AS t")
+            case Join():
+                return self._join(node)
+            case UnionAll(parts):
+                return self._union([self.rows(part) for part in parts])
+            case PerUnit():
+                return self._per_unit(node)
+
+    def _scan(self, origin: Origin) -> Rows:
+        columns = {
+            name: Piece(self.dialect.identifier(name), _SORTS[how.kind], origin.reach.get(name, UNBOUNDED << 64), True)
+            for name, how in origin.stored.items()
+        }
+        return Rows(origin.sql, columns)
+
+    def _select(self, pieces: Sequence[tuple[str, Piece]], rest: str) -> Rows:
+        own = {name: self._own(i, piece) for i, (name, piece) in enumerate(pieces)}
+        listed = ", ".join(
+            f"{typed(piece, self.dialect)} AS {mine.sql}" for (_, piece), mine in zip(pieces, own.values(), strict=True)
+        )
+        return Rows(f"(SELECT {listed or '1 AS c'}{rest})", own)
+
+    def _own(self, i: int, piece: Piece) -> Piece:
+        return Piece(self.dialect.identifier(f"c{i}"), piece.sort, piece.reach, simple=True)
+
+    def _join(self, node: Join) -> Rows:
+        left, right = self.rows(node.left), self.rows(node.right)
+        pieces = [(name, _of("l", piece)) for name, piece in left.columns.items()]
+        taken = list(left.columns)
+        for name, piece in right.columns.items():
+            taken.append(free_name(name, taken))
+            pieces.append((taken[-1], _of("r", piece)))
+        pairs = [(left.columns[a], right.columns[b]) for a, b in node.on]
+        on = " AND ".join(self._equal(_of("l", a), _of("r", b)) for a, b in pairs) or self._always()
+        if any(Sort.NULL in (a.sort, b.sort) for a, b in pairs):
+            on = never(self.dialect)
+        word = "LEFT JOIN" if node.how is How.LEFT else "JOIN"
+        return self._select(pieces, f" FROM {left.sql} AS l {word} {right.sql} AS r ON {on}")
+
+    def _equal(self, a: Piece, b: Piece) -> str:
+        if a.sort is Sort.TEXT and self.dialect.mark:
+            return self.dialect.call("text_eq", a.sql, b.sql)
+        return f"{a.sql} = {b.sql}"
+
+    def _always(self) -> str:
+        return "TRUE" if self.dialect.truths else "(1 = 1)"
+
+    def _union(self, parts: Sequence[Rows]) -> Rows:
+        first = parts[0]
+        columns = [list(part.columns.values()) for part in parts]
+        own: dict[str, Piece] = {}
+        for i, name in enumerate(first.columns):
+            same = [pieces[i] for pieces in columns]
+            sort = next((piece.sort for piece in same if piece.sort is not Sort.NULL), Sort.NULL)
+            own[name] = self._own(i, Piece("", sort, max(piece.reach for piece in same)))
+        texts = []
+        for part, pieces in zip(parts, columns, strict=True):
+            renamed = ", ".join(f"{self._as(a, b.sort)} AS {b.sql}" for a, b in zip(pieces, own.values(), strict=True))
+            texts.append(f"SELECT {renamed} FROM {part.sql} AS t")
+        return Rows(f"({' UNION ALL '.join(texts)})", own)
+
+    def _as(self, piece: Piece, sort: Sort) -> str:
+        return self.dialect.cast("NULL", sort) if piece.sort is Sort.NULL is not sort else piece.sql
+
+    def _per_unit(self, node: PerUnit) -> Rows:
+        below = self.rows(node.source)
+        scope = Scope(self.dialect, below.columns)
+        keys = [(name, write(expression, scope)) for name, expression in node.keys]
+        measures = [(measure.name, self._measure(measure, scope)) for measure in node.measures]
+        if self.dialect.mark:
+            inner = self._grouped(keys, measures, scope.around(below.sql))
+        else:
+            places = ", ".join(str(i + 1) for i in range(len(keys)))
+            inner = self._select([*keys, *measures], f" FROM {scope.around(below.sql)} AS t GROUP BY {places}")
+        sums = {m.name for m in node.measures if m.aggregate is Aggregate.SUM}
+        if not sums:
+            return inner
+        outer = [(name, self._narrow(piece) if name in sums else piece) for name, piece in inner.columns.items()]
+        return self._select(outer, f" FROM {inner.sql} AS t")
+
+    def _grouped(self, keys: Sequence[tuple[str, Piece]], measures: Sequence[tuple[str, Piece]], source: str) -> Rows:
+        """The same where GROUP BY takes no places: keys get names first, text is marked while it is grouped."""
+        d = self.dialect
+        own = [d.identifier(f"g{i}") for i in range(len(keys))]
+        named = ", ".join(
+            f"{d.marked(piece.sql) if piece.sort is Sort.TEXT else typed(piece, d)} AS {mine}"
+            for (_, piece), mine in zip(keys, own, strict=True)
+        )
+        shown = [
+            (name, replace(piece, sql=d.unmarked(mine) if piece.sort is Sort.TEXT else mine, condition=False))
+            for (name, piece), mine in zip(keys, own, strict=True)
+        ]
+        rest = f" FROM (SELECT t.*, {named} FROM {source} AS t) AS t GROUP BY {', '.join(own)}"
+        return self._select([*shown, *measures], rest)
+
+    def _narrow(self, wide: Piece) -> Piece:
+        """A sum of one unit, clamped into what every number must fit into."""
+        cast = self.dialect.cast(wide.sql, Sort.INTEGER)
+        return Piece(clamped(wide.sql, -LARGEST, LARGEST, cast, self.dialect), Sort.INTEGER, LARGEST)
+
+    def _measure(self, measure: Measure, scope: Scope) -> Piece:
+        piece = write(measure.arguments[0], scope) if measure.arguments else None
+        x = "1" if piece is None else typed(piece, self.dialect)
+        if measure.where is not None:
+            x = f"CASE WHEN {condition(write(measure.where, scope), self.dialect)} THEN {x} END"
+        match measure.aggregate, piece:
+            case Aggregate.COUNT, _:
+                counted = "*" if piece is None and measure.where is None else x
+                return Piece(f"{self.dialect.count}({counted})", Sort.INTEGER)
+            case Aggregate.COUNT_DISTINCT, Piece(sort=sort):
+                different = self.dialect.marked(x) if sort is Sort.TEXT else x
+                return Piece(f"{self.dialect.count}(DISTINCT {different})", Sort.INTEGER)
+            case Aggregate.SUM, Piece():
+                return Piece(self.dialect.call("sum", x), Sort.INTEGER)
+            case (Aggregate.MIN | Aggregate.MAX) as extreme, Piece(sort=sort, reach=reach):
+                if sort is Sort.TEXT:
+                    x = self.dialect.call("binary", x)
+                    return Piece(self.dialect.call(f"text_{extreme.value}", x), sort, reach)
+                return Piece(f"{extreme.value}({x})", sort, reach)
+            case _:
+                raise ValueError("not a measure of one unit")
+
+
+def _of(side: str, piece: Piece) -> Piece:
+    return replace(piece, sql=f"{side}.{piece.sql}")
+
+
+def scanned(node: Relation) -> frozenset[str]:
+    """The tables that a relation reads."""
+    match node:
+        case Scan(table):
+            return frozenset({table})
+        case Join(left, right):
+            return scanned(left) | scanned(right)
+        case UnionAll(parts):
+            return frozenset().union(*(scanned(part) for part in parts))
+        case _:
+            return scanned(node.source)
+
+
+def free_name(name: str, taken: Sequence[str]) -> str:
+    """The name itself, or with the first of _2, _3, ... that is free, as the plan says.
+
+    >>> free_name("x", ["x", "x_2"])
+    'x_3'
+    """
+    candidate, n = name, 1
+    while candidate in taken:
+        n += 1
+        candidate = f"{name}_{n}"
+    return candidate

@@ -1,0 +1,76 @@
+"""What an engine computed, held against what it was asked for: an engine is trusted with data, not with its shape.
+
+Promise: what passes is exact integers under plain keys of the right kind, each group once, no key that nobody listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.sql.dialects import Sort
+from discreet.engines.sql.emit import Statement
+from discreet.query.plan.work import AnyWork, Exact
+
+_TYPES: dict[Sort, type] = {
+    Sort.INTEGER: int,
+    Sort.TEXT: str,
+    Sort.BOOLEAN: bool,
+    Sort.DATE: date,
+    Sort.TIMESTAMP: datetime,
+}
+
+
+def checked(
+    work: AnyWork, statement: Statement, keys: Sequence[Sequence[Any]], numbers: Sequence[NDArray[Any]], rows: int
+) -> Exact:
+    """The columns of a statement's result as exact numbers; raises if they are not what the work asks for."""
+    split = getattr(work, "split", None)
+    declared = work.keys if split is None else (*work.keys, split)
+    for one, (_, sort), values in zip(declared, statement.keys, keys, strict=True):
+        if {type(value) for value in values} - {_TYPES.get(sort), type(None)}:
+            raise TypeError("a key of another kind")
+        if one.allowed is not None and not set(values) <= set(one.allowed):
+            raise ValueError("a key that nobody asked for")
+    if split is not None and None in keys[-1]:
+        raise ValueError("a split that should have been dropped")
+    groups = tuple(zip(*keys, strict=True)) if keys else ((),) * rows
+    if different(keys, rows) != rows:
+        raise ValueError("a group came twice, or did not come whole")
+    return Exact(groups, tuple(numbers))
+
+
+def different(keys: Sequence[Sequence[Any]], rows: int) -> int:
+    """How many different rows these columns have. Millions come, so it goes by numbers, not by tuples.
+
+    >>> different([["a", "a", None], [1, 1, 1]], 3)
+    2
+    """
+    if len(keys) == 1:
+        return len(set(keys[0]))
+    codes, size = np.zeros(rows, dtype=np.int64), 1
+    for values in keys:
+        known = {value: i for i, value in enumerate(dict.fromkeys(values))}
+        if size * len(known) >= 1 << 62:
+            codes, size = np.unique(codes, return_inverse=True)[1], rows
+        codes = codes * len(known) + np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=rows)
+        size *= len(known)
+    return len(np.unique(codes))
+
+
+def integers(values: Sequence[int]) -> NDArray[Any]:
+    """Integers as an array: of 64 bits if all of them fit.
+
+    >>> integers([1, 1 << 63]).dtype, integers([1, 2]).dtype
+    (dtype('O'), dtype('int64'))
+    """
+    if any(type(value) is not int for value in values):
+        raise TypeError("not integers")
+    try:
+        return np.array(values, dtype=np.int64)
+    except OverflowError:
+        return np.array(values, dtype=object)

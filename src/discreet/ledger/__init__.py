@@ -1,0 +1,1 @@
+"""The durable budget: entries bound by hashes, charges, receipts. Knows nothing of tables."""

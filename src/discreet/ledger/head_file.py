@@ -1,0 +1,97 @@
+"""The head file: how far the ledger had come, written down outside of the database.
+
+Promise: once ``advance`` returns, a database that is later rolled back to before that entry, or edited, is found out.
+The file only moves forward, whatever other processes on this machine do, and a crash while writing leaves the head
+before or the new one.
+Believes: the file survives what the database does not: keep it on another disk, or out of the same backup.
+
+Two slots, written in turn, each with its own checksum: a slot torn by a power cut leaves the other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import LedgerMismatch
+from discreet.ledger.durable_files import locked, overwrite, replace_file, told_plainly
+from discreet.ledger.entries import canonical, digest
+
+_SLOT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The last entry of a ledger: its number and its hash."""
+
+    ledger: str
+    sequence: int
+    hash: str
+
+
+class HeadFile:
+    """A file that remembers the head of one ledger on this machine."""
+
+    __slots__ = ("_lock", "_path")
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = path.with_name(f"{path.name}.lock")
+
+    def read(self) -> Head | None:
+        """The highest head that was written, None if there is no file; LedgerMismatch if it cannot be understood."""
+        slots = self._slots()
+        return max((head for head in slots if head is not None), key=lambda head: head.sequence) if slots else None
+
+    def advance(self, head: Head, latest: Callable[[], Head] | None = None) -> None:
+        """Remember this head, unless the file has come further already.
+
+        ``latest`` is asked when the turn comes: one write then serves all who wait.
+        """
+        with told_plainly("the head file"), locked(self._lock):
+            slots = self._slots()
+            known = -1 if slots is None else max(slot.sequence for slot in slots if slot is not None)
+            if known >= head.sequence:
+                return
+            newest = head if latest is None else max(head, latest(), key=lambda h: h.sequence)
+            if slots is None:
+                replace_file(self._path, _slot(newest) * 2)
+            else:
+                stale = 1 if slots[0] is not None and slots[0].sequence == known else 0
+                overwrite(self._path, _slot(newest), _SLOT * stale)
+
+    def replace(self, head: Head) -> None:
+        """Forget what was remembered: only after the owner has acknowledged it."""
+        with told_plainly("the head file"), locked(self._lock):
+            replace_file(self._path, _slot(head) * 2)
+
+    def _slots(self) -> tuple[Head | None, Head | None] | None:
+        """What both slots hold, at least one of them whole; None if there is no file."""
+        with told_plainly("the head file"):
+            try:
+                content = self._path.read_bytes()
+            except FileNotFoundError:
+                return None
+        slots = _read_slot(content[:_SLOT]), _read_slot(content[_SLOT:])
+        if slots == (None, None):
+            raise LedgerMismatch("the head file cannot be understood")
+        return slots
+
+
+def _slot(head: Head) -> bytes:
+    said = {"ledger": head.ledger, "sequence": head.sequence, "hash": head.hash}
+    line = canonical(said | {"sum": digest(canonical(said))})
+    return line.encode().ljust(_SLOT - 1) + b"\n"
+
+
+def _read_slot(content: bytes) -> Head | None:
+    try:
+        said = json.loads(content)
+        check = said.pop("sum")
+        if check != digest(canonical(said)):
+            return None
+        return Head(str(said["ledger"]), int(said["sequence"]), str(said["hash"]))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None

@@ -1,0 +1,381 @@
+"""The durable ledger: who protects whom, what was spent, and what was answered.
+
+    ledger = open_ledger("curator.ledger", create=True)            # or "postgresql://..."; key and head files beside it
+    ledger.owner.protect("patients", dp.Approx(2, "1e-9"))          # a budget belongs to the people protected
+    ledger.owner.register("visits", "patients", marks=["/data/visits.parquet"], about={...})
+    ledger.owner.add_analyst("ann")
+    ledger.owner.grant("ann", "patients", dp.Approx(1, "5e-10"))    # a cap of her own, or None
+
+    charge = ledger.spend("visits", "ann", event, key="...", query="SELECT ...", parameters={...})
+    if charge.fresh:                                                # else charge.answer, or None: charged, none stored
+        answer = mechanism.release(value, charge.receipt)           # read data and draw noise only now
+        charge = ledger.store_answer(charge, answer_bytes, accuracy=...)
+    send(charge.answer, charge.proof, charge.card)                  # nothing leaves before it is stored
+
+Promise: ``spend`` returns a fresh charge only when it is durable, under the population's budget and the analyst's cap
+both, and remembered outside of the database. Whatever crashes, however many servers ask: no answer without an earlier
+charge, no charge is ever undone, no cap is exceeded by any amount. A key is charged once: with the same question it
+gives the stored answer, with another one it is refused. A ledger that was rolled back or edited refuses to spend.
+Believes: journal.py and what it believes; privacy/budgets/filters.py for why the charges add up to the budget.
+
+Owner: ``ledger.owner`` has protect, set_budget, register, retire, add_analyst, grant, revoke_analyst, write_off,
+acknowledge, and record/acts for whatever else must be in the chain, such as hashes of tokens (owner_acts.py).
+To look: quote (free), look, standing, household, populations, datasets, analysts, entries, charge, unanswered, head,
+public_key, trouble, cautions, export. In verify.py: verify_ledger, import_ledger. In receipts.py: verify_receipt,
+verify_card. Errors: BadParameter, NoPrice, NotATheorem, OverBudget, ReceiptRefused and all under LedgerError; after
+any of them nothing may be released.
+"""
+
+from __future__ import annotations
+
+import platform
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from importlib import metadata
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from discreet.errors import (
+    BadParameter,
+    DiscreetError,
+    KeyReused,
+    LedgerMismatch,
+    LedgerUnavailable,
+    LedgerUnsafe,
+    NotRegistered,
+    ReceiptRefused,
+)
+from discreet.ledger import standing as standings
+from discreet.ledger.charges import Charge, charged, check_leave, left_after, priced
+from discreet.ledger.database import Reading, is_address, open_database
+from discreet.ledger.entries import (
+    BEFORE_ALL,
+    Entry,
+    canonical,
+    digest,
+    read_amounts,
+    read_entry,
+    token_of,
+    write_entry,
+)
+from discreet.ledger.head_file import Head, HeadFile
+from discreet.ledger.journal import Clock, Draft, Journal, Point, nothing, utc
+from discreet.ledger.owner_acts import Owner, check_name, find_population
+from discreet.ledger.receipts import is_genuine, write_card, write_receipt
+from discreet.ledger.signing import Key, make_key, open_key
+from discreet.ledger.state import FORMAT, Analyst, Books, Dataset, Population, write_event
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.receipt import Receipt
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry, and whether an answer to it was stored."""
+
+    entry: Entry
+    answered: bool
+
+
+class Ledger:
+    """A durable ledger, open in this process for any number of threads. Made by ``open_ledger``."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+        self.owner = Owner(journal)
+
+    # --- asking ---------------------------------------------------------------------------------------------------
+
+    def spend(
+        self,
+        dataset: str,
+        analyst: str,
+        event: Event | Measure,
+        *,
+        key: str,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Charge:
+        """Pay for a question, durably, or refuse and change nothing.
+
+        ``query`` is the canonical form of the question and ``parameters`` all else that decides the answer; numbers
+        in them are whole or text. ``key`` is chosen by the analyst, new for each question, the same for a retry.
+        """
+        asked = digest(canonical([dataset, query, dict(parameters or {})]))
+        token = token_of(analyst, check_name(key, "key"))
+        try:
+            population, price = priced(self._journal.books, dataset, analyst, event)
+        except DiscreetError:  # other servers may know more; and what was paid before needs no price
+            books = self._journal.refresh()
+            with self._journal.database.read() as tx:
+                known = self._known(tx, token, asked)
+            if known is not None:
+                return known
+            population, price = priced(books, dataset, analyst, event)
+        self._journal.at("planned")
+        found: list[Charge] = []
+
+        def decide(books: Books, tx: Reading) -> Draft | None:
+            known = self._known(tx, token, asked)
+            if known is not None:
+                found.append(known)
+                return None
+            body = charged(books, dataset, analyst, price)
+            body |= {"key": key, "asked": asked, "query": query, "parameters": dict(parameters or {})}
+            return Draft("charge", analyst, body | {"event": write_event(event)})
+
+        entry = self._journal.append(decide)
+        if entry is None:
+            return found[0]
+        shown = population.currency.shown(price)
+        receipt = Receipt(event, number=entry.sequence, price=shown, left=left_after(population, entry.body))
+        return Charge(entry, True, receipt, shown, write_receipt(entry, self._journal.key))
+
+    def store_answer(
+        self, charge: Charge, answer: bytes, *, accuracy: Any = None, versions: Mapping[str, str] | None = None
+    ) -> Charge:
+        """Store the answer to a fresh charge, once, with its release card; send only what comes back from here.
+
+        ``accuracy`` says in words or JSON how far off the answer may be; ``versions`` adds to those of discreet and
+        Python, for instance the engine's.
+        """
+        if not charge.fresh:
+            raise ReceiptRefused("only a fresh charge can be answered: this one was paid for by an earlier call")
+        population = find_population(self._journal.books, charge.entry.body["population"])
+        card = write_card(
+            charge.entry,
+            population,
+            self._journal.key,
+            answer=answer,
+            accuracy=accuracy,
+            versions=_versions() | dict(versions or {}),
+        )
+        with self._journal.database.answer() as tx:
+            if tx.hash_at(charge.sequence) != charge.entry.hash:
+                raise LedgerMismatch("the charge is gone from the ledger, so its answer may not leave")
+            if tx.answer(charge.sequence) is not None:
+                raise ReceiptRefused("this charge was answered already")
+            tx.add_answer(charge.sequence, answer, card)
+        self._journal.at("stored")
+        return replace(charge, fresh=False, answer=answer, card=card)
+
+    def quote(self, dataset: str, analyst: str, event: Event | Measure) -> standings.Quote:
+        """What a question would cost now, and what would be left. Free."""
+        books = self._journal.refresh()
+        population, price = priced(books, dataset, analyst, event)
+        return standings.quote(books, population, analyst, price)
+
+    def _known(self, tx: Reading, token: str, asked: str) -> Charge | None:
+        """What was charged under a key before, if it was for the same question."""
+        text = tx.by_token(token)
+        if text is None:
+            return None
+        entry = read_entry(text)
+        if entry.body["asked"] != asked:
+            raise KeyReused("this key was used for another question: choose a new one")
+        return self._charge(tx, entry)
+
+    def _charge(self, tx: Reading, entry: Entry) -> Charge:
+        stored = tx.answer(entry.sequence)
+        keys = self._journal.books.public_keys
+        if stored is not None and not is_genuine(stored[1], keys, stored[0], entry.sequence, entry.hash):
+            raise LedgerMismatch("the stored answer is not the one that was signed for this charge; it stays here")
+        money = find_population(self._journal.books, entry.body["population"]).currency
+        price = money.shown(read_amounts(entry.body["price"]))
+        proof = write_receipt(entry, self._journal.key)
+        return Charge(entry, False, None, price, proof, *(stored or (None, None)))
+
+    # --- looking --------------------------------------------------------------------------------------------------
+
+    def standing(self, population: str, analyst: str | None = None) -> standings.Standing:
+        """Where a population's budget stands, or what an analyst has spent of it and may still spend."""
+        books = self._journal.refresh()
+        known = find_population(books, population)
+        if analyst is not None:
+            check_leave(books, known, analyst)
+        return standings.standing(books, known, analyst)
+
+    def household(self, population: str, people: int) -> standings.Household:
+        """What a household of so many has lost so far, and at most."""
+        books = self._journal.refresh()
+        return standings.household(books, find_population(books, population), people)
+
+    def look(self) -> Books:
+        """What the ledger adds up to now, with all that other servers wrote: one read. To be looked at only."""
+        return self._journal.refresh()
+
+    @property
+    def populations(self) -> Mapping[str, Population]:
+        """All populations with a budget."""
+        return MappingProxyType(dict(self._journal.refresh().populations))
+
+    @property
+    def datasets(self) -> Mapping[str, Dataset]:
+        """All data sets, retired ones too."""
+        return MappingProxyType(dict(self._journal.refresh().datasets))
+
+    @property
+    def analysts(self) -> Mapping[str, Analyst]:
+        """All analysts, revoked ones too."""
+        return MappingProxyType(dict(self._journal.refresh().analysts))
+
+    def entries(
+        self,
+        *,
+        after: int = 0,
+        limit: int = 1000,
+        kind: str | None = None,
+        population: str | None = None,
+        analyst: str | None = None,
+    ) -> list[Line]:
+        """Entries in order. For an analyst: their charges and what the owner decided about them."""
+        with self._journal.database.read() as tx:
+            found = tx.texts(after=after, limit=limit, kind=kind, population=population, analyst=analyst)
+        return [Line(read_entry(text), answered) for text, answered in found]
+
+    def unanswered(self, *, analyst: str | None = None) -> list[Entry]:
+        """Charges without a stored answer: under way, or lost in a crash. They stay charged."""
+        with self._journal.database.read() as tx:
+            return [read_entry(text) for text, _ in tx.texts(open_only=True, analyst=analyst)]
+
+    def charge(self, sequence: int) -> Charge:
+        """A charge that was made before, with its stored answer, receipt and card."""
+        self._journal.refresh()
+        with self._journal.database.read() as tx:
+            found = tx.texts(after=sequence - 1, limit=1, kind="charge")
+            entry = read_entry(found[0][0]) if found else None
+            if entry is None or entry.sequence != sequence:
+                raise NotRegistered("there is no such charge")
+            return self._charge(tx, entry)
+
+    @property
+    def head(self) -> Head:
+        """The last entry that this process knows."""
+        return self._journal.head
+
+    @property
+    def public_key(self) -> str:
+        """The key with which receipts and cards can be checked."""
+        return self._journal.key.public
+
+    @property
+    def trouble(self) -> str | None:
+        """Why this ledger refuses to spend, if it does."""
+        return self._journal.trouble()
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """What the owner should know about where the ledger lies."""
+        return self._journal.database.cautions
+
+    def export(self) -> Iterator[str]:
+        """Every entry as its line, for a copy elsewhere; ``import_ledger`` takes them back. Answers are not in it."""
+        with self._journal.database.read() as tx:
+            yield from (row.text for row in tx.lines())
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self._journal.database.close()
+
+    def __enter__(self) -> Ledger:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+# --- opening ------------------------------------------------------------------------------------------------------
+
+
+def open_ledger(
+    location: str | Path,
+    *,
+    key: Path | str | None = None,
+    head: Path | str | None = None,
+    create: bool = False,
+    patience: float = 10,
+    clock: Clock = utc,
+    at: Point = nothing,
+) -> Ledger:
+    """Open a ledger: an SQLite file, or a PostgreSQL database by its address, for several servers.
+
+    ``key`` is the file of the signing key and ``head`` that of the head, beside an SQLite file unless given; keep the
+    head on another disk, out of the database's backup. All servers of one ledger share the key; each machine has a
+    head of its own. ``patience`` is how many seconds to wait for others. ``at`` is called at named points of every
+    write, for tests of crashes: planned, appended, committed, head, stored.
+
+    Every entry is checked. If the chain is bad, LedgerMismatch names the first bad entry. If it is good but not what
+    the head file remembers, the ledger opens for reading, and ``trouble`` tells why it does not spend.
+    """
+    key_path, head_path = _beside(location, key, "key"), _beside(location, head, "head")
+    heads = HeadFile(head_path)
+    database = open_database(location, create=create, patience=patience)
+    try:
+        remembered = heads.read() is not None  # looked at first: another process may be making both, the head file last
+        new = not database.exists()
+        if new and not create:
+            raise LedgerUnavailable("there is no ledger here; create one with create=True")
+        if new and remembered:
+            raise LedgerMismatch("the head file remembers a ledger, and there is none here: restore it")
+        signing = _open_or_make(key_path, create=new)
+        database.set_up([_first(signing, clock)] if create else [])
+        journal = Journal(database, heads, signing, clock=clock, at=at)
+        if journal.books.public_key != signing.public:
+            raise LedgerUnsafe("this is not the ledger's key: give its key file, or replace it with replace_key")
+        if journal.trouble() is None:
+            journal.remember()
+    except BaseException:
+        database.close()
+        raise
+    return Ledger(journal)
+
+
+def _open_or_make(path: Path, *, create: bool) -> Key:
+    if create and not path.exists():
+        try:
+            return make_key(path)
+        except BadParameter:  # another process was quicker
+            return open_key(path)
+    return open_key(path)
+
+
+def _first(key: Key, clock: Clock) -> Entry:
+    return write_entry(
+        sequence=1,
+        previous=BEFORE_ALL,
+        ledger=secrets.token_hex(16),
+        kind="ledger",
+        by="owner",
+        time=clock().isoformat(timespec="seconds"),
+        body={"format": FORMAT, "public_key": key.public, "versions": _versions()},
+    )
+
+
+def _beside(location: str | Path, given: Path | str | None, what: str) -> Path:
+    if given is not None:
+        return Path(given)
+    if is_address(location):
+        raise BadParameter(what, None, f"must be the path of the {what} file: with PostgreSQL there is no place for it")
+    path = Path(location)
+    return path.with_name(f"{path.name}.{what}")
+
+
+def _versions() -> dict[str, str]:
+    return {"discreet": metadata.version("discreet"), "python": platform.python_version()}
+
+
+def replace_key(
+    location: str | Path, *, key: Path | str, reason: str, head: Path | str | None = None, by: str = "owner"
+) -> None:
+    """Let a new key file sign from now on, because the old one was lost or seen; recorded. Restart all servers."""
+    heads, signing = HeadFile(_beside(location, head, "head")), open_key(Path(key))
+    database = open_database(location, create=False, patience=10)
+    try:
+        database.set_up([])
+        journal = Journal(database, heads, signing)
+        body = {"public_key": journal.key.public, "before": journal.books.public_key, "reason": reason}
+        journal.append(lambda *_: Draft("key", by, body))
+    finally:
+        database.close()

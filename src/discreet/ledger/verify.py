@@ -1,0 +1,152 @@
+"""Check a whole ledger, and move one elsewhere.
+
+Promise: ``verify_ledger`` names the first entry that is not what it was when it was written, or says that there is
+none; it changes nothing and needs no key. What it takes on trust is the head file and the receipts that it is given: a
+chain that was rewritten from end to end is consistent in itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from discreet.errors import BadSignature, LedgerMismatch, LedgerUnavailable
+from discreet.ledger.database import Reading, open_database
+from discreet.ledger.entries import Broken, Entry, read_entry
+from discreet.ledger.head_file import HeadFile
+from discreet.ledger.journal import read_line
+from discreet.ledger.receipts import is_genuine, verify_receipt
+from discreet.ledger.state import Books
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a check of a ledger found."""
+
+    ledger: str
+    entries: int
+    """How many entries are good, from the first on."""
+    charges: int
+    answers: int
+    first_bad: int | None
+    """The number of the first bad entry."""
+    problems: tuple[str, ...]
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing was found."""
+        return not self.problems
+
+    def __str__(self) -> str:
+        if self.good:
+            counts = f"{self.entries} entries, of which charges: {self.charges}, answered: {self.answers}"
+            return f"the chain is whole: {counts}"
+        return "\n".join(self.problems)
+
+
+def verify_ledger(
+    location: str | Path,
+    *,
+    head: Path | str | None = None,
+    receipts: Iterable[str] = (),
+    public_key: str | None = None,
+    cards: bool = False,
+    patience: float = 10,
+) -> Report:
+    """Check every entry and sum of a ledger, against its head file and any receipts.
+
+    ``public_key`` is what receipts must be signed with, one of the ledger's own unless given. ``cards`` checks the
+    signature of every release card too.
+    """
+    database = open_database(location, create=False, patience=patience)
+    problems: list[str] = []
+    books, answers = Books(), 0
+    first_bad: int | None = None
+    hashes: dict[int, str] = {}
+    try:
+        with database.read() as tx:
+            try:
+                for row in tx.lines():
+                    entry = read_line(row)
+                    books.apply(entry)
+                    hashes[entry.sequence] = entry.hash
+            except Broken as found:
+                first_bad = books.sequence + 1
+                problems.append(f"entry {first_bad} is bad: {found}")
+            if first_bad is None and tx.head() != (books.sequence, books.hash):
+                problems.append(f"the database says that it ends elsewhere than with entry {books.sequence}")
+            answers = _check_answers(tx, books, hashes, problems, cards=cards)
+        if not database.sound():
+            problems.append("the file of the database is damaged")
+        if head is not None and first_bad is None:
+            _check_head(HeadFile(Path(head)), books, hashes, problems)
+        for text in receipts:
+            _check_receipt(text, [public_key] if public_key else books.public_keys, books.ledger, hashes, problems)
+    except LedgerMismatch as found:
+        problems.append(str(found))
+    finally:
+        database.close()
+    return Report(books.ledger, books.sequence, books.charges, answers, first_bad, tuple(problems))
+
+
+def _check_answers(tx: Reading, books: Books, hashes: dict[int, str], problems: list[str], *, cards: bool) -> int:
+    count = 0
+    for charge, answer, card in tx.all_answers():
+        count += 1
+        said = f'"answer":"{hashlib.sha256(answer).hexdigest()}"'
+        good = charge in hashes and hashes[charge] in str(card) and said in str(card)
+        if not good or (cards and not is_genuine(card, books.public_keys, answer, charge, hashes[charge])):
+            problems.append(f"the answer to entry {charge} is not the one on its card, or the card is not genuine")
+    return count
+
+
+def _check_head(heads: HeadFile, books: Books, hashes: dict[int, str], problems: list[str]) -> None:
+    known = heads.read()
+    if known is None:
+        problems.append("the head file is missing")
+    elif known.ledger != books.ledger:
+        problems.append("the head file belongs to another ledger")
+    elif known.sequence > books.sequence:
+        problems.append(
+            f"entry {known.sequence} was there before, and the ledger ends with {books.sequence}: rolled back"
+        )
+    elif hashes[known.sequence] != known.hash:
+        problems.append(f"entry {known.sequence} is not the one that the head file remembers")
+
+
+def _check_receipt(text: str, keys: list[str], ledger: str, hashes: dict[int, str], problems: list[str]) -> None:
+    for key in keys:
+        with suppress(BadSignature):
+            receipt = verify_receipt(text, key)
+            if receipt.ledger != ledger or hashes.get(receipt.sequence) != receipt.hash:
+                problems.append(f"a receipt names entry {receipt.sequence}, and the ledger does not have it")
+            return
+    problems.append("a receipt was not signed by this ledger, or was changed")
+
+
+def import_ledger(lines: Iterable[str], location: str | Path, *, patience: float = 10) -> Report:
+    """Write exported entries into a new place, each checked; nothing is written if one is bad.
+
+    Give the key and head files of the old place when you open it. A shorter export than the head file remembers is
+    a rollback: ``acknowledge`` it, and ``write_off`` what is missing. Stored answers are not carried over.
+    """
+    books = Books()
+    entries: list[Entry] = []
+    try:
+        for line in lines:
+            entries.append(read_entry(line.rstrip("\n")))
+            books.apply(entries[-1])
+    except Broken as found:
+        raise LedgerMismatch(f"entry {books.sequence + 1} is bad: {found}") from None
+    if not entries:
+        raise LedgerMismatch("there is no entry to import")
+    database = open_database(location, create=True, patience=patience)
+    try:
+        if not database.set_up(entries):
+            raise LedgerUnavailable("there is a ledger already: import into an empty place")
+    finally:
+        database.close()
+    return Report(books.ledger, books.sequence, books.charges, 0, None, ())

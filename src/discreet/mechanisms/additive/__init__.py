@@ -1,0 +1,1 @@
+"""Exact value plus discrete noise: Laplace and Gaussian."""

@@ -1,0 +1,1 @@
+"""What every mechanism shares: the role, exact inputs, sensitivities."""

@@ -1,0 +1,1 @@
+"""Choosing privately: by score, by threshold, by key; and randomized response."""

@@ -1,0 +1,1 @@
+"""Counts, sums, moments, quantiles, histograms, trees and marginals of records."""

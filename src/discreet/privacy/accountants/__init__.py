@@ -1,0 +1,1 @@
+"""What events cost: one accountant per file, and the conversions between promises."""

@@ -1,0 +1,1 @@
+"""Certified numerics: intervals, the normal distribution, bisection."""

@@ -1,0 +1,133 @@
+"""Events and promises as JSON, and back.
+
+Promise: what is read equals what was written, number for number; what is not understood is refused, never guessed.
+Believes: the classes in events.py and measures.py take their own fields as keywords.
+
+Format 1: ``{"version": 1, "event": {"kind": "Gaussian", "sigma_squared": "100", ...}}``, or ``"promise"`` in place of
+``"event"``; rationals are text, whole counts are numbers, choices are their names.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadParameter
+from discreet.privacy.promises import events, measures
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.record import Record
+
+VERSION = 1
+
+_EVENTS: dict[str, type[Record]] = {
+    kind.__name__: kind
+    for kind in (
+        events.Laplace, events.DiscreteLaplace, events.Gaussian, events.DiscreteGaussian, events.RandomizedResponse,
+        events.Exponential, events.PermuteAndFlip, events.NoisyMax, events.Threshold, events.AboveThreshold,
+        events.Pure, events.Approx, events.ZCDP, events.Subsampled, events.Repeat, events.Composed, events.Parallel,
+    )
+}  # fmt: skip
+_PROMISES: dict[str, type[Record]] = {
+    kind.__name__: kind
+    for kind in (measures.Pure, measures.Approx, measures.ZCDP, measures.Renyi, measures.GDP)
+}  # fmt: skip
+_CHOICES: dict[str, type[Enum]] = {
+    kind.__name__: kind for kind in (events.MaxNoise, events.Sampling, Neighbours)
+}  # fmt: skip
+
+
+def to_json(record: Event | Measure) -> str:
+    """The event or promise as one line of JSON.
+
+    >>> to_json(events.Laplace(scale="0.1"))
+    '{"version": 1, "event": {"kind": "Laplace", "scale": "1/10", "sensitivity": "1"}}'
+    """
+    given: object = record
+    if not isinstance(given, (Event, measures.Promise)):
+        raise BadParameter("record", given, "must be an event or a promise")
+    return json.dumps({"version": VERSION, "event" if isinstance(given, Event) else "promise": _write(given)})
+
+
+def event_from_json(text: str) -> Event:
+    """The event that was written, exactly.
+
+    >>> event_from_json(to_json(events.Laplace(scale="0.1")))
+    Laplace(scale='1/10', sensitivity=1)
+    """
+    try:
+        result: Event = _read(_open(text, "event"), _EVENTS)
+    except RecursionError:
+        raise BadParameter("text", text, "must not nest events so deeply") from None
+    return result
+
+
+def measure_from_json(text: str) -> Measure:
+    """The promise that was written, exactly.
+
+    >>> measure_from_json(to_json(measures.Approx(1, "1e-6")))
+    Approx(epsilon=1, delta='1/1000000')
+    """
+    result: Measure = _read(_open(text, "promise"), _PROMISES)
+    return result
+
+
+def _write(value: Any) -> Any:
+    if isinstance(value, Record):
+        return {"kind": type(value).__name__} | {
+            field.name: _write(getattr(value, field.name))
+            for field in dataclasses.fields(value)  # type: ignore[arg-type]
+        }
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Enum):
+        return value.name
+    return [_write(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _open(text: str, what: str) -> Any:
+    try:
+        outer = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        raise BadParameter("text", text, "must be JSON") from None
+    if not isinstance(outer, dict) or outer.keys() != {"version", what} or outer["version"] != VERSION:
+        raise BadParameter("text", text, f'must be {{"version": {VERSION}, "{what}": ...}}')
+    return outer[what]
+
+
+def _read(data: Any, kinds: dict[str, type[Record]]) -> Any:
+    if not isinstance(data, dict) or not isinstance(data.get("kind"), str) or data["kind"] not in kinds:
+        raise BadParameter("kind", data.get("kind") if isinstance(data, dict) else data, "must be a kind that is known")
+    kind: Any = kinds[data["kind"]]
+    fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
+    if data.keys() - {"kind"} != fields.keys():
+        raise BadParameter("fields", sorted(data.keys() - {"kind"}), f"must be {sorted(fields)} for {data['kind']}")
+    return kind(**{name: _read_field(name, data[name], meant) for name, meant in fields.items()})
+
+
+def _read_field(name: str, value: Any, meant: str) -> Any:
+    """The value of a field, by what its annotation says it is."""
+    if meant == "Fraction" and isinstance(value, str):
+        return value
+    if meant == "int" and isinstance(value, int):
+        return value
+    if meant in _CHOICES and isinstance(value, str) and value in _CHOICES[meant].__members__:
+        return _CHOICES[meant][value]
+    if meant == "Event":
+        return _read(value, _EVENTS)
+    if meant == "tuple[Event, ...]" and isinstance(value, list):
+        return [_read(item, _EVENTS) for item in value]
+    if meant == "tuple[tuple[Fraction, Fraction], ...]" and _are_pairs(value):
+        return dict(value)
+    raise BadParameter(name, value, f"must be a {meant} as it was written")
+
+
+def _are_pairs(value: Any) -> bool:
+    """Whether this is a list of pairs of texts: the bounds of a Rényi promise."""
+    return isinstance(value, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(number, str) for number in pair) for pair in value
+    )

@@ -1,0 +1,1 @@
+"""Questions about tables: plan, interfaces, typing, bounding, noise plan, the run, the answer."""

@@ -1,0 +1,1 @@
+"""What leaves a question: previews, answers with error bars, explanations, exports."""

@@ -1,0 +1,249 @@
+"""The answer to a question about tables: rows of released values, each with its error bar, cost and story.
+
+Promise: an answer is a value: reading it again draws nothing and costs nothing. An error bar speaks of the noise: the
+exact bounded aggregate lies within it with the stated confidence; what bounding left out of heavy units is not in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.exact import Number
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.receipt import Receipt
+from discreet.query.answer import export
+from discreet.query.answer.answer_base import Answered, Row
+from discreet.query.answer.consistency import agreeing
+from discreet.query.estimate.estimators import Dated, Fitted, Recipe
+from discreet.query.lower.bounding import in_words
+from discreet.query.plan.expressions import Call, Column, Expression, walk
+from discreet.query.plan.nodes import Outcome
+from discreet.query.plan.postprocess import PRESENT, apply, evaluate
+from discreet.query.plan.types import Number as NumberKind
+from discreet.query.plan.types import Value
+from discreet.query.run import Released
+
+AT = "#"
+"""The hidden column that says which released row a row came from."""
+_MONOTONE = frozenset(
+    {"add", "sub", "mul", "div", "neg", "round", "floor", "ceil", "least", "greatest", "sqrt", "grouping"}
+)
+
+
+@dataclass(frozen=True, repr=False)
+class TableAnswer(Answered):
+    """Rows sorted by key (or as ORDER BY says), with error bars.
+
+    ``answer["n"]`` is a column, ``answer.rows`` all rows; ``answer.errors(0.95)`` are the error bars, and with
+    ``simultaneous=True`` all of them hold at once.
+    """
+
+    outcome: Outcome
+    released: tuple[Released, ...]
+    event: Event
+    cost: str
+    story: tuple[str, ...]
+    receipt: Receipt | None = field(default=None, compare=False)
+
+    # --- values -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _kept(self) -> list[Row]:
+        """The rows after HAVING, ORDER BY and LIMIT, each with its place among the released ones."""
+        rows: list[Row] = []
+        for s, part in enumerate(self.released):
+            columns = dict(self._keys[s])
+            for name, recipe in _recipes(part):
+                columns[name] = [_plain(recipe, value) for value in recipe.value(part.estimates).tolist()]
+            columns[AT] = [(s, i) for i in range(len(part.keys))]
+            columns[PRESENT] = [_names(part)] * len(part.keys)
+            rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        shown = Outcome(
+            (*self.outcome.columns, (AT, Column(AT))), self.outcome.having, self.outcome.order, self.outcome.limit
+        )
+        return apply(shown, rows)
+
+    @cached_property
+    def _keys(self) -> list[dict[str, list[Any]]]:
+        return [_key_columns(self.released, part) for part in self.released]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(name for name, _ in self.outcome.columns)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, as dictionaries."""
+        return [{name: row[name] for name in self.columns} for row in self._kept]
+
+    def _pieces(self) -> Iterator[TableAnswer]:
+        """Some thousands of rows at a time, unless an order, a limit or a fit needs all of them at once."""
+        fitted = any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values())
+        if self.outcome.order or self.outcome.limit is not None or fitted:
+            yield self
+            return
+        size = export.PIECE
+        starts = [(s, i) for s, part in enumerate(self.released) for i in range(0, len(part.keys), size)]
+        for s, i in starts or [(0, 0)]:
+            cuts = [slice(i, i + size) if t == s else slice(0) for t in range(len(self.released))]
+            yield replace(self, released=tuple(map(_cut, self.released, cuts)))
+
+    def _is_total(self, row: Row, name: str) -> bool:
+        key = dict(self.outcome.columns)[name]
+        s, _ = row[AT]
+        return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
+
+    def _caveats(self) -> tuple[str, ...]:
+        return (self.counted,)
+
+    @property
+    def counted(self) -> str:
+        """What counts of one unit."""
+        return in_words(self.released[0].part.caps, grouped=bool(self.released[0].part.keys))
+
+    def _told(self) -> tuple[str, tuple[str, ...]]:
+        return self.cost, self.story
+
+    # --- error bars -------------------------------------------------------------------------------------------------
+
+    def intervals(
+        self, confidence: Number = CONFIDENCE, *, simultaneous: bool = False
+    ) -> dict[str, list[tuple[Any, Any] | None]]:
+        """For each column of numbers (or dates), an interval per row that holds the exact value with this confidence.
+
+        With ``simultaneous``, all intervals of the answer hold together with this confidence.
+        """
+        miss = float(1 - confidence_level(confidence))
+        numeric = [(name, e) for name, e in self.outcome.columns if self._measures(e)]
+        if simultaneous:
+            miss /= max(1, len(numeric) * len(self._all_rows()))
+        return {name: self._column(e, miss) for name, e in numeric}
+
+    def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
+        """For each column of numbers, how far each value may be off, with this confidence; dates and times: in days."""
+        found = self.intervals(CONFIDENCE if confidence is None else confidence, simultaneous=simultaneous)
+        return {
+            name: [_error(row[name], ends) for row, ends in zip(self._kept, column, strict=True)]
+            for name, column in found.items()
+        }
+
+    def _all_rows(self) -> list[tuple[Value, ...]]:
+        return [key for part in self.released for key in part.keys]
+
+    def _measures(self, expression: Expression) -> tuple[str, ...]:
+        names = {name for name, _ in _recipes(self.released[0])}
+        return tuple(p.name for p in walk(expression) if isinstance(p, Column) and p.name in names)
+
+    def _column(self, expression: Expression, miss: float) -> list[tuple[Any, Any] | None]:
+        if not isinstance(expression, Column) or self._dated((expression.name,)) is not None:
+            return [self._interval(expression, row, miss) for row in self._kept]
+        ends = [self._ends(s, expression.name, miss) for s in range(len(self.released))]
+        pairs = [list(zip(low.tolist(), high.tolist(), strict=True)) for low, high in ends]
+        return [pairs[s][i] for s, i in (row[AT] for row in self._kept)]
+
+    def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
+        """The range of an expression when its measures move within their errors.
+
+        Exact where each measure stands once and all functions are monotone in each argument; None otherwise.
+        """
+        used = self._measures(expression)
+        dated = self._dated(used)
+        if dated is not None:
+            return self._moments(dated, row, used[0], miss) if isinstance(expression, Column) else None
+        calls = {p.function for p in walk(expression) if isinstance(p, Call)}
+        if len(set(used)) != len(used) or not calls <= _MONOTONE or len(used) > 6:
+            return None
+        s, i = row[AT]
+        ends = {name: self._ends(s, name, miss / len(used)) for name in used}
+        if "div" in calls and any(e[0][i] <= 0 <= e[1][i] for e in ends.values()):
+            return None if len(used) > 1 else (-math.inf, math.inf)
+        base = {name: column[i] for name, column in self._keys[s].items()} | {PRESENT: _names(self.released[s])}
+        corners = []
+        for choice in product((0, 1), repeat=len(used)):
+            point = {name: float(ends[name][c][i]) for name, c in zip(used, choice, strict=True)}
+            value = evaluate(expression, {**base, **point})
+            if value is None:
+                return None
+            corners.append(float(value))
+        return min(corners), max(corners)
+
+    def _dated(self, names: tuple[str, ...]) -> Dated | None:
+        recipes = dict(_recipes(self.released[0]))
+        return next((r for name in names if isinstance(r := recipes[name], Dated)), None)
+
+    def _moments(self, recipe: Dated, row: Row, name: str, miss: float) -> tuple[Any, Any] | None:
+        s, i = row[AT]
+        low, high = self._ends(s, name, miss)
+        ends = recipe.moment(low[i], math.floor), recipe.moment(high[i], math.ceil)
+        return None if None in ends else ends
+
+    def _ends(self, s: int, name: str, miss: float) -> tuple[Any, Any]:
+        cache: dict[Any, tuple[Any, Any]] = self.__dict__.setdefault("_cached_ends", {})
+        if (s, name, miss) not in cache:
+            part = self.released[s]
+            cache[s, name, miss] = dict(_recipes(part))[name].ends(part.estimates, miss)
+        return cache[s, name, miss]
+
+    # --- post-processing ----------------------------------------------------------------------------------------------
+
+    def consistent(self) -> TableAnswer:
+        """The same answer with values that can be true together; costs nothing.
+
+        Counts are not below 0, sums and averages are what so many values within their bounds can make; and in a ROLLUP,
+        CUBE or other grouping sets below a finest one, totals are the sums of their parts, exactly: by least squares
+        over all of them, so they are less noisy on the whole (counts are then no longer whole numbers). The error bar
+        of a number that had to be moved may be longer. Left as they are: groups that nobody listed, caps of one row in
+        a group, numbers of different values or units, and quantiles.
+        """
+        if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
+            return self
+        released, told = agreeing(self.released)
+        return TableAnswer(self.outcome, released, self.event, self.cost, (*self.story, *told), self.receipt)
+
+
+def _recipes(part: Released) -> list[tuple[str, Recipe]]:
+    return list(zip(part.part.names, part.part.recipes, strict=True))
+
+
+def _cut(part: Released, rows: slice) -> Released:
+    estimates = {statistic: replace(e, values=e.values[rows]) for statistic, e in part.estimates.items()}
+    return Released(part.part, part.keys[rows], estimates)
+
+
+def _plain(recipe: Recipe, value: float) -> int | float | date | None:
+    if isinstance(recipe, Dated):
+        return recipe.moment(value)
+    if math.isnan(value):
+        return None
+    return int(value) if recipe.whole else float(value)
+
+
+def _names(part: Released) -> frozenset[str]:
+    """The keys of a grouping set."""
+    return frozenset(key.name for key in part.part.keys)
+
+
+def _key_columns(released: tuple[Released, ...], part: Released) -> dict[str, list[Any]]:
+    """All keys of the question; those that this grouping set does not have are NULL."""
+    columns: dict[str, list[Any]] = {k.name: [None] * len(part.keys) for r in released for k in r.part.keys}
+    for typed, values in zip(part.part.keys, zip(*part.keys, strict=True), strict=False):
+        kind = typed.typed.kind
+        step = kind.step if isinstance(kind, NumberKind) else 1
+        columns[typed.name] = [int(v * step) if step != 1 and isinstance(v, int) else v for v in values]
+    return columns
+
+
+def _error(value: Any, ends: tuple[Any, Any] | None) -> float | None:
+    if ends is None or value is None:
+        return None
+    if isinstance(value, date):
+        return float(max(ends[1] - value, value - ends[0]) / timedelta(days=1))
+    return float(max(ends[1] - float(value), float(value) - ends[0]))

@@ -1,0 +1,232 @@
+"""Released rows: how they are read, carried elsewhere and told. An answer about tables is that, from here or afar.
+
+Promise: nothing here draws, spends or looks at data; all of it follows from the rows and their error bars.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.errors import BadParameter, MissingExtra
+from discreet.exact import Number
+from discreet.query.answer.export import write_rows
+
+_SHOWN = 40
+Row = dict[str, Any]
+
+
+class Answered(ABC):
+    """Rows with error bars. Whoever inherits says which: ``columns``, ``rows``, ``errors`` and ``_told``."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> list[Row]:
+        """All rows, as dictionaries."""
+
+    @abstractmethod
+    def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
+        """For each column of numbers or dates, how far each value may be off, with this confidence; dates in days."""
+
+    @abstractmethod
+    def intervals(
+        self, confidence: Number = CONFIDENCE, *, simultaneous: bool = False
+    ) -> dict[str, list[tuple[Any, Any] | None]]:
+        """For each column of numbers or dates, an interval per row that holds the exact value with this confidence."""
+
+    @abstractmethod
+    def _told(self) -> tuple[str, tuple[str, ...]]:
+        """What was paid, and how it was made."""
+
+    @property
+    def _kept(self) -> list[Row]:
+        """The rows, perhaps with more in them than is shown."""
+        return self.rows
+
+    def _pieces(self) -> Iterator[Answered]:
+        """The answer in pieces with some of the rows each, at least one."""
+        yield self
+
+    @property
+    def _level(self) -> Number:
+        """The confidence of error bars, unless said otherwise."""
+        return CONFIDENCE
+
+    def _is_total(self, row: Row, name: str) -> bool:
+        """Whether a row is a total over this key, if that is known."""
+        return False
+
+    def _caveats(self) -> tuple[str, ...]:
+        """What the error bars do not speak of."""
+        return ()
+
+    # --- values -----------------------------------------------------------------------------------------------------
+
+    @property
+    def value(self) -> Any:
+        """The one number, if the answer is one number."""
+        if len(self) != 1 or len(self.columns) != 1:
+            raise BadParameter("answer", f"{len(self)} rows of {len(self.columns)} columns", "must be one number here")
+        return self._kept[0][self.columns[0]]
+
+    def __getitem__(self, name: str) -> list[Any]:
+        if name not in self.columns:
+            raise BadParameter("column", name, f"must be one of {', '.join(self.columns)}")
+        return [row[name] for row in self._kept]
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self.rows)
+
+    # --- doors out ----------------------------------------------------------------------------------------------------
+
+    def to_arrow(self, *, errors: bool = True, confidence: Number | None = None) -> pa.Table:
+        """An Arrow table; with ``errors``, each column of numbers is followed by its error bars."""
+        bars = self.errors(confidence) if errors else {}
+        columns: dict[str, pa.Array] = {}
+        for name in self.columns:
+            columns[name] = pa.array(self[name])
+            if name in bars:
+                columns[f"{name}_error"] = pa.array(bars[name], type=pa.float64())
+        return pa.table(columns)
+
+    def to_pandas(self, *, errors: bool = True, confidence: Number | None = None) -> Any:
+        """A pandas DataFrame."""
+        try:
+            import pandas  # noqa: F401
+        except ImportError:
+            raise MissingExtra("pandas frames", extra="frames") from None
+        return self.to_arrow(errors=errors, confidence=confidence).to_pandas()
+
+    def to_polars(self, *, errors: bool = True, confidence: Number | None = None) -> Any:
+        """A Polars DataFrame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtra("Polars frames", extra="frames") from None
+        return polars.from_arrow(self.to_arrow(errors=errors, confidence=confidence))
+
+    def write(self, path: str | os.PathLike[str], *, errors: bool = True, confidence: Number | None = None) -> None:
+        """The rows of ``to_arrow`` as a new file, some thousands at a time; ``BadParameter`` if it is there.
+
+        ``.csv`` is CSV, in which text that a spreadsheet would take for a formula begins with an apostrophe;
+        ``.parquet`` is Parquet; a name without an ending is a new folder with one Parquet file. Other endings are
+        refused. Writing again draws nothing: every copy holds the same released numbers.
+        """
+        write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()))
+
+    def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
+        """A picture: one bar for each row, with its interval."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise MissingExtra("plots", extra="plot") from None
+        bars = self.errors(confidence)
+        name = column or next(iter(bars), None)
+        if name is None or name not in bars:
+            raise BadParameter("column", column, f"must be a column of numbers: {', '.join(bars) or 'there is none'}")
+        labels = [", ".join(self._label(row, c) for c in self.columns if c not in bars) for row in self._kept]
+        ends = self.intervals(self._level if confidence is None else confidence).get(name)
+        sides = [_sides(*one) for one in zip(self[name], bars[name], ends or [None] * len(self), strict=True)]
+        figure, axes = plt.subplots(figsize=(max(4.0, 0.35 * len(self)), 3.5))
+        if any(isinstance(v, date) for v in self[name]):
+            points = [(i, v, *pair) for i, (v, pair) in enumerate(zip(self[name], sides, strict=True)) if v]
+            x, y, *both = zip(*points, strict=True)
+            axes.errorbar(x, y, yerr=both, fmt="o", capsize=3, color="#4477aa")
+        else:
+            values = [math.nan if v is None else float(v) for v in self[name]]
+            axes.bar(range(len(self)), values, yerr=[*zip(*sides, strict=True)], capsize=3, color="#4477aa")
+        axes.set_xticks(range(len(self)), labels, rotation=60, ha="right")
+        axes.set_ylabel(name)
+        axes.set_title(f"{name}, error bars {_percent(self._level if confidence is None else confidence)}")
+        figure.tight_layout()
+        return figure
+
+    def _label(self, row: Row, name: str) -> str:
+        return "all" if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])
+
+    # --- words --------------------------------------------------------------------------------------------------------
+
+    def explain(self) -> str:
+        """How it was made, step by step."""
+        cost, story = self._told()
+        steps = (*story, f"spent {cost}")
+        return "\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1))
+
+    def __str__(self) -> str:
+        table = self._cells()
+        widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
+        lines = ["  ".join(cell.rjust(w) for cell, w in zip(row, widths, strict=True)) for row in table]
+        more = f"\n... {len(self) - _SHOWN} more rows" if len(self) > _SHOWN else ""
+        said = f"spent {self._told()[0]}; error bars {_percent(self._level)}"
+        return "\n".join(lines) + more + "\n" + "\n".join([said, *self._caveats()])
+
+    __repr__ = __str__
+
+    def _cells(self) -> list[list[str]]:
+        bars = self.errors()
+        head = list(self.columns)
+        body = [
+            [self._cell(row[name], bars[name][i] if name in bars else None, name in bars) for name in self.columns]
+            for i, row in enumerate(self._kept[:_SHOWN])
+        ]
+        return [head, *body]
+
+    @staticmethod
+    def _cell(value: Any, error: float | None, measured: bool) -> str:
+        shown = _shown(value) if measured or value is None else str(value)
+        if error is None or value is None:
+            return shown
+        return f"{shown} ± {error:.3g}{' days' if isinstance(value, date) else ''}"
+
+    def _repr_html_(self) -> str:
+        head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]
+        lines = "".join(f"<tr>{''.join(f'<td>{c}</td>' for c in row)}</tr>" for row in body)
+        cost, story = self._told()
+        steps = "".join(f"<li>{html.escape(step)}</li>" for step in story)
+        caveats = "".join(f"<br>{html.escape(one)}" for one in self._caveats())
+        return (
+            f"<table><thead><tr>{''.join(f'<th>{c}</th>' for c in head)}</tr></thead><tbody>{lines}</tbody></table>"
+            f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}{caveats}</small>"
+            f"<details><ol>{steps}</ol></details>"
+        )
+
+
+def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tuple[Any, Any]:
+    """How far an interval goes below and above a value; by its error bar where the interval was not stored."""
+    if isinstance(value, date):
+        around = timedelta(days=error or 0)
+        return (
+            (around, around) if ends is None else (max(value - ends[0], timedelta()), max(ends[1] - value, timedelta()))
+        )
+    if value is None or ends is None or None in ends:
+        return error or 0.0, error or 0.0
+    return max(float(value) - ends[0], 0.0), max(ends[1] - float(value), 0.0)
+
+
+def _percent(confidence: Number) -> str:
+    return f"{float(confidence_level(confidence) * 100):.6g} %"
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, float | np.floating):
+        return f"{value:,.6g}"
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,0 +1,118 @@
+"""The story of an answer: what was done to the rows, how far one unit reaches, which noise, what it costs."""
+
+from __future__ import annotations
+
+from math import sqrt
+
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.privacy.promises.record import show
+from discreet.query.estimate.noise_plan import Noised
+from discreet.query.estimate.prepare import Part, Prepared
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Units, paid_with
+from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.plan.work import Form
+from discreet.query.run import Quote
+
+
+def story(asked: Quote, prepared: Prepared) -> tuple[str, ...]:
+    """One line per step, for an answer."""
+    return tuple(line.strip() for line in tell(prepared, asked).splitlines())
+
+
+def tell(prepared: Prepared, asked: Quote | None) -> str:
+    """The plan from the rows to the answer; with a quote, also sensitivities and noise."""
+    lines = _relation(prepared.asked.source)
+    for part in prepared.parts:
+        lines += _part(part, asked, some=part.whole != prepared.asked.whole)
+    outcome = prepared.outcome
+    if outcome.having is not None:
+        lines.append("keep released rows that pass HAVING (post-processing, free)")
+    if outcome.order:
+        lines.append("order released rows (post-processing, free)")
+    if outcome.limit is not None:
+        lines.append(f"keep {outcome.limit} released rows (post-processing, free)")
+    if asked is not None:
+        lines.append(f"all together: {asked.price}")
+    return "\n".join(lines)
+
+
+def _relation(relation: Relation) -> list[str]:
+    match relation:
+        case Scan(table=table):
+            return [f"read {table}"]
+        case Filter(source=source):
+            return [*_relation(source), "keep rows that pass WHERE (row by row: a unit keeps its own rows)"]
+        case Project(source=Scan(table=table), columns=columns):
+            names = [name for name, _ in columns if not name.startswith("__")]
+            return [f"read {table}: {', '.join(names) or 'rows only'}, numbers clamped to their bounds"]
+        case Project(source=source):
+            return _relation(source)
+        case Join(left=left, right=right):
+            return [*_relation(left), *_relation(right), "join (bounded afterwards, so any fan-out is harmless)"]
+        case UnionAll(parts=parts):
+            return [line for part in parts for line in _relation(part)] + ["put the rows together"]
+        case PerUnit(source=source):
+            return [*_relation(source), "summarise the rows of each unit (exact, a function of that unit alone)"]
+
+
+def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
+    lines = []
+    keys = ", ".join(key.name for key in part.keys)
+    lines.append(f"group by {keys}" if keys else "all rows are one group")
+    if part.selects:
+        lines.append("keys that nobody listed: named only if enough units have them")
+    elif keys:
+        lines.append(f"{len(part.domain() or ()):,} groups, all listed in advance: each is answered")
+    if some:
+        lines.append("rows that are in none of the finer groups are in no total of them")
+    if asked is None:
+        return lines
+    lines += [_noised(one) for one in {paid_with(s): one for s, one in asked.noised(part).items()}.values()]
+    selection = asked.selection(part)
+    if selection is not None:
+        units = asked.noised(part)[Units()]
+        lines.append(
+            f"a key is named if its noisy number of units is at least {selection.threshold / units.scale:.1f} "
+            f"(a unit touches at most {selection.most_keys} keys; delta {show(selection.delta)})"
+        )
+    return lines
+
+
+def _noised(one: Noised) -> str:
+    match one.statistic:
+        case Rows(beside=other) as rows if other is not None:
+            what = (
+                f"sum how far values lie above and below the ends of their range of {float(rows.bound * rows.step):g} "
+                "(two sums that together move like one: they give count, sum and mean)"
+            )
+        case Rows(bound=1, step=step) if step == 1:
+            what = "count rows"
+        case Rows(bound=bound, step=step):
+            what = f"sum values of at most {float(bound * step):g} in size (from the middle of their range)"
+        case Units():
+            what = "count units"
+        case Distinct():
+            what = "count different values"
+        case Bins(bins=bins):
+            what = f"count rows in {bins} bins, as a tree"
+    return f"{what}; {_weights(one)}; {_noise(one)}"
+
+
+def _noise(one: Noised) -> str:
+    """The noise in the statistic's own units; the grid that it is drawn on is finer."""
+    cells = sqrt(one.noise.sigma_squared) if isinstance(one.noise, Gaussian) else float(one.noise.scale)
+    kind = "discrete Gaussian noise, sigma" if isinstance(one.noise, Gaussian) else "discrete Laplace noise, scale"
+    return f"{kind} {cells * float(one.unit):.4g} on a grid of {float(one.unit):.2g}"
+
+
+def _weights(one: Noised) -> str:
+    if one.reach is None:
+        return "a unit keeps at most its cap of values, chosen by a secret hash"
+    weights = one.reach.weights
+    match weights.form:
+        case Form.ROWS:
+            return f"a unit weighs at most {weights.cap} rows in all (scaled down, not sampled)"
+        case Form.L1:
+            return f"a unit weighs at most {weights.per_group} in a group and {weights.cap} in all (scaled, L1)"
+        case Form.L2:
+            return f"a unit weighs at most {weights.per_group} in a group, √{weights.cap} in length (scaled, L2)"

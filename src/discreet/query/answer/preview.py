@@ -1,0 +1,141 @@
+"""Preview: what an answer would cost and how far off it would be. Free: it knows the plan and public metadata only."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.exact import Number
+from discreet.privacy.promises.measures import ZCDP
+from discreet.privacy.promises.record import show
+from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
+from discreet.query.estimate.noise_plan import Allowance
+from discreet.query.estimate.prepare import Part
+from discreet.query.estimate.statistics import Statistic, Units
+from discreet.query.lower.bounding import in_words
+from discreet.query.run import Quote, as_estimate
+
+TYPICAL = 1000
+"""Rows in a group, where an error depends on them and nobody says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPreview:
+    """One output column: its error bar, and for how many rows in a group that is said (None: however many)."""
+
+    name: str
+    error: float
+    rows: int | None
+    unit: str = ""
+    """"days" for dates and times."""
+    evenly: bool = False
+    """The error bar is for values that are spread evenly over their bounds; for others it may be many times longer."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Preview:
+    """What a release would cost, and the error bars that it would have."""
+
+    columns: tuple[ColumnPreview, ...]
+    confidence: float
+    cost: str
+    remaining: str
+    affordable: bool
+    noise: str
+    named_from: int | None
+    """Keys that nobody listed: a key is named, more likely than not, from so many units on."""
+    advice: str
+    counted: str = ""
+    """What counts of one unit."""
+
+    def error(self, name: str) -> float:
+        """The error bar of a column."""
+        return next(c.error for c in self.columns if c.name == name)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "columns": [
+                {"name": c.name, "error": c.error, "rows": c.rows, "unit": c.unit, "evenly": c.evenly}
+                for c in self.columns
+            ],
+            "confidence": self.confidence,
+            "cost": self.cost,
+            "remaining": self.remaining,
+            "affordable": self.affordable,
+            "noise": self.noise,
+            "named_from": self.named_from,
+            "counted": self.counted,
+            "advice": self.advice,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"costs {self.cost}; {self.remaining} would be left"]
+        if not self.affordable:
+            lines = [f"costs {self.cost}, which is more than is left ({self.remaining})"]
+        for column in self.columns:
+            when = "" if column.rows is None else f" in a group of {column.rows:,} rows"
+            when += " with values spread evenly over their bounds; else it may be far longer" if column.evenly else ""
+            unit = f" {column.unit}" if column.unit else ""
+            lines.append(f"{column.name}: ± {column.error:.4g}{unit} ({self.confidence:.0%}){when}")
+        if self.named_from is not None:
+            lines.append(f"a key is named from about {self.named_from:,} units on")
+        return "\n".join([*lines, self.counted, self.advice])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+
+def preview(
+    asked: Quote,
+    part: Part,
+    *,
+    remaining: str,
+    affordable: bool,
+    rows: int | None = None,
+    confidence: Number = CONFIDENCE,
+) -> Preview:
+    """The error bars of one grouping set (the finest) of a quoted question."""
+    level = confidence_level(confidence)
+    noised = asked.noised(part)
+    selection = asked.selection(part)
+
+    def noise(statistic: Statistic, values: Floats) -> Estimate:
+        return as_estimate(values, noised[statistic])
+
+    columns = tuple(
+        _column(name, recipe, noise, rows, float(1 - level))
+        for name, recipe in zip(part.names, part.recipes, strict=True)
+    )
+    return Preview(
+        columns=columns,
+        confidence=float(level),
+        cost=str(asked.price),
+        remaining=remaining,
+        affordable=affordable,
+        noise=f"discrete {asked.plan.noise.value} noise",
+        counted=in_words(part.caps, grouped=bool(part.keys)),
+        named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
+        advice=_advice(asked.allowance),
+    )
+
+
+def _advice(allowance: Allowance) -> str:
+    """What would halve the error: noise falls with 1/ε and with 1/√ρ."""
+    if isinstance(allowance, ZCDP):
+        return f"half the error would take four times the price: rho {show(4 * allowance.rho)}"
+    return f"half the error would take about twice the price: epsilon {show(2 * allowance.epsilon)}"
+
+
+def _column(
+    name: str, recipe: Recipe, noise: Callable[[Statistic, Floats], Estimate], rows: int | None, miss: float
+) -> ColumnPreview:
+    many = (rows or TYPICAL) if recipe.depends_on_rows else None
+    unit = "days" if isinstance(recipe, Dated) else ""
+    error = recipe.error_if(noise, float(many or TYPICAL), miss)
+    return ColumnPreview(name, error, many, unit, recipe.depends_on_values)

@@ -1,0 +1,133 @@
+"""Bounds and caps from the data, as a *paid* private estimate: nothing about the data is free.
+
+The values of a column are counted by sign and power of two, 123 listed groups, with noise. The suggested bounds are the
+outermost groups that surely hold something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeVar
+
+from discreet.errors import BadParameter, NoEstimate
+from discreet.exact import Number as ExactNumber
+from discreet.query.answer.answer_base import Answered
+from discreet.query.front.frame import Frame
+from discreet.query.front.verbs import count, quantile
+from discreet.query.functions.typed_values import Typed
+from discreet.query.lower.lower import LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Aggregate, Measure, Outcome, Scan
+from discreet.query.plan.schema import Declared, Schema, Table, bounds
+from discreet.query.plan.types import Number, Real
+
+Q = TypeVar("Q")
+
+POWERS = 60
+FINE = -20
+"""Floats are looked at from 2^-20 up to 2^40 in size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """Bounds for a column that all but stray values keep, and the declaration to put into ``dp.table``."""
+
+    column: str
+    low: Fraction
+    high: Fraction
+
+    @property
+    def declared(self) -> Declared:
+        """What to write for the column."""
+        return bounds(self.low, self.high)
+
+    def __str__(self) -> str:
+        return f"dp.bounds({_short(self.low)}, {_short(self.high)})"
+
+
+def _short(x: Fraction) -> str:
+    return str(x.numerator) if x.denominator == 1 else f"{float(x)!r}"
+
+
+def find_column(column: str, schemas: Mapping[str, Schema]) -> tuple[str, str]:
+    """The table and the column that "cost" or "visits.cost" names."""
+    table, dot, name = column.rpartition(".")
+    found = [table] if dot else [t for t, s in schemas.items() if name in s.fields]
+    if len(found) != 1 or found[0] not in schemas or name not in schemas[found[0]].fields:
+        raise BadParameter("column", column, "must be a column of one table here, written as table.column")
+    return found[0], name
+
+
+def bounds_words(name: str, column: str) -> str:
+    """What is asked when bounds are suggested, as a ledger keeps it: there is no SQL for it."""
+    return f"suggest_bounds({name}.{column})"
+
+
+def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tuple[LoweredQuestion, Fraction]:
+    """How many values of a column have which sign and power of two; and what one step is worth."""
+    field = schemas[name].fields.get(column) if name in schemas else None
+    if field is None or not isinstance(field.kind, Number | Real):
+        raise BadParameter("column", f"{name}.{column}", "must be a column of numbers")
+    source = lower_relation(Scan(name), schemas)
+    if not source.private or source.caps is None or source.unit_kind is None:
+        raise BadParameter("column", f"{name}.{column}", "must be in a private table; look at a public one yourself")
+    cells: Expression = Column(column)
+    step = field.kind.step if isinstance(field.kind, Number) else Fraction(2) ** FINE
+    if isinstance(field.kind, Real):
+        cells = Call("read_real", (cells, Literal(FINE), Literal(-(1 << POWERS)), Literal(1 << POWERS)))
+    key = Typed(Number(Fraction(1), -POWERS - 1, POWERS + 1), keys=_GROUPS, lowered=_power(cells))
+    measure = LoweredMeasure(Measure("n", Aggregate.COUNT), (), None)
+    question = LoweredQuestion(
+        source=source.relation,
+        whole=source.relation,
+        keys=(LoweredKey("power", key),),
+        measures=(measure,),
+        outcome=Outcome((("power", Column("power")), ("n", Column("n")))),
+        sets=(("power",),),
+        caps=source.caps,
+        unit_kind=source.unit_kind,
+        tables=source.tables,
+    )
+    return question, step
+
+
+_GROUPS = tuple(range(-POWERS - 1, POWERS + 2))
+
+
+def _power(cells: Expression) -> Expression:
+    """k > 0 for cells from 2^(k-1) up to below 2^k, -k for their negatives, 0 for 0."""
+    size = Call("abs", (cells,))
+    parts: list[Expression] = [Call("eq", (cells, Literal(0))), Literal(0)]
+    for k in range(1, POWERS + 1):
+        parts += [Call("lt", (size, Literal(1 << k))), Literal(k)]
+    power = Call("case", (*parts, Literal(POWERS + 1)))
+    return Call("case", (Call("lt", (cells, Literal(0))), Call("neg", (power,)), Call("is_null", (cells,)),
+                         Literal(None), power))  # fmt: skip
+
+
+SURE = "0.9999999"
+"""How sure it is that no count is farther off than its error bar, all of them together."""
+
+
+def suggested(column: str, step: Fraction, answer: Answered) -> Suggestion:
+    """The outermost powers of two whose noisy count is above the error; the answer is to ``sizes_question``."""
+    error = max(e or 0.0 for e in answer.errors(SURE, simultaneous=True)["n"])
+    there = [power for power, n in zip(answer["power"], answer["n"], strict=True) if n > error]
+    if not there:
+        raise NoEstimate
+    low, high = min(0, *there, 0), max(0, *there, 0)
+    return Suggestion(column, -_end(-low, step), _end(high, step) if high or low else step)
+
+
+def _end(power: int, step: Fraction) -> Fraction:
+    return (1 << power) * step if power > 0 else Fraction(0)
+
+
+def rows_question(frame: Frame[Q], table: str, given: Table, level: ExactNumber, most: int) -> Q:
+    """How many rows all but a few units have: a quantile of the rows of each."""
+    if given.unit is None:
+        raise BadParameter("table", table, "must be private: in a public one nobody is counted")
+    rows = frame.per_unit(given.unit).agg(rows_of_one=count())
+    return rows.agg(level=quantile(f"CLAMP(rows_of_one, 0, {int(most)})", level))

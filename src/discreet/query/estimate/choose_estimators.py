@@ -1,0 +1,162 @@
+"""Which estimator each aggregate gets: measures that can share released statistics do.
+
+A count with one sum or mean of the same rows comes from the two sides of the range (``two_sided_sums.py``). Where
+several sums, or variances, need the same count, it is a statistic of its own, released once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from fractions import Fraction
+
+from discreet.errors import Unsupported
+from discreet.query.estimate import statistics as st
+from discreet.query.estimate import two_sided_sums
+from discreet.query.estimate.estimators import Dated, Mean, Moment, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.statistics import Sides, Statistic
+from discreet.query.functions.dates import Span
+from discreet.query.lower.lower import LoweredMeasure
+from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.nodes import Aggregate
+from discreet.query.plan.types import Number
+from discreet.query.typing.infer import Typed
+
+_ADDED = (Aggregate.SUM, Aggregate.AVG)
+
+
+def recipes(measures: tuple[LoweredMeasure, ...], *, once: bool = False, selects: bool = False) -> tuple[Recipe, ...]:
+    """The recipe of each measure.
+
+    ``once``: a unit counts once in each of its groups, so the number of rows is the number of units; ``selects``: that
+    number is released anyway.
+    """
+    first = [_recipe(m, once) for m in measures]
+    found = _sides(measures, first, once, selects)
+    shared = {
+        s for m, r in zip(measures, first, strict=True) if m.measure.aggregate is not Aggregate.SUM for s in r.needs
+    }
+    made = (
+        _from_sides(m, found[n]) if n in found else _sum(m, n, shared, r)
+        for m, r in zip(measures, first, strict=True)
+        for n in [_count(m, once)]
+    )
+    return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
+
+
+def _dated(measure: LoweredMeasure, recipe: Recipe, span: Span) -> Dated:
+    return Dated(recipe, span, isinstance(span.first, datetime) or measure.measure.aggregate is Aggregate.AVG)
+
+
+def _count(measure: LoweredMeasure, once: bool) -> Statistic | None:
+    """The number of rows that a count, a sum or a mean is about."""
+    if measure.measure.aggregate not in (*_ADDED, Aggregate.COUNT):
+        return None
+    return st.count(measure.arguments[0] if measure.arguments else None, measure.where, once=once)
+
+
+def _sides(
+    measures: tuple[LoweredMeasure, ...], first: Iterable[Recipe], once: bool, selects: bool
+) -> dict[Statistic | None, Sides]:
+    """The counts that come from two sides: those that are needed beside one sum or mean, and nowhere else."""
+    taken: set[Statistic] = {st.Units()} if selects else set()
+    beside: dict[Statistic, set[Sides]] = {}
+    asked = set()
+    for measure, recipe in zip(measures, first, strict=True):
+        n, aggregate = _count(measure, once), measure.measure.aggregate
+        if n is None:
+            taken |= set(recipe.needs)
+            continue
+        if aggregate is not Aggregate.SUM:
+            asked.add(n)
+        if aggregate in _ADDED:
+            beside.setdefault(n, set()).add(st.sides(measure.arguments[0], measure.where, aggregate.name))
+    return {n: next(iter(some)) for n, some in beside.items() if len(some) == 1 and n in asked and n not in taken}
+
+
+def _from_sides(measure: LoweredMeasure, found: Sides) -> Recipe:
+    match measure.measure.aggregate:
+        case Aggregate.SUM:
+            return two_sided_sums.Sum(found, found.whole)
+        case Aggregate.AVG:
+            return two_sided_sums.Mean(found)
+        case _:
+            return two_sided_sums.Count(found)
+
+
+def _sum(measure: LoweredMeasure, n: Statistic | None, shared: set[Statistic], alone: Recipe) -> Recipe:
+    """A sum alone is one statistic; beside a count or mean of the same rows it is made of theirs."""
+    if measure.measure.aggregate is not Aggregate.SUM or n not in shared:
+        return alone
+    assert isinstance(n, st.Rows | st.Units)  # noqa: S101
+    x = st.centred(measure.arguments[0], "SUM")
+    whole = x.step.denominator == 1 and x.centre.denominator == 1
+    return SumFrom(x, st.centred_total(x, measure.where), n, whole)
+
+
+def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
+    where = measure.where
+    aggregate, arguments = measure.measure.aggregate, measure.arguments
+    match aggregate:
+        case Aggregate.COUNT:
+            return Plain(st.count(arguments[0] if arguments else None, where, once=once), True)
+        case Aggregate.COUNT_UNITS:
+            if where is not None:
+                raise Unsupported("FILTER on COUNT(DISTINCT unit)", "put the condition into WHERE")
+            return Plain(st.Units(), True)
+        case Aggregate.COUNT_DISTINCT:
+            value = arguments[0].lowered
+            return Plain(st.Distinct(value if where is None else _null_unless(where, value)), True)
+        case Aggregate.SUM:
+            statistic = st.total(arguments[0], where, "SUM")
+            return Plain(statistic, statistic.step.denominator == 1, is_count=False, sign=_sign(arguments[0]))
+        case Aggregate.AVG:
+            x = st.centred(arguments[0], "AVG")
+            return Mean(x, st.centred_total(x, where), st.count(arguments[0], where, once=once))
+        case Aggregate.VARIANCE | Aggregate.STDDEV:
+            x = st.centred(arguments[0], aggregate.name, st.COARSE)
+            total = st.centred_total(x, where)
+            n = st.count(arguments[0], where, once=once)
+            return Moment(aggregate, x, x, n, total, total, st.product(x, x, where))
+        case Aggregate.COVARIANCE | Aggregate.CORRELATION:
+            return _pair(measure, once)
+        case Aggregate.QUANTILE:
+            level = measure.measure.level
+            assert level is not None  # noqa: S101
+            return Quantile(st.bins(arguments[0], where, "QUANTILE"), level)
+        case Aggregate.MIN | Aggregate.MAX:
+            low = aggregate is Aggregate.MIN
+            return Quantile(st.bins(arguments[0], where, aggregate.name), Fraction(0 if low else 1), -1 if low else 1)
+
+
+def _pair(measure: LoweredMeasure, once: bool) -> Moment:
+    """Only rows count in which both are there."""
+    first, second = measure.arguments
+    name = measure.measure.aggregate.name
+    where = measure.where
+    for argument in (first, second):
+        if argument.nullable:
+            here: Expression = Call("not", (Call("is_null", (argument.lowered,)),))
+            where = here if where is None else Call("and", (where, here))
+    x, y = st.centred(first, name, st.COARSE), st.centred(second, name, st.COARSE)
+    squares = measure.measure.aggregate is Aggregate.CORRELATION
+    return Moment(
+        measure.measure.aggregate,
+        x,
+        y,
+        st.count(None, where, once=once),
+        st.centred_total(x, where),
+        st.centred_total(y, where),
+        st.product(x, y, where),
+        st.product(x, x, where) if squares else None,
+        st.product(y, y, where) if squares else None,
+    )
+
+
+def _sign(x: Typed) -> int:
+    kind = x.kind
+    return (kind.low >= 0) - (kind.high <= 0) if isinstance(kind, Number) else 0
+
+
+def _null_unless(where: Expression, value: Expression) -> Expression:
+    return Call("case", (where, value, Literal(None)))

@@ -1,0 +1,527 @@
+"""Recipes: how each aggregate is made of released statistics, and how far off it may then be.
+
+Everything here happens after the noise: any function of released numbers is free. An error holds with probability at
+least 1 - miss, by the union bound over the statistics that it uses; it speaks of the noise, not of what bounding left
+out.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query.estimate import statistics as st
+from discreet.query.estimate.error_bounds import Share
+from discreet.query.estimate.noise_plan import Noised
+from discreet.query.estimate.statistics import Bins, Centred, Statistic
+from discreet.query.functions.dates import Span
+from discreet.query.plan.nodes import Aggregate
+
+Floats = NDArray[np.float64]
+
+
+def possible(low: Floats, high: Floats, least: float, most: float) -> tuple[Floats, Floats]:
+    """An interval cut to what is publicly possible.
+
+    Where nothing of it is, the noise was larger than its bar, and to cut would leave a point that looks certain. There
+    it is the whole range, or as much of an endless one as the interval is long: it only holds the truth more often.
+    """
+    whole = math.isfinite(most - least)
+    reach = most - least if whole else high - low
+    slack = 1e-9 * (most - least) if whole else 0.0  # an end that is off by the rounding of floats misses nothing
+    under, over = high < least - slack, low > most + slack
+    first = np.where(over, np.maximum(most - reach, least), np.clip(low, least, most))
+    last = np.where(under, np.minimum(least + reach, most), np.clip(high, least, most))
+    return first, last
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A released statistic: its value for each group (for bins: groups × bins, fitted), and its error for a miss."""
+
+    values: Floats
+    error: Callable[[float], float]
+    """The largest error with probability 1 - miss, of one entry (for bins: of any one prefix sum)."""
+    noised: Noised | None = None
+    """The noise that is in it."""
+    law: tuple[Share, ...] = ()
+    """The noises whose weighted sum the error of one entry is; none for bins."""
+
+    @property
+    def middle(self) -> Floats:
+        """The numbers that the error is about."""
+        return self.values
+
+    def ends(self, miss: float) -> tuple[Floats, Floats]:
+        """An interval for each entry that holds the exact one with probability 1 - miss."""
+        error = self.error(miss)
+        return self.values - error, self.values + error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fitted(Estimate):
+    """An estimate that was moved after the noise; the error is still that of ``centre``, from which it was moved."""
+
+    centre: Floats
+    least: float
+    most: float
+    """Public: the exact number lies between the two."""
+
+    @property
+    def middle(self) -> Floats:
+        """Before it was moved."""
+        return self.centre
+
+    def ends(self, miss: float) -> tuple[Floats, Floats]:
+        """The interval around the centre, cut to what is possible, and stretched to the value if that lies outside."""
+        error = self.error(miss)
+        low, high = possible(self.centre - error, self.centre + error, self.least, self.most)
+        return np.minimum(low, self.values), np.maximum(high, self.values)
+
+
+Estimates = dict[Statistic, Estimate]
+
+
+class Recipe(ABC):
+    """One aggregate of a question."""
+
+    @property
+    @abstractmethod
+    def needs(self) -> dict[Statistic, float]:
+        """The statistics that it is made of, and how much the noise of each (squared, relative) matters to it."""
+
+    @abstractmethod
+    def value(self, noisy: Estimates) -> Floats:
+        """The answer for each group; NaN where there is none."""
+
+    @abstractmethod
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """An interval for each group that holds the exact bounded aggregate with probability 1 - miss."""
+
+    def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """The expected error bar in a group of so many rows, before data is touched."""
+        one = {s: noise(s, self._typical(s, rows)) for s in self.needs}
+        low, high = self.ends(one, miss)
+        middle = self.value(one)
+        return float(np.max(np.maximum(high - middle, middle - low)))
+
+    def _typical(self, statistic: Statistic, rows: float) -> Floats:
+        if isinstance(statistic, Bins):
+            return np.full((1, statistic.bins), rows / statistic.bins)
+        if isinstance(statistic, st.Rows) and statistic.beside is not None:
+            return np.array([rows * float(statistic.bound * statistic.step) / 2])
+        counted = isinstance(statistic, st.Units) or (isinstance(statistic, st.Rows) and statistic.bound == 1)
+        return np.array([rows if counted else 0.0])
+
+    @property
+    def whole(self) -> bool:
+        """Whether the answer is shown as a whole number."""
+        return False
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """What is publicly known of the statistics in it."""
+        return ()
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """Whether the error bar depends on how many rows a group has."""
+        return True
+
+    @property
+    def depends_on_values(self) -> bool:
+        """Whether it may be many times longer than ``error_if`` says, where values are not spread over their bounds."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The statistic lies between ``low`` and ``high`` (times the count, if there is one)."""
+
+    statistic: Statistic
+    low: float
+    high: float
+    count: Statistic | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Plain(Recipe):
+    """One statistic as it is: a count, a number of units, a sum asked alone."""
+
+    statistic: Statistic
+    is_whole: bool
+    is_count: bool = True
+    sign: int = 0
+    """Of a sum: 1 if no value is below 0, -1 if none is above."""
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """Itself. A count that is asked for weighs more: a sum's or mean's relative error is larger anyway."""
+        return {self.statistic: 4.0 if self.is_count else 1.0}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The released number."""
+        values = noisy[self.statistic].values
+        return np.round(values) if self.is_whole else values
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The released number, less and more its error (and the rounding to whole numbers)."""
+        estimate = noisy[self.statistic]
+        low, high = rounded(estimate.values, *estimate.ends(miss), self.is_whole)
+        if isinstance(estimate, Fitted):
+            low, high = np.maximum(low, estimate.least), np.minimum(high, estimate.most)
+        return low, high
+
+    @property
+    def whole(self) -> bool:
+        """Counts are."""
+        return self.is_whole
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """A count is not below 0."""
+        least = 0.0 if self.is_count or self.sign > 0 else -np.inf
+        return (Limit(self.statistic, least, 0.0 if self.sign < 0 else np.inf),)
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """The noise is all."""
+        return False
+
+
+def rounded(values: Floats, low: Floats, high: Floats, whole: bool) -> tuple[Floats, Floats]:
+    """An interval around values, which are shown rounded if they are whole."""
+    if not whole:
+        return low, high
+    moved = np.round(values) - values
+    return low + moved - 0.5, high + moved + 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class SumFrom(Recipe):
+    """A sum from the centred sum and the count: Σx = Σ(x - c) + c·n, as exact as a sum asked alone."""
+
+    x: Centred
+    centred: st.Rows
+    count: st.Rows | st.Units
+    is_whole: bool
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """In proportion to what each adds to the squared error."""
+        reach, centre = float(self.centred.bound * self.centred.step), abs(float(self.x.centre))
+        scale = (reach + centre) ** 2 or 1.0
+        return {self.centred: reach**2 / scale, self.count: centre**2 / scale}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """Σ(x - c) + c·n."""
+        values = noisy[self.centred].values + float(self.x.centre) * noisy[self.count].values
+        return np.round(values) if self.is_whole else values
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The two errors add up."""
+        (low, high), (least, most) = noisy[self.centred].ends(miss / 2), noisy[self.count].ends(miss / 2)
+        centre = float(self.x.centre)
+        values = noisy[self.centred].values + centre * noisy[self.count].values
+        around = np.minimum(centre * least, centre * most), np.maximum(centre * least, centre * most)
+        return rounded(values, low + around[0], high + around[1], self.is_whole)
+
+    @property
+    def whole(self) -> bool:
+        """Sums of whole numbers are."""
+        return self.is_whole
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """As many values as are counted, each within its bounds."""
+        return _per_row(self.x, self.centred, self.count)
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """The noise is all."""
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(Recipe):
+    """c + Σ(x - c) / n, within the bounds of x."""
+
+    x: Centred
+    centred: st.Rows
+    count: st.Rows | st.Units
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """The count matters less: it multiplies the distance of the mean from the centre."""
+        return {self.centred: 1.0, self.count: 1 / 3}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The ratio, clamped."""
+        return _clamp(
+            float(self.x.centre) + noisy[self.centred].values / np.maximum(noisy[self.count].values, 1.0), self.x
+        )
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The range of the ratio when both numbers move within their errors."""
+        low, high = (float(self.x.centre) + end for end in _ratio(noisy[self.centred], noisy[self.count], miss))
+        least, most = float(self.x.low), float(self.x.high)
+        low, high = possible(low, high, least, most)
+        missed = misses(noisy[self.count], miss / 2)
+        return np.where(missed, least, low), np.where(missed, most, high)
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """As many values as are counted, each within its bounds."""
+        return _per_row(self.x, self.centred, self.count)
+
+
+def _per_row(x: Centred, centred: st.Rows, count: st.Rows | st.Units) -> tuple[Limit, ...]:
+    ends = float(x.low - x.centre), float(x.high - x.centre)
+    return Limit(count, 0.0, np.inf), Limit(centred, *ends, count)
+
+
+def misses(count: Estimate, miss: float) -> NDArray[np.bool_]:
+    """Where the interval of what is not below 0 lies below 0."""
+    return count.middle + count.error(miss) < 0
+
+
+def _clamp(values: Floats, x: Centred) -> Floats:
+    return np.clip(values, float(x.low), float(x.high))
+
+
+def _ratio(top: Estimate, bottom: Estimate, miss: float) -> tuple[Floats, Floats]:
+    """The range of top/bottom when each moves within its error, bottom at least 1."""
+    a, b = top.ends(miss / 2)
+    c, d = (np.maximum(end, 1.0) for end in bottom.ends(miss / 2))
+    corners = np.stack([a / c, a / d, b / c, b / d])
+    return corners.min(axis=0), corners.max(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Moment(Recipe):
+    """Variance, standard deviation, covariance or correlation, from centred sums and products."""
+
+    aggregate: Aggregate
+    x: Centred
+    y: Centred
+    count: st.Rows | st.Units
+    x_total: st.Rows
+    y_total: st.Rows
+    xy: st.Product
+    xx: st.Product | None = None
+    yy: st.Product | None = None
+
+    @property
+    def depends_on_values(self) -> bool:
+        """A root or a ratio of what is nearly 0 is far off."""
+        return True
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """Products matter most."""
+        found: dict[Statistic, float] = {self.count: 1 / 4}
+        for statistic in (self.x_total, self.y_total):
+            found[statistic] = found.get(statistic, 0) + 1 / 2
+        for part in (self.xy, self.xx, self.yy):
+            if part is not None:
+                found[part.statistic] = found.get(part.statistic, 0) + 1
+        return found
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The middle of all: the formula on the released numbers."""
+        low, high = self._range(noisy, None)
+        return (low + high) / 2
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The range of the formula when all numbers move within their errors."""
+        return self._range(noisy, miss / len(self.needs))
+
+    def _range(self, noisy: Estimates, miss: float | None) -> tuple[Floats, Floats]:
+        cov = self._covariance(noisy, self.xy, self.x_total, self.y_total, miss)
+        if self.aggregate is Aggregate.COVARIANCE:
+            return cov
+        if self.aggregate in (Aggregate.VARIANCE, Aggregate.STDDEV):
+            most = (float(self.x.high) - float(self.x.low)) ** 2 / 2
+            low, high = (np.clip(end, 0.0, most) for end in cov) if miss is None else possible(*cov, 0.0, most)
+            return (low, high) if self.aggregate is Aggregate.VARIANCE else (np.sqrt(low), np.sqrt(high))
+        assert self.xx is not None  # noqa: S101
+        assert self.yy is not None  # noqa: S101
+        left = self._covariance(noisy, self.xx, self.x_total, self.x_total, miss)
+        right = self._covariance(noisy, self.yy, self.y_total, self.y_total, miss)
+        spread_low = np.sqrt(np.maximum(left[0], 0.0) * np.maximum(right[0], 0.0))
+        spread_high = np.sqrt(np.maximum(left[1], 0.0) * np.maximum(right[1], 0.0))
+        flat = 1e-9 * float(self.x.reach * self.x.step * self.y.reach * self.y.step)  # no spread, but for rounding
+        with np.errstate(divide="ignore", invalid="ignore"):
+            corners = np.stack([np.where(s > flat, c / s, np.sign(c)) for c in cov for s in (spread_low, spread_high)])
+        if miss is None:
+            corners = np.where(spread_high > flat, np.clip(corners, -1.0, 1.0), 0.0)
+            return corners.min(axis=0), corners.max(axis=0)
+        low, high = possible(corners.min(axis=0), corners.max(axis=0), -1.0, 1.0)
+        known = spread_low > flat  # a spread that may be nothing says nothing of the sign
+        return np.where(known, low, -1.0), np.where(known, high, 1.0)
+
+    def _covariance(
+        self, noisy: Estimates, xy: st.Product, x: st.Rows, y: st.Rows, miss: float | None
+    ) -> tuple[Floats, Floats]:
+        def ends(statistic: Statistic) -> tuple[Floats, Floats]:
+            values = noisy[statistic].values
+            return (values, values) if miss is None else noisy[statistic].ends(miss)
+
+        n_low, n_high = (np.maximum(n, 2.0) for n in ends(self.count))
+        p_low, p_high = ends(xy.statistic)
+        offset = float(xy.offset)
+        products = np.stack([p / n for p in (p_low, p_high) for n in (n_low, n_high)])
+        means = [np.stack([t / n for t in ends(s) for n in (n_low, n_high)]) for s in (x, y)]
+        (x_low, x_high), (y_low, y_high) = [(m.min(axis=0), m.max(axis=0)) for m in means]
+        crossed = np.stack([x_low * y_low, x_low * y_high, x_high * y_low, x_high * y_high])
+        top = crossed.max(axis=0)
+        bottom = crossed.min(axis=0)
+        if x == y:  # a square is never below 0
+            bottom = np.where((x_low <= 0) & (x_high >= 0), 0.0, np.minimum(x_low**2, x_high**2))
+            top = np.maximum(x_low**2, x_high**2)
+        inner = (products.min(axis=0) + offset - top, products.max(axis=0) + offset - bottom)
+        ends_of = np.stack([n / (n - 1) * v for n in (n_low, n_high) for v in inner])
+        return ends_of.min(axis=0), ends_of.max(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile(Recipe):
+    """The value below which a share of the rows lies, from noisy bins; MIN and MAX are its safe extremes."""
+
+    bins: Bins
+    level: Fraction
+    extreme: int = 0
+    """-1 for MIN, 1 for MAX: the first and last value beyond which there are surely rows."""
+
+    @property
+    def depends_on_values(self) -> bool:
+        """Where there are few values, the next one may be far."""
+        return True
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """The bins."""
+        return {self.bins: 1.0}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """Where the noisy distribution function passes the level, as nearly as can be: see ``_passing``."""
+        estimate = noisy[self.bins]
+        below = np.cumsum(estimate.values, axis=1)
+        targets = self._targets(below[:, -1], estimate)
+        return np.minimum([self._at(f, t) for f, t in zip(below, targets, strict=True)], self._most)
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """From the first bin that may hold the quantile to the last.
+
+        Let t be the level's share of the total, and b the true bin: F(b) >= t >= F(b - 1). At these two fixed places
+        F^ - t^ is off by at most e (each on one side only), so F^(b) >= t^ - e and F^(b - 1) <= t^ + e.
+        """
+        estimate = noisy[self.bins]
+        below = np.cumsum(estimate.values, axis=1)
+        if estimate.noised is None or self.extreme:  # F at both places and the total, each within its error
+            target = self._targets(below[:, -1], estimate)
+            error = (1 + float(self.level)) * estimate.error(miss / 3)
+        else:
+            target, error = below[:, -1] * float(self.level), estimate.noised.share_error(self.level, miss)
+        low, width = float(self.bins.low), float(self.bins.width)
+        first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
+        last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
+        last = np.minimum(np.maximum(last, first), self.bins.bins - 1)
+        missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
+        first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)
+        beyond = 0.0 if self.bins.whole else width
+        most = self._most
+        return np.minimum(low + first * width, most), np.minimum(low + last * width + beyond, most)
+
+    @property
+    def _most(self) -> float:
+        """The last bin may end beyond the largest value."""
+        return math.inf if self.bins.high is None else float(self.bins.high)
+
+    def _targets(self, whole: Floats, estimate: Estimate) -> Floats:
+        """How many rows lie below what is asked for."""
+        if not self.extreme:
+            return np.maximum(whole, 0.0) * float(self.level)
+        safe = np.minimum(estimate.error(0.05), np.maximum(whole, 0.0) / 2)
+        return safe if self.extreme < 0 else np.maximum(whole, 0.0) - safe
+
+    def _at(self, below: Floats, wanted: float) -> float:
+        """The value at which a distribution function passes a target."""
+        low, width = float(self.bins.low), float(self.bins.width)
+        place = _passing(below, wanted)
+        if self.bins.whole:
+            return low + place * width
+        before = below[place - 1] if place else 0.0
+        inside = below[place] - before
+        share = min(max((wanted - before) / inside, 0.0), 1.0) if inside > 0 else 0.5
+        return low + (place + share) * width
+
+
+def _passing(values: Floats, wanted: float) -> int:
+    """Where noisy values that should rise pass a target: the place that makes Σ (value - target) before it least.
+
+    For rising values this is the first that is at least the target. For noisy ones it is where their least-squares
+    rising fit passes it: the first passage would be too early, and the last one too late.
+    """
+    sums = np.cumsum(values - wanted)
+    return min(int(np.argmin(np.concatenate([[0.0], sums]))), len(values) - 1)
+
+
+def _first(values: Floats, wanted: float) -> int:
+    """The first place with at least the wanted value; the last place if there is none."""
+    found = np.flatnonzero(values >= wanted)
+    return int(found[0]) if len(found) else len(values) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Dated(Recipe):
+    """A date or a time, as days from the first one that there can be; errors are in days."""
+
+    inner: Recipe
+    span: Span
+    to_seconds: bool
+    """An average, and what is made of times; otherwise it is a day."""
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """Those of the days."""
+        return self.inner.needs
+
+    def value(self, noisy: Estimates) -> Floats:
+        """Days."""
+        return self.inner.value(noisy)
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """Days."""
+        return self.inner.ends(noisy, miss)
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Those of the days."""
+        return self.inner.limits
+
+    @property
+    def depends_on_values(self) -> bool:
+        """As the days do."""
+        return self.inner.depends_on_values
+
+    def moment(self, days: float, rounding: Callable[[float], int] = round) -> date | None:
+        """The day, or second, that is so many days after the first."""
+        if not math.isfinite(days):
+            return None
+        first, last = self.span.first, self.span.last
+        if self.to_seconds:
+            start, end = (m if isinstance(m, datetime) else datetime.combine(m, time()) for m in (first, last))
+            seconds = min(max(rounding(days * _SECONDS), 0), math.floor((end - start).total_seconds()))
+            return start + timedelta(seconds=seconds)
+        return first + timedelta(days=min(max(rounding(days), 0), (last - first).days))
+
+
+_SECONDS = 24 * 60 * 60

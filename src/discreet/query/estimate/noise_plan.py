@@ -1,0 +1,311 @@
+"""Which noise, how much of it, and what that costs: from the plan and public metadata alone.
+
+Guarantee: all statistics of a question together, each with its noise, and the selection of keys that nobody listed,
+keep the allowance. The shares of the statistics add up to it exactly. Proof: noise_plan.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TypeAlias
+
+from discreet.errors import BadParameter, NotATheorem
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.statistics.budget import Moves, noise_for, part
+from discreet.mechanisms.statistics.budget import Noise as Drawn
+from discreet.mechanisms.statistics.tree import Tree
+from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_with
+from discreet.query.estimate.worst_sum import laplace_sum, sub_exponential
+from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
+from discreet.query.plan.schema import Caps
+from discreet.query.plan.work import Weights
+
+Allowance: TypeAlias = Pure | Approx | ZCDP
+"""What one question may cost. δ pays for Gaussian noise under (ε, δ), and for keys that nobody listed."""
+
+BRANCHING = 16
+_SHARES = 1024
+LEAST = Fraction(1, 10**12)
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """One grouping set of a question: its statistics and how much each matters, whether it has groups, which keys."""
+
+    caps: Caps
+    statistics: Mapping[Statistic, float]
+    grouped: bool
+    selects: bool
+    """Whether keys are selected: then ``Units()`` is among the statistics."""
+
+
+@dataclass(frozen=True, slots=True)
+class Noised:
+    """A statistic with its weights and its noise; numbers are in cells: ``scale`` of them make one full weight."""
+
+    statistic: Statistic
+    reach: Reach | None
+    noise: Drawn
+
+    @property
+    def weights(self) -> Weights:
+        """How rows and units are weighed."""
+        assert self.reach is not None, "numbers of different values are not weighed"  # noqa: S101
+        return self.reach.weights
+
+    @property
+    def scale(self) -> int:
+        """Cells per unit of weight."""
+        return 1 if self.reach is None else self.reach.weights.scale
+
+    @property
+    def unit(self) -> Fraction:
+        """What one cell stands for, in the statistic's own units."""
+        step = self.statistic.step if isinstance(self.statistic, Rows) else Fraction(1)
+        return step / self.scale
+
+    @property
+    def variance(self) -> Fraction:
+        """At least that of one noise, in the statistic's units squared: σ², or 2·scale² for Laplace noise."""
+        cells = self.noise.sigma_squared if isinstance(self.noise, Gaussian) else 2 * self.noise.scale**2
+        return cells * self.unit**2
+
+    def error(self, miss: float) -> float:
+        """|noise| is at most this with probability 1 - miss, in the statistic's units; for bins, of any one prefix."""
+        miss = max(miss, 1e-15)
+        if isinstance(self.statistic, Bins):
+            return self._prefix_error(self.statistic, miss)
+        if isinstance(self.noise, Gaussian):
+            cells = math.sqrt(self.noise.sigma_squared) * -_NORMAL.inv_cdf(miss / 2)
+        else:
+            cells = float(self.noise.scale) * -math.log(miss)
+        return (cells + 1) * float(self.unit)
+
+    def share_error(self, level: Fraction, miss: float) -> float:
+        """Of any one prefix of bins less a share of their total, 0 <= level <= 1: how far it may be off."""
+        assert isinstance(self.statistic, Bins)  # noqa: S101
+        return self._prefix_error(self.statistic, max(miss, 1e-15), level)
+
+    def _prefix_error(self, bins: Bins, miss: float, level: Fraction = Fraction(0)) -> float:
+        """Error of the worst prefix of the least-squares fit, by the length of its weights. Proof: noise_plan.md."""
+        tree = tree_of(bins)
+        weight = float(tree.prefix_weight(level))
+        rounding = math.sqrt(tree.size * weight)  # at least Σ |a_i|: discrete noise is within a cell of continuous
+        if not isinstance(self.noise, Gaussian):
+            scale = float(self.noise.scale)
+            cells = min(scale * sub_exponential(weight, miss), scale * laplace_sum(weight, miss) + rounding)
+        else:
+            deviation = math.sqrt(float(self.noise.sigma_squared) * weight)
+            cells = deviation * math.sqrt(2 * math.log(2 / miss))  # sub-Gaussian, whatever σ
+            if self.noise.sigma_squared >= 1:
+                cells = min(cells, deviation * -_NORMAL.inv_cdf(miss / 2) + rounding)
+        return (cells + 1) * float(self.unit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """Keys are named if their noisy number of units is at least ``threshold`` cells."""
+
+    threshold: int
+    delta: Fraction
+    most_keys: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisePlan:
+    """The noise of every statistic of every grouping set, and what all of it costs together."""
+
+    noise: Noise
+    sets: tuple[Mapping[Statistic, Noised], ...]
+    selections: tuple[Selection | None, ...]
+    event: Event
+    price: Event | Approx
+    """What is charged: the event itself, or the (ε, δ) that it is known to keep."""
+
+
+def tree_of(bins: Bins) -> Tree:
+    """The tree of counts over the bins."""
+    return Tree(bins.bins, min(BRANCHING, max(2, bins.bins)))
+
+
+def plan_noise(needs: tuple[Need, ...], allowance: Allowance, neighbours: Neighbours) -> NoisePlan:
+    """The better of Laplace and Gaussian noise that the allowance can pay for."""
+    plans = [_plan(needs, way, neighbours, allowance) for way in _ways(allowance, any(need.selects for need in needs))]
+    return min(plans, key=lambda plan: _badness(plan, needs))
+
+
+_Way: TypeAlias = tuple[Noise, Pure | ZCDP, Fraction]
+
+
+def _ways(allowance: Allowance, selects: bool) -> list[_Way]:
+    """Each noise with the budget for it and the δ that is left for selecting keys."""
+    if selects and (isinstance(allowance, Pure) or not allowance.delta):
+        raise NotATheorem(
+            "keys that nobody listed cost delta, and this budget has none: "
+            "open the session with dp.Approx(epsilon, delta), or list the keys with dp.keys"
+        )
+    match allowance:
+        case Pure():
+            return [(Noise.LAPLACE, allowance, Fraction(0))]
+        case ZCDP(rho=rho, delta=delta):
+            return [(Noise.GAUSSIAN, ZCDP(rho), delta)]
+        case Approx(epsilon=epsilon, delta=delta):
+            ways: list[_Way] = [(Noise.LAPLACE, Pure(epsilon), delta)]
+            if delta:
+                half = delta / 2 if selects else delta
+                ways.append((Noise.GAUSSIAN, ZCDP(_rho(epsilon, half)), delta - half))
+            return ways
+
+
+@lru_cache(maxsize=256)
+def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest ρ that is (ε, δ)-private."""
+    return largest_zcdp(Approx(epsilon, delta)).rho
+
+
+def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance: Allowance) -> NoisePlan:
+    noise, budget, delta = way
+    shares = _shares([need.statistics for need in needs], 3 if noise is Noise.LAPLACE else 2)
+    sets = tuple(
+        {
+            statistic: noised(statistic, need, noise, part(budget, share[statistic]), neighbours)
+            for statistic in need.statistics
+        }
+        for need, share in zip(needs, shares, strict=True)
+    )
+    selecting = sum(need.selects for need in needs)
+    selections = tuple(
+        _selection(found[Units()], need.caps, noise, delta / selecting) if need.selects else None
+        for need, found in zip(needs, sets, strict=True)
+    )
+    drawn = [one.noise.event for found in sets for one in {paid_with(s): one for s, one in found.items()}.values()]
+    event = events.Composed([*drawn, *(events.Threshold(0, s.delta) for s in selections if s is not None)])
+    price: Event | Approx = event
+    if isinstance(allowance, Approx) and noise is Noise.GAUSSIAN:
+        price = allowance  # ρ was chosen for (ε, δ/2 or δ), and the keys cost at most the rest
+    return NoisePlan(noise=noise, sets=sets, selections=selections, event=event, price=price)
+
+
+def _shares(needs: list[Mapping[Statistic, float]], power: int) -> list[dict[Statistic, Fraction]]:
+    """Shares that make the sum of importance · variance least: with variance ∝ 1/share^(power-1), share ∝ w^(1/power).
+
+    They are multiples of 1/1024 or so that add up to 1 exactly, when what is paid for together counts once.
+    """
+    roots = [{paid: max(w, 1e-6) ** (1 / power) for paid, w in _together(need).items()} for need in needs]
+    total = sum(sum(need.values()) for need in roots)
+    whole = [{paid: max(1, round(_SHARES * r / total)) for paid, r in need.items()} for need in roots]
+    divisor = sum(sum(need.values()) for need in whole)
+    return [{s: Fraction(found[paid_with(s)], divisor) for s in need} for need, found in zip(needs, whole, strict=True)]
+
+
+def _together(need: Mapping[Statistic, float]) -> dict[Hashable, float]:
+    found: dict[Hashable, float] = {}
+    for statistic, weight in need.items():
+        found[paid_with(statistic)] = found.get(paid_with(statistic), 0.0) + weight
+    return found
+
+
+def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, neighbours: Neighbours) -> Noised:
+    """The statistic with the noise that this budget buys; how far one unit moves it is worked out here."""
+    caps, grouped = need.caps, need.grouped
+    if isinstance(statistic, Distinct):
+        most = rows(caps)
+        reach, l1, l2_squared = None, most, most * most
+    else:
+        reach = (
+            unit_reach(caps, noise, grouped=grouped)
+            if isinstance(statistic, Units)
+            else row_reach(caps, noise, grouped=grouped)
+        )
+        bound = statistic.bound if isinstance(statistic, Rows) else 1
+        levels = len(tree_of(statistic).levels) if isinstance(statistic, Bins) else 1
+        scale = reach.weights.scale
+        l1, l2_squared = levels * scale * reach.l1 * bound, levels * scale**2 * reach.l2_squared * bound**2
+    if neighbours is Neighbours.CHANGE_ONE:
+        l1, l2_squared = 2 * l1, 4 * l2_squared
+    two = isinstance(statistic, Rows) and statistic.beside is not None
+    several = grouped or two or isinstance(statistic, Bins)
+    if noise is Noise.GAUSSIAN and not several:
+        l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
+    return Noised(statistic, reach, noise_for(budget, Moves(l1, l2_squared), 2 if several else 1))
+
+
+# --- keys that nobody listed ------------------------------------------------------------------------------------------
+
+
+def _selection(units: Noised, caps: Caps, noise: Noise, delta: Fraction) -> Selection:
+    most = most_keys(caps, noise)
+    threshold = _threshold(units.noise, units.scale, groups(caps), most, delta)
+    return Selection(threshold=threshold, delta=delta, most_keys=most)
+
+
+@lru_cache(maxsize=256)
+def _threshold(drawn: Drawn, scale: int, cap: int, most: int, delta: Fraction) -> int:
+    """A threshold, near the least, with t · P[w_t + Z >= T] <= δ for every number t of keys that a unit may have.
+
+    w_t, the weight of a unit in each of its t keys, is ⌊S·√(cap/t)⌋ or ⌊S·cap/t⌋, and at most S. It falls with t, and
+    the quantile at δ/t grows, so for t from a to b the sum of w_a and the quantile at δ/b is enough.
+    """
+    rooted = isinstance(drawn, Gaussian)
+    threshold, first = 0, 1
+    while first <= most:
+        last = min(most, cap if first <= cap else first + first // 6)
+        weight = scale if first <= cap else (math.isqrt(scale**2 * cap // first) if rooted else scale * cap // first)
+        threshold = max(threshold, weight + _quantile(drawn, delta / last))
+        first = last + 1
+    return threshold
+
+
+def _quantile(drawn: Drawn, miss: Fraction) -> int:
+    """A certified a, near the least, with P[Z >= a] <= miss."""
+    if isinstance(drawn, Gaussian):
+        sigma = math.sqrt(drawn.sigma_squared)
+        guess = sigma * (-_NORMAL.inv_cdf(float(miss)) if miss > Fraction(1, 10**300) else 40.0)
+    else:
+        sigma = float(drawn.scale)
+        guess = sigma * (math.log(0.5) - math.log(miss.numerator) + math.log(miss.denominator))
+    a = max(1, math.ceil(guess))
+    while drawn.tail_up(a - 1) / 2 > miss:
+        a += max(1, int(sigma * 1e-4))
+    return a
+
+
+# --- which is better --------------------------------------------------------------------------------------------------
+
+
+def _badness(plan: NoisePlan, needs: tuple[Need, ...]) -> float:
+    """What is to be small: the threshold where keys are selected, else the squared errors weighted by importance."""
+    thresholds = [
+        s.threshold / found[Units()].scale for s, found in zip(plan.selections, plan.sets, strict=True) if s is not None
+    ]
+    if thresholds:
+        return max(thresholds)
+    return sum(
+        weight * (found[statistic].error(0.05) / _size(statistic)) ** 2
+        for need, found in zip(needs, plan.sets, strict=True)
+        for statistic, weight in need.statistics.items()
+    )
+
+
+def _size(statistic: Statistic) -> float:
+    return float(statistic.bound * statistic.step) if isinstance(statistic, Rows) else 1.0
+
+
+def check_allowance(allowance: Allowance) -> Allowance:
+    """An allowance that buys something."""
+    name = "rho" if isinstance(allowance, ZCDP) else "epsilon"
+    first = allowance.rho if isinstance(allowance, ZCDP) else allowance.epsilon
+    if not LEAST <= first <= 1 / LEAST:
+        raise BadParameter(name, first, "must lie between 1e-12 and 1e12; beyond, an answer is all noise or none")
+    return allowance

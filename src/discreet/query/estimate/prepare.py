@@ -1,0 +1,223 @@
+"""From a typed question to what must be computed: its grouping sets, their keys, their statistics and their works.
+
+Everything here follows from the plan and public metadata: no data is touched, nothing is spent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
+
+from discreet.errors import BadQuestion
+from discreet.query.estimate.choose_estimators import recipes
+from discreet.query.estimate.estimators import Recipe
+from discreet.query.estimate.noise_plan import Need, Noised, Selection
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.query.lower.bounding import each_counts_once, rows
+from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
+from discreet.query.lower.prune import prune
+from discreet.query.plan.expressions import Call, Expression, Literal, columns
+from discreet.query.plan.nodes import Filter, Outcome, Relation
+from discreet.query.plan.schema import Caps
+from discreet.query.plan.types import Number, Value
+from discreet.query.plan.work import AnyWork, Cell, DistinctWork, RowSum, UnitSum, Weights, Work, WorkKey
+
+MOST_GROUPS = 1_000_000
+PRIME = (1 << 31) - 1
+SELECTING = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One grouping set: GROUP BY these keys."""
+
+    whole: Relation
+    """The rows, with all columns."""
+    caps: Caps
+    keys: tuple[LoweredKey, ...]
+    measures: tuple[LoweredMeasure, ...]
+    recipes: tuple[Recipe, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the measures."""
+        return tuple(m.measure.name for m in self.measures)
+
+    @property
+    def source(self) -> Relation:
+        """The rows, with the columns that are used."""
+        used = [key.typed.lowered for key in self.keys]
+        used += [s.value for s in self.need.statistics if not isinstance(s, Units)]
+        return prune(self.whole, frozenset({UNIT}).union(*map(columns, used)))
+
+    @property
+    def selects(self) -> bool:
+        """Whether there is a key that nobody listed."""
+        return any(key.typed.keys is None for key in self.keys)
+
+    @property
+    def need(self) -> Need:
+        """The statistics, and how much each matters."""
+        found: dict[Statistic, float] = {}
+        for recipe in self.recipes:
+            for statistic, weight in recipe.needs.items():
+                found[statistic] = found.get(statistic, 0.0) + weight
+        if self.selects:
+            found[Units()] = found.get(Units(), 0.0) + SELECTING
+        return Need(caps=self.caps, statistics=found, grouped=bool(self.keys), selects=self.selects)
+
+    def same_groups(self, other: Part) -> bool:
+        """Whether both are about the same groups of the same rows, so that they can share statistics."""
+        return (self.whole, self.caps, self.keys) == (other.whole, other.caps, other.keys)
+
+    def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
+        """The same groups with these measures, each with its recipe."""
+        once = bool(self.keys) and each_counts_once(self.caps)
+        return replace(self, measures=measures, recipes=recipes(measures, once=once, selects=self.selects))
+
+    def joined(self, other: Part) -> Part:
+        """Both together, statistics that both need once."""
+        return self.asking((*self.measures, *other.measures))
+
+    def of(self, joint: Part) -> Part:
+        """This part with the recipes that its measures have in a joint one."""
+        found = dict(zip(joint.measures, joint.recipes, strict=True))
+        return replace(self, recipes=tuple(found[m] for m in self.measures))
+
+    def domain(self) -> tuple[tuple[Value, ...], ...] | None:
+        """All combinations of listed keys, in engine terms; None if some are not listed."""
+        if self.selects:
+            return None
+        return tuple(product(*(key.typed.keys or () for key in self.keys)))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question, ready to be priced."""
+
+    asked: LoweredQuestion
+    parts: tuple[Part, ...]
+
+    @property
+    def outcome(self) -> Outcome:
+        """What happens to the released rows."""
+        return self.asked.outcome
+
+
+def prepare(asked: LoweredQuestion) -> Prepared:
+    """The grouping sets of a question with their recipes; refuses what cannot be answered."""
+    if not asked.measures and not any(key.typed.keys is None for key in asked.keys):
+        raise BadQuestion("nothing is asked of the data here: add an aggregate such as COUNT(*)")
+    by_name = {key.name: key for key in asked.keys}
+    parts = []
+    for names in asked.sets:
+        keys = tuple(by_name[name] for name in names)
+        _check_keys(keys)
+        whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
+        parts.append(Part(whole, asked.caps, keys, (), ()).asking(asked.measures))
+    return Prepared(asked, tuple(parts))
+
+
+def _in_some_group(whole: Relation, away: list[LoweredKey]) -> Relation:
+    """A total counts the rows of the groups that it is the total of: what is in no finer group is in no total."""
+    tests = [_listed(key.typed.lowered, key.typed.keys) for key in away if key.typed.keys is not None]
+    if not tests:
+        return whole
+    return Filter(whole, tests[0] if len(tests) == 1 else Call("and", tuple(tests)))
+
+
+def _listed(key: Expression, keys: tuple[Value, ...]) -> Expression:
+    values = tuple(Literal(value) for value in keys if value is not None)
+    ways: list[Expression] = [Call("in", (key, *values))] if values else []
+    if None in keys:
+        ways.append(Call("is_null", (key,)))
+    return ways[0] if len(ways) == 1 else Call("or", tuple(ways))
+
+
+def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
+    for key in keys:
+        typed = key.typed
+        if typed.is_unit:
+            raise BadQuestion(
+                f"{key.name} is the unit itself: groups of one person each cannot be released; "
+                "group by it in a subquery, and aggregate across people outside"
+            )
+        if typed.keys is None and not typed.unknown:
+            raise BadQuestion(
+                f"the keys of {key.name} are not known: declare dp.keys([...]) or dp.unknown_keys() for the column, "
+                "or list them with WHERE ... IN (...)"
+            )
+        if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
+            raise BadQuestion(f"{key.name} is not a whole number: round it before grouping, as in FLOOR({key.name})")
+    many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
+    if many > MOST_GROUPS:
+        raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
+
+
+# --- works ------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A work, and which statistic each of its numbers is."""
+
+    work: AnyWork
+    statistics: tuple[Statistic, ...]
+
+
+def _line(salt: str) -> tuple[int, int]:
+    """Coefficients of a line modulo 2^31 - 1, from the secret salt; the slope is not 0."""
+    return 1 + int(salt[:15], 16) % (PRIME - 1), int(salt[15:30] or "0", 16) % PRIME
+
+
+def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | None, salt: str) -> tuple[Job, ...]:
+    """What the engine must compute for one grouping set: row sums together, the rest one by one.
+
+    Where keys are selected, the job with the units comes first: its groups are all that there are.
+    """
+    keys = tuple(WorkKey(key.name, key.typed.lowered, key.typed.keys) for key in part.keys)
+    most = None if selection is None else selection.most_keys
+    source = part.source
+
+    def work(
+        cells: tuple[Cell, ...],
+        weights: Weights,
+        split: WorkKey | None = None,
+        pick: tuple[int, int] | None = None,
+    ) -> Work:
+        return Work(
+            source=source,
+            unit=UNIT,
+            keys=keys,
+            cells=cells,
+            weights=weights,
+            split=split,
+            pick=pick,
+            most_keys=most,
+            salt="" if most is None else salt,
+        )
+
+    together: dict[Weights, list[Rows | Units]] = {}
+    alone: list[Job] = []
+    for statistic, one in noised.items():
+        match statistic:
+            case Rows() | Units():
+                together.setdefault(one.weights, []).append(statistic)
+            case Bins(value=value, whole=whole):
+                split = WorkKey("__bin", value, None)
+                # Of many fine bins one is as good as another: picking one is half the work of spreading over all.
+                pick = _line(salt) if one.weights.per_group == 1 and keys and not whole else None
+                alone.append(Job(work((RowSum(Literal(1)),), one.weights, split, pick), (statistic,)))
+            case Distinct(value=value):
+                distinct = DistinctWork(
+                    source=source, unit=UNIT, keys=keys, value=value, cap=rows(part.caps), salt=salt
+                )
+                alone.append(Job(distinct, (statistic,)))
+    sums = [
+        Job(work(tuple(RowSum(s.value) if isinstance(s, Rows) else UnitSum() for s in found), weights), tuple(found))
+        for weights, found in together.items()
+    ]
+    sums.sort(key=lambda job: Units() not in job.statistics)
+    return (*sums, *alone)

@@ -1,0 +1,210 @@
+"""Statistics: the few exact sums that all answers are made of. Each is released with noise once, however often used.
+
+A statistic is linear in the weights of the rows of a group (or a number of different values), so one bounding serves
+all, and one unit moves it by at most its ``bound`` times what the unit weighs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from discreet.errors import BadQuestion
+from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.types import Number
+from discreet.query.typing.infer import Typed
+
+FINEST = 1 << 30
+"""A value that is summed has at most this many cells: finer ones are rounded, far below the noise."""
+COARSE = 1 << 20
+MOST_BINS = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Σ over rows of weight · value, where |value| <= bound cells of ``step``."""
+
+    value: Expression
+    bound: int
+    step: Fraction
+    beside: Expression | None = None
+    """The value of the other of two sides: both are at least 0 and together at most ``bound``, so that both sums
+    together move no further than one of them may, and cost as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """The number of units that have a row in the group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distinct:
+    """The number of different values."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """How many rows fall into each of ``bins`` bins of equal width, from ``low``; ``value`` is a row's bin."""
+
+    value: Expression
+    bins: int
+    low: Fraction
+    width: Fraction
+    whole: bool
+    """Whether the values are whole numbers, each in a bin of its own."""
+    high: Fraction | None = None
+    """The largest value, where the last bin ends beyond it."""
+
+
+Statistic: TypeAlias = Rows | Units | Distinct | Bins
+
+ONE = Literal(1)
+ZERO = Literal(0)
+
+
+def paid_with(statistic: Statistic) -> Hashable:
+    """The same for statistics that are paid for together: two sides; any other is paid for alone."""
+    if isinstance(statistic, Rows) and statistic.beside is not None:
+        return frozenset((statistic.value, statistic.beside))
+    return statistic
+
+
+def number(typed: Typed, what: str) -> Number:
+    """The kind of an argument that must be a bounded number."""
+    if not isinstance(typed.kind, Number):
+        raise BadQuestion(
+            f"{what} needs a number with bounds: declare dp.bounds(low, high), or write CLAMP(x, low, high)"
+        )
+    if typed.kind.low == typed.kind.high or not typed.kind.step:
+        raise BadQuestion(f"{what} of a constant says nothing of the data: use COUNT(*)")
+    return typed.kind
+
+
+def count(argument: Typed | None, where: Expression | None, *, once: bool = False) -> Rows | Units:
+    """How many rows, or how many whose argument is not NULL; units, if each unit counts once in a group."""
+    value: Expression = ONE
+    if once and where is None and (argument is None or not argument.nullable):
+        return Units()
+    if argument is not None and argument.nullable:
+        value = Call("case", (Call("is_null", (argument.lowered,)), ZERO, ONE))
+    return Rows(_only(value, where), 1, Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Centred:
+    """An argument counted from the middle of its range: x = centre + cells · step, |cells| <= reach."""
+
+    cells: Expression
+    reach: int
+    step: Fraction
+    centre: Fraction
+    low: Fraction
+    high: Fraction
+
+
+def centred(argument: Typed, what: str, finest: int = FINEST) -> Centred:
+    """The argument minus the middle of its public range, on a grid of at most ``finest`` cells each way."""
+    kind = number(argument, what)
+    middle = (kind.low + kind.high) // 2
+    reach = max(kind.high - middle, middle - kind.low)
+    cells: Expression = Call("sub", (argument.lowered, Literal(middle)))
+    low, high = kind.ends
+    coarser = -(-reach // finest)
+    if coarser > 1:
+        cells = Call("round_div", (cells, Literal(coarser)))
+        reach = -(-reach // coarser)
+    return Centred(cells, max(reach, 1), kind.step * coarser, middle * kind.step, low, high)
+
+
+def total(argument: Typed, where: Expression | None, what: str) -> Rows:
+    """Σ of the argument itself, not centred: for a sum that is asked alone."""
+    kind = number(argument, what)
+    reach = max(abs(kind.low), abs(kind.high))
+    cells: Expression = argument.lowered
+    coarser = max(1, -(-reach // FINEST))
+    if coarser > 1:
+        cells = Call("round_div", (cells, Literal(coarser)))
+        reach = -(-reach // coarser)
+    return Rows(_only(cells, where), max(reach, 1), kind.step * coarser)
+
+
+def centred_total(x: Centred, where: Expression | None) -> Rows:
+    """Σ (x - centre)."""
+    return Rows(_only(x.cells, where), x.reach, x.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Σ(x - low) and Σ(high - x): how far the rows lie above and below the ends of their range, in all.
+
+    With range = high - low, their sum is range · n, and (high · above + low · below) / range is Σx: so two numbers for
+    the price of one give the count, the sum and the mean. Rows where x is NULL add nothing to either.
+    """
+
+    above: Rows
+    below: Rows
+    low: Fraction
+    range: Fraction
+    whole: bool
+    """Whether Σx is a whole number."""
+
+
+def sides(argument: Typed, where: Expression | None, what: str) -> Sides:
+    """The two sides of an argument's public range, on a grid as fine as one from its middle: twice ``FINEST`` cells."""
+    kind = number(argument, what)
+    reach, coarser = kind.high - kind.low, 1
+    up: Expression = Call("sub", (argument.lowered, Literal(kind.low)))
+    if reach > 2 * FINEST:
+        coarser = -(-reach // (2 * FINEST))
+        up, reach = Call("round_div", (up, Literal(coarser))), -(-reach // coarser)
+    down = _only(Call("sub", (Literal(reach), up)), where)
+    up, step = _only(up, where), kind.step * coarser
+    whole = kind.step.denominator == 1 and coarser == 1
+    return Sides(Rows(up, reach, step, down), Rows(down, reach, step, up), kind.ends[0], reach * step, whole)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """Σ ((x - cx)(y - cy) - offset): the products lie in [offset - reach, offset + reach]."""
+
+    statistic: Rows
+    offset: Fraction
+
+
+def product(x: Centred, y: Centred, where: Expression | None) -> Product:
+    """Σ of products (or squares, which are centred once more, as they are never below 0)."""
+    cells: Expression = Call("mul", (x.cells, y.cells))
+    step = x.step * y.step
+    reach = x.reach * y.reach
+    middle = reach // 2 if x == y else 0
+    if middle:
+        cells = Call("sub", (cells, Literal(middle)))
+        reach -= middle
+    coarser = -(-reach // FINEST)
+    if coarser > 1:
+        cells = Call("round_div", (cells, Literal(coarser)))
+        reach = -(-reach // coarser)
+    return Product(Rows(_only(cells, where), max(reach, 1), step * coarser), middle * step)
+
+
+def bins(argument: Typed, where: Expression | None, what: str) -> Bins:
+    """The public bins of a bounded number: one for each value if there are few, else 4096 of equal width."""
+    kind = number(argument, what)
+    span = kind.high - kind.low + 1
+    width = -(-span // MOST_BINS)
+    cells: Expression = Call("sub", (argument.lowered, Literal(kind.low)))
+    if width > 1:
+        cells = Call("floor_div", (cells, Literal(width)))
+    if where is not None:
+        cells = Call("case", (where, cells, Literal(None)))
+    many = -(-span // width)
+    whole = width == 1 and kind.step == 1
+    return Bins(cells, many, kind.low * kind.step, width * kind.step, whole, kind.high * kind.step)
+
+
+def _only(value: Expression, where: Expression | None) -> Expression:
+    return value if where is None else Call("case", (where, value, ZERO))

@@ -1,0 +1,145 @@
+"""Count, sum and mean from the two sides of a range: Σ(x - low) and Σ(high - x), two numbers for the price of one.
+
+A row that adds much to one side adds little to the other, so both together move no further than a single sum
+(``bounding.md``). A count and a sum of their own would share the budget instead: with Laplace noise each would be twice
+as far off as a number asked alone; here the count is √2 times, and a sum of numbers from 0 upwards not at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.query.estimate.error_bounds import sum_error
+from discreet.query.estimate.estimators import (
+    Estimate,
+    Estimates,
+    Fitted,
+    Floats,
+    Limit,
+    Recipe,
+    misses,
+    possible,
+    rounded,
+)
+from discreet.query.estimate.statistics import Sides, Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class FromSides(Recipe):
+    """What is made of both sides."""
+
+    sides: Sides
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """Both, which are noisy alike."""
+        return {self.sides.above: 1.0, self.sides.below: 1.0}
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Neither is below 0: so a count is not, and a mean lies within the bounds."""
+        return Limit(self.sides.above, 0.0, np.inf), Limit(self.sides.below, 0.0, np.inf)
+
+    def both(self, noisy: Estimates) -> tuple[Estimate, Estimate]:
+        """The estimates of the two."""
+        return noisy[self.sides.above], noisy[self.sides.below]
+
+
+@dataclass(frozen=True, slots=True)
+class Combined(FromSides):
+    """Some of the one and some of the other."""
+
+    is_whole: bool = True
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """A count: (above + below) / range."""
+        return 1 / float(self.sides.range), 1 / float(self.sides.range)
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The combination."""
+        values = self._combined(*(one.values for one in self.both(noisy)))
+        return np.round(values) if self.is_whole else values
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The error of the combined noise, whose law is known."""
+        above, below = self.both(noisy)
+        a, b = self.shares
+        error = _error(a, above, b, below, miss)
+        middle, values = (
+            self._combined(*pair) for pair in ((above.middle, below.middle), (above.values, below.values))
+        )
+        if not isinstance(above, Fitted):
+            return rounded(values, middle - error, middle + error, self.is_whole)
+        least, most = 0.0 if min(a, b) >= 0 else -np.inf, 0.0 if max(a, b) <= 0 else np.inf
+        low, high = possible(middle - error, middle + error, least, most)
+        low, high = rounded(values, np.minimum(low, values), np.maximum(high, values), self.is_whole)
+        return np.maximum(low, least), np.minimum(high, most)
+
+    def _combined(self, above: Floats, below: Floats) -> Floats:
+        a, b = self.shares
+        return a * above + b * below
+
+    @property
+    def whole(self) -> bool:
+        """Counts are, and sums of whole numbers."""
+        return self.is_whole
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """The noise is all."""
+        return False
+
+
+def _error(a: float, above: Estimate, b: float, below: Estimate, miss: float) -> float:
+    """Of a · above + b · below."""
+    if above.law and below.law:
+        law = [*(one.times(a) for one in above.law), *(one.times(b) for one in below.law)]
+        return sum_error([one for one in law if one.weight], miss)
+    return abs(a) * above.error(miss / 2) + abs(b) * below.error(miss / 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Count(Combined):
+    """How many rows: (above + below) / range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum(Combined):
+    """Σx = (high · above + low · below) / range."""
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """One of them is 0 if the range starts or ends there."""
+        low, reach = self.sides.low, self.sides.range
+        return float((low + reach) / reach), float(low / reach)
+
+
+@dataclass(frozen=True, slots=True)
+class Mean(FromSides):
+    """low + range · above / (above + below), within the range."""
+
+    def value(self, noisy: Estimates) -> Floats:
+        """The middle of the range, moved by the difference of the sides; as if there were one row at least."""
+        above, below = (one.values for one in self.both(noisy))
+        low, reach = float(self.sides.low), float(self.sides.range)
+        count = np.maximum((above + below) / reach, 1.0)
+        return np.clip(low + reach / 2 + (above - below) / 2 / count, low, low + reach)
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """The mean rises with the one side and falls with the other, so two corners are enough."""
+        (a, b), (c, d) = (one.ends(miss / 2) for one in self.both(noisy))
+        value = self.value(noisy)
+        above, below = (misses(one, miss / 2) for one in self.both(noisy))
+        least, most = float(self.sides.low), float(self.sides.low + self.sides.range)
+        low, high = np.minimum(self.ratio(a, d, 0.0), value), np.maximum(self.ratio(b, c, 1.0), value)
+        return np.where(above | below, least, low), np.where(above | below, most, high)
+
+    def ratio(self, above: Floats, below: Floats, empty: float = 0.5) -> Floats:
+        """The mean for these sides; where both are 0, at this share of the range."""
+        above, below = np.maximum(above, 0.0), np.maximum(below, 0.0)
+        both = above + below
+        share = np.where(both > 0, above / np.where(both > 0, both, 1.0), empty)
+        return float(self.sides.low) + float(self.sides.range) * share

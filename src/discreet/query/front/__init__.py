@@ -1,0 +1,1 @@
+"""The interfaces: SQL text, DataFrame verbs, and plans written back as SQL."""

@@ -1,0 +1,389 @@
+"""Expressions of SQL, read from a syntax tree node by node. What is not handled here by name is refused by name.
+
+Promise: the default is no; see ``refusals.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import date, datetime
+from fractions import Fraction
+from functools import partial
+
+from sqlglot import exp
+
+from discreet.errors import BadQuestion, Unsupported
+from discreet.query.front.sql.functions import AGGREGATES, aggregate, function, part, quantile
+from discreet.query.front.sql.refusals import only, refusal
+from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression, spelled
+from discreet.query.plan.expressions import Literal
+from discreet.query.resolve.unresolved import Name, Output, Said, Total, apply, checked_number
+
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
+_LONGEST_NUMBER = 60
+_WORD = re.compile(r"[^\W\d]\w*")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d{1,6})?)?)?", re.ASCII)
+
+
+def expression(text: str) -> Output:
+    """An expression of SQL as text, perhaps with a name after AS; a lone word is a column, whatever the word.
+
+    >>> expression("cost / 2 AS half").name
+    'half'
+    """
+    if isinstance(text, str) and _WORD.fullmatch(text):
+        return Output(Name(text))
+    return output(read_expression(text))
+
+
+def output(node: exp.Expr) -> Output:
+    """One item of a SELECT list."""
+    if type(node) is exp.Alias:
+        only(node, "this", "alias")
+        return Output(said(node.this), identifier(node.args["alias"]))
+    return Output(said(node))
+
+
+def said(node: object) -> Said:
+    """What an expression says."""
+    if not isinstance(node, exp.Expr):
+        raise BadQuestion("this is not SQL that we understand: an expression is missing")
+    reader = _READERS.get(type(node))
+    if reader is None:
+        raise refusal(node)
+    return reader(node)
+
+
+def identifier(node: object) -> str:
+    """The text of a name."""
+    if type(node) is not exp.Identifier or not isinstance(node.this, str) or not node.this:
+        raise BadQuestion("this is not SQL that we understand: a name is missing")
+    return spelled(node.this)
+
+
+# --- constants --------------------------------------------------------------------------------------------------------
+
+
+def number(text: str) -> Fraction:
+    """A number as it is written in SQL, exactly.
+
+    >>> number("1.50")
+    Fraction(3, 2)
+    """
+    found = _NUMBER.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
+    if found is None or abs(int(found[1] or 0)) > _LONGEST_NUMBER:
+        raise BadQuestion("a number here is not one that we can read; numbers have at most 60 digits")
+    return checked_number(Fraction(text))
+
+
+def _literal(node: exp.Expr) -> Said:
+    only(node, "this", "is_string")
+    text = node.this
+    if node.args.get("is_string"):
+        return Literal(text)
+    return Literal(number(text))
+
+
+def _boolean(node: exp.Expr) -> Said:
+    only(node, "this")
+    return Literal(bool(node.this))
+
+
+def _null(node: exp.Expr) -> Said:
+    only(node)
+    return Literal(None)
+
+
+def _constant_date(text: str) -> Literal:
+    try:
+        if not _DAY.fullmatch(text):
+            raise ValueError
+        return Literal(date.fromisoformat(text))
+    except ValueError:
+        raise BadQuestion("a date must be written as DATE '2024-12-31', and be a real day") from None
+
+
+def _constant_moment(text: str) -> Literal:
+    try:
+        if not _MOMENT.fullmatch(text):
+            raise ValueError
+        return Literal(datetime.fromisoformat(text))
+    except ValueError:
+        raise BadQuestion("a time must be written as TIMESTAMP '2024-12-31 23:59:59'") from None
+
+
+# --- names and operators ----------------------------------------------------------------------------------------------
+
+
+def _column(node: exp.Expr) -> Said:
+    if node.args.get("db") is not None or node.args.get("catalog") is not None:
+        raise Unsupported("a name of more than two parts", "write table.column or column")
+    if type(node.this) is exp.Star:
+        raise refusal(node.this)
+    only(node, "this", "table")
+    table = node.args.get("table")
+    return Name(identifier(node.this), None if table is None else identifier(table))
+
+
+def _inside(node: exp.Expr) -> Said:
+    only(node, "this")
+    return said(node.this)
+
+
+def _unary(name: str, node: exp.Expr) -> Said:
+    only(node, "this")
+    return apply(name, said(node.this))
+
+
+def _binary(name: str, node: exp.Expr) -> Said:
+    only(node, "this", "expression", "typed", "safe")
+    return apply(name, said(node.this), said(node.expression))
+
+
+def _together(name: str, node: exp.Expr) -> Said:
+    """AND, OR and ||, however many they join."""
+    assert isinstance(node, exp.Binary)  # noqa: S101
+    only(node, "this", "expression", "safe")
+    return apply(name, *(said(one) for one in chain(node)))
+
+
+def _sum(name: str, node: exp.Expr) -> Said:
+    """+ and -, also of a date and some days."""
+    only(node, "this", "expression")
+    if type(node.expression) is exp.Interval:
+        days = _days(node.expression)
+        return apply("add_days", said(node.this), Literal(days if name == "add" else -days))
+    return _binary(name, node)
+
+
+def _days(node: exp.Expr) -> Fraction:
+    only(node, "this", "unit")
+    amount, unit = node.this, node.args.get("unit")
+    word = unit.name.upper() if isinstance(unit, exp.Expr) else ""
+    times = {"DAY": 1, "DAYS": 1, "WEEK": 7, "WEEKS": 7}.get(word)
+    if times is None or type(amount) is not exp.Literal:
+        raise refusal(node)
+    days = number(amount.this)
+    if days.denominator != 1:
+        raise refusal(node)
+    return days * times
+
+
+# --- conditions -------------------------------------------------------------------------------------------------------
+
+
+def _unless_negated(node: exp.Expr, found: Said) -> Said:
+    return apply("not", found) if node.args.get("negate") else found
+
+
+def _like(name: str, node: exp.Expr) -> Said:
+    only(node, "this", "expression", "negate")
+    return _unless_negated(node, apply(name, said(node.this), said(node.expression)))
+
+
+def _in(node: exp.Expr) -> Said:
+    if node.args.get("query") is not None:
+        raise Unsupported("IN (SELECT ...)", "join with the table instead, or list the values")
+    if node.args.get("field") is not None or not node.expressions:
+        raise BadQuestion("IN needs a list of constants in parentheses")
+    only(node, "this", "expressions", "negate")
+    return _unless_negated(node, apply("in", said(node.this), *(said(one) for one in node.expressions)))
+
+
+def _between(node: exp.Expr) -> Said:
+    if node.args.get("symmetric"):
+        raise Unsupported("BETWEEN SYMMETRIC", "write BETWEEN with the smaller value first")
+    only(node, "this", "low", "high", "negate", "symmetric")
+    x = said(node.this)
+    both = apply("and", apply("ge", x, said(node.args["low"])), apply("le", x, said(node.args["high"])))
+    return _unless_negated(node, both)
+
+
+def _is(node: exp.Expr) -> Said:
+    only(node, "this", "expression", "negate")
+    x, what = said(node.this), node.expression
+    if type(what) is exp.Null:
+        return _unless_negated(node, apply("is_null", x))
+    if type(what) is not exp.Boolean:
+        raise Unsupported("IS with something else than NULL, TRUE or FALSE", "use = or IS NULL")
+    found = x if what.this else apply("not", x)
+    return _unless_negated(node, apply("coalesce", found, Literal(False)))
+
+
+def _case(node: exp.Expr) -> Said:
+    only(node, "this", "ifs", "default")
+    subject = None if node.args.get("this") is None else said(node.this)
+    parts: list[Said] = []
+    for branch in node.args["ifs"]:
+        only(branch, "this", "true")
+        when = said(branch.this)
+        parts += [when if subject is None else apply("eq", subject, when), said(branch.args["true"])]
+    default = node.args.get("default")
+    return apply("case", *parts, Literal(None) if default is None else said(default))
+
+
+# --- functions --------------------------------------------------------------------------------------------------------
+
+
+def _cast(node: exp.Expr) -> Said:
+    """All casts are tries: what does not fit is NULL."""
+    if node.args.get("format") is not None:
+        raise Unsupported("CAST ... FORMAT", "dates are read as 2024-12-31")
+    only(node, "this", "to", "safe")
+    kind = node.args["to"]
+    if type(kind) is not exp.DataType or not isinstance(kind.this, exp.DType):
+        raise Unsupported("a cast to this type", CASTS)
+    only(kind, "this", "expressions", "nested")
+    sizes, name, constant = kind.expressions, kind.this.name, node.this
+    if type(constant) is exp.Literal and constant.args.get("is_string"):
+        if name == "DATE":
+            return _constant_date(constant.this)
+        if name in _MOMENTS:
+            return _constant_moment(constant.this)
+    if name == "DECIMAL" and sizes:
+        digits = _digits(sizes)
+        return apply("cast_decimal", said(constant), Literal(digits))
+    if name not in _TARGETS or sizes:
+        raise Unsupported(f"CAST AS {name}{'(...)' if sizes else ''}", CASTS)
+    return apply(_TARGETS[name], said(constant))
+
+
+_MOMENTS = frozenset({"TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"})
+_TARGETS: dict[str, str] = {
+    **dict.fromkeys(("INT", "BIGINT"), "cast_integer"),
+    **dict.fromkeys(("TEXT", "VARCHAR"), "cast_text"),
+    **dict.fromkeys(("DOUBLE", "FLOAT"), "cast_real"),
+    **dict.fromkeys(_MOMENTS, "cast_timestamp"),
+    "BOOLEAN": "cast_boolean",
+    "DATE": "cast_date",
+    **dict.fromkeys(("DECIMAL", "BIGDECIMAL"), "cast_decimal"),
+}
+
+
+def _digits(sizes: list[exp.Expr]) -> Fraction:
+    """The digits after the point of DECIMAL(p, s)."""
+    found = []
+    for size in sizes:
+        only(size, "this")
+        if type(size) is not exp.DataTypeParam or type(size.this) is not exp.Literal:
+            raise Unsupported("a cast to this type", CASTS)
+        found.append(number(size.this.this))
+    if len(found) > 2:
+        raise Unsupported("a cast to this type", CASTS)
+    return found[1] if len(found) == 2 else Fraction(0)
+
+
+def _extract(node: exp.Expr) -> Said:
+    only(node, "this", "expression")
+    if type(node.this) not in (exp.Var, exp.Literal, exp.Column, exp.Identifier):
+        raise BadQuestion("EXTRACT needs a part, as in EXTRACT(year FROM d)")
+    return part(spelled(node.this.name), said(node.expression))
+
+
+def _substring(node: exp.Expr) -> Said:
+    only(node, "this", "start", "length")
+    rest = [node.args[name] for name in ("start", "length") if node.args.get(name) is not None]
+    return function("substring", (said(node.this), *(said(one) for one in rest)))
+
+
+def _trim(node: exp.Expr) -> Said:
+    if node.args.get("expression") is not None:
+        raise Unsupported("TRIM of other characters than spaces", "write TRIM(x), LTRIM(x) or RTRIM(x)")
+    only(node, "this", "position")
+    sides = {"LEADING": "ltrim", "TRAILING": "rtrim"}
+    return apply(sides.get(str(node.args.get("position") or "BOTH"), "trim"), said(node.this))
+
+
+def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
+    only(node, "this", "expressions")
+    name = spelled(node.this) if isinstance(node.this, str) else identifier(node.this)
+    return name, node.expressions
+
+
+def _function(node: exp.Expr) -> Said:
+    name, given = _called(node)
+    if name.lower() not in AGGREGATES:
+        return function(name, tuple(said(one) for one in given))
+    if len(given) == 1 and type(given[0]) is exp.Star:
+        only(given[0])
+        return aggregate(name, (), star=True)
+    if len(given) == 1 and type(given[0]) is exp.Distinct:
+        only(given[0], "expressions")
+        inside = given[0].expressions
+        star = len(inside) == 1 and type(inside[0]) is exp.Star
+        return aggregate(name, () if star else _plain(inside), distinct=True, star=star)
+    return aggregate(name, _plain(given))
+
+
+def _plain(nodes: Iterable[exp.Expr]) -> tuple[Said, ...]:
+    return tuple(said(one) for one in nodes)
+
+
+def _filter(node: exp.Expr) -> Said:
+    only(node, "this", "expression")
+    total, where = said(node.this), node.expression
+    if not isinstance(total, Total) or total.where is not None or type(where) is not exp.Where:
+        raise BadQuestion("FILTER (WHERE ...) must follow an aggregate")
+    only(where, "this")
+    return Total(total.aggregate, total.arguments, said(where.this), total.level)
+
+
+def _within_group(node: exp.Expr) -> Said:
+    only(node, "this", "expression")
+    order = node.expression
+    if type(node.this) is not exp.Anonymous or type(order) is not exp.Order:
+        raise refusal(node)
+    name, given = _called(node.this)
+    if name.lower() != "percentile_cont":
+        return function(name, _plain(given))  # refused there, by name
+    only(order, "expressions")
+    if len(given) != 1 or len(order.expressions) != 1:
+        raise BadQuestion("write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)")
+    by = order.expressions[0]
+    only(by, "this", "desc", "nulls_first")
+    return quantile(said(by.this), said(given[0]), descending=bool(by.args.get("desc")))
+
+
+_OPERATORS: dict[type[exp.Expr], str] = {
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+    exp.Mul: "mul",
+    exp.Div: "div",
+    exp.IntDiv: "quotient",
+    exp.Mod: "mod",
+}
+_READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
+    **{kind: partial(_binary, name) for kind, name in _OPERATORS.items()},
+    exp.Add: partial(_sum, "add"),
+    exp.And: partial(_together, "and"),
+    exp.Anonymous: _function,
+    exp.Between: _between,
+    exp.Boolean: _boolean,
+    exp.Case: _case,
+    exp.Cast: _cast,
+    exp.Column: _column,
+    exp.DPipe: partial(_together, "concat"),
+    exp.Extract: _extract,
+    exp.Filter: _filter,
+    exp.ILike: partial(_like, "ilike"),
+    exp.In: _in,
+    exp.Is: _is,
+    exp.Like: partial(_like, "like"),
+    exp.Literal: _literal,
+    exp.Neg: partial(_unary, "neg"),
+    exp.Not: partial(_unary, "not"),
+    exp.Null: _null,
+    exp.Or: partial(_together, "or"),
+    exp.Paren: _inside,
+    exp.Sub: partial(_sum, "sub"),
+    exp.Substring: _substring,
+    exp.Trim: _trim,
+    exp.TryCast: _cast,
+    exp.WithinGroup: _within_group,
+}

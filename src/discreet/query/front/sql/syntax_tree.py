@@ -1,0 +1,338 @@
+"""From text to a syntax tree, by sqlglot, within limits: size, nesting, time. What it may hold is decided elsewhere.
+
+Promise: whatever the text is, the result is a tree or a ``BadQuestion``; never another error, never a wait. Messages
+name places and words of SQL, not the constants in the text.
+Believes: sqlglot stops at ``max_nodes``. Its parser tries several readings of one text, some of them again at each
+level of nesting; the number of nodes that it may make is therefore limited to a multiple of the text's length.
+
+The parser is sqlglot's own for DuckDB, as it comes: its compiled form cannot be extended. So it is the words that are
+prepared for it. Names in quotes and names of functions are spelled so that they mean nothing to it (``spelled`` reads
+them again): then a function comes back as a name with arguments, whichever it is, and a name is never read as a text
+of its own, which would have no limit. Types are only left where a type may stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from sqlglot import Dialect, Token, TokenType, exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from discreet.errors import BadQuestion, Unsupported
+from discreet.query.resolve.unresolved import checked_text
+
+LONGEST = 100_000
+"""Characters of a text."""
+DEEPEST = 32
+"""Open parentheses and CASEs at one place; sqlglot needs some 20 frames of Python's stack for each."""
+DEEPEST_TREE = 100
+
+_DIALECT = Dialect.get_or_raise("duckdb")
+_MARK = "\ufdd0"  # no character, and none ever will be
+
+
+def read_select(text: str, columns: Iterable[str] = ()) -> exp.Expr:
+    """The tree of one statement that begins as a SELECT does; ``columns`` are those that it may be about."""
+    found = _tokens(text)
+    _check_statement(found)
+    return _parsed(None, found, text, columns)
+
+
+def read_expression(text: str) -> exp.Expr:
+    """The tree of one expression, perhaps with a name after AS."""
+    return _parsed(exp.Expr, _tokens(text), text)
+
+
+def _tokens(text: str) -> list[Token]:
+    given: object = text
+    if not isinstance(given, str):
+        raise BadQuestion("a question must be a text")
+    if len(text) > LONGEST:
+        raise BadQuestion(f"a question has at most {LONGEST:,} characters")
+    if _MARK in checked_text(text):
+        raise BadQuestion("text must not hold characters that are none")
+    try:
+        found = list(_DIALECT.tokenize(text))
+    except SqlglotError:
+        raise BadQuestion("this is not SQL that we understand: a quote or a comment does not end") from None
+    while found and found[-1].token_type is TokenType.SEMICOLON:
+        found.pop()
+    if not found:
+        raise BadQuestion("there is no question in this text")
+    return found
+
+
+def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, columns: Iterable[str] = ()) -> exp.Expr:
+    """The tree of the wanted kind, or of a statement."""
+    _check_words(found)
+    _check_nesting(found)
+    reader = _DIALECT.parser(max_nodes=100 + 10 * len(found), error_message_context=0)
+    words = _prepared(found)
+    try:
+        trees = reader.parse(words, text) if wanted is None else reader.parse_into(wanted, words, text)
+    except ParseError as error:
+        raise _misread(error, found, columns) from None
+    except RecursionError:
+        raise BadQuestion("this question is nested too deeply; ask more simply") from None
+    except Exception:  # a parser that trips over a text has not understood it
+        raise BadQuestion("this is not SQL that we understand") from None
+    if len(trees) != 1 or not isinstance(trees[0], exp.Expr):
+        raise BadQuestion("this is not SQL that we understand")
+    _check_tree(trees[0])
+    return trees[0]
+
+
+def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> BadQuestion:
+    place = error.errors[0] if error.errors else {}
+    line, column = place.get("line"), place.get("col")
+    words = "this is not SQL that we understand"
+    if isinstance(line, int) and isinstance(column, int):
+        words += f", near line {line} column {column}"
+    names = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING)
+    of_sql = {token.text.casefold() for token in found if token.token_type not in names}
+    called = next((name for name in columns if name.casefold() in of_sql), None)
+    if called is not None:
+        words += f'; the column {called} is called like a word of SQL: write it in quotes, "{called}"'
+    elif _computes_a_set(found):
+        words += "; in ROLLUP, CUBE and GROUPING SETS a computed key needs parentheses: ROLLUP(a, (b > 1))"
+    return BadQuestion(words)
+
+
+def _computes_a_set(found: list[Token]) -> bool:
+    """Whether something other than names and numbers stands in ROLLUP, CUBE or SETS, outside inner parentheses."""
+    plain = (TokenType.VAR, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.COMMA, TokenType.DOT)
+    depth = 0
+    for before, token in pairwise(found):
+        if token.token_type is TokenType.L_PAREN:
+            depth += bool(depth) or before.text.upper().endswith(("ROLLUP", "CUBE", "SETS"))
+        elif token.token_type is TokenType.R_PAREN:
+            depth = max(depth - 1, 0)
+        elif depth == 1 and token.token_type not in plain:
+            return True
+    return False
+
+
+# --- before sqlglot reads it ------------------------------------------------------------------------------------------
+
+_STATEMENTS = frozenset(
+    {
+        "ALTER", "ANALYZE", "ATTACH", "BEGIN", "CALL", "CHECKPOINT", "COMMENT", "COMMIT", "COPY", "CREATE",
+        "DEALLOCATE", "DELETE", "DESC", "DESCRIBE", "DETACH", "DROP", "EXECUTE", "EXPLAIN", "EXPORT", "FORCE", "GRANT",
+        "IMPORT", "INSERT", "INSTALL", "KILL", "LOAD", "MERGE", "PIVOT", "PRAGMA", "PREPARE", "RESET", "REVOKE",
+        "ROLLBACK", "SET", "SHOW", "SUMMARIZE", "TABLE", "TRUNCATE", "UNPIVOT", "UPDATE", "USE", "VACUUM", "VALUES",
+    }
+)  # fmt: skip
+_BEGINS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)
+
+_PARAMETER = ("a parameter", "write the value itself")
+_LIST = ("a list or an index", "use plain columns and constants")
+_STRUCT = ("a struct or a template", "use plain columns and constants")
+_JSON = ("an operator on JSON", "use plain columns and constants")
+_PREFIXED = ("a text with a prefix or in dollar signs", "write 'text'")
+_MARKS: dict[TokenType, tuple[str, str]] = {
+    **dict.fromkeys(
+        (TokenType.PLACEHOLDER, TokenType.PARAMETER, TokenType.SESSION_PARAMETER, TokenType.COLON), _PARAMETER
+    ),
+    **dict.fromkeys((TokenType.L_BRACKET, TokenType.R_BRACKET), _LIST),
+    **dict.fromkeys((TokenType.L_BRACE, TokenType.R_BRACE, TokenType.BLOCK_START, TokenType.BLOCK_END), _STRUCT),
+    **dict.fromkeys((TokenType.ARROW, TokenType.DARROW, TokenType.HASH_ARROW, TokenType.DHASH_ARROW), _JSON),
+    **dict.fromkeys(
+        (TokenType.BYTE_STRING, TokenType.HEREDOC_STRING, TokenType.NATIONAL_STRING, TokenType.RAW_STRING,
+         TokenType.HEX_STRING, TokenType.BIT_STRING, TokenType.UNICODE_STRING),
+        _PREFIXED,
+    ),
+    TokenType.FARROW: ("a named argument", "give the arguments in their order"),
+    TokenType.COLON_EQ: ("an assignment", "give names with AS"),
+    TokenType.PIPE_GT: ("the pipe syntax", "write SELECT ... FROM ..."),
+    TokenType.HINT: ("a hint to the optimizer", "leave it out"),
+    TokenType.OPERATOR: ("OPERATOR(...)", "write the operator itself"),
+}  # fmt: skip
+
+
+def _check_statement(found: list[Token]) -> None:
+    first = found[0]
+    if _is_statement(first):
+        raise Unsupported(f"the statement {first.text.upper()}", "ask one SELECT")
+    if first.token_type not in _BEGINS:
+        raise BadQuestion("a question must begin with SELECT or WITH")
+
+
+def _is_statement(token: Token) -> bool:
+    return token.text.upper() in _STATEMENTS and token.token_type is not TokenType.IDENTIFIER
+
+
+def _check_words(found: list[Token]) -> None:
+    """Refuses marks that have no place in any question, and what sqlglot would read as something else."""
+    for i, token in enumerate(found):
+        kind = token.token_type
+        if kind is TokenType.SEMICOLON:
+            raise Unsupported("a second statement", "ask one SELECT at a time")
+        if kind in _MARKS:
+            raise Unsupported(*_MARKS[kind])
+        before = found[i - 1].token_type if i else None
+        if before is TokenType.NUMBER and token.start == found[i - 1].end + 1 and _wordlike(token):
+            raise BadQuestion(f"a number is followed by letters, near line {token.line} column {token.col}")
+        if kind is TokenType.STRING and before in (TokenType.FROM, TokenType.JOIN) and not _compares(found[:i]):
+            raise Unsupported("a file in FROM", "name a table of the session")
+        if kind is TokenType.STRING and before is TokenType.ALIAS:
+            raise Unsupported("a text as a name", 'quote names as "name"')
+        if before is TokenType.L_PAREN and i > 1 and _opens_cte(found[i - 2]) and _is_statement(token):
+            raise Unsupported(f"the statement {token.text.upper()}", "ask one SELECT")
+
+
+def _compares(before: list[Token]) -> bool:
+    """Whether the words before end in IS DISTINCT FROM or IS NOT DISTINCT FROM: no table follows."""
+    last = [token.token_type for token in before[-4:]]
+    asked = [TokenType.DISTINCT, TokenType.FROM]
+    return last[-3:] == [TokenType.IS, *asked] or last == [TokenType.IS, TokenType.NOT, *asked]
+
+
+def _wordlike(token: Token) -> bool:
+    return token.text[:1].isalnum() or token.text[:1] == "_"
+
+
+def _opens_cte(token: Token) -> bool:
+    return token.token_type is TokenType.ALIAS or token.text.upper() == "MATERIALIZED"
+
+
+def _check_nesting(found: list[Token]) -> None:
+    depth = 0
+    for token in found:
+        if token.token_type in (TokenType.L_PAREN, TokenType.CASE):
+            depth += 1
+        elif token.token_type in (TokenType.R_PAREN, TokenType.END):
+            depth = max(0, depth - 1)
+        if depth > DEEPEST:
+            raise BadQuestion(f"parentheses and CASEs are nested more than {DEEPEST} deep; ask more simply")
+
+
+# --- words for sqlglot ------------------------------------------------------------------------------------------------
+
+_OWN_WORDS = frozenset({"IF", "MAP", "CONNECT_BY_ROOT"})
+_KEYWORDS = _OWN_WORDS.union(*(key.split() for key in _DIALECT.tokenizer_class.KEYWORDS))
+"""All words that mean something alone or beside others, such as the ORDER of ORDER BY."""
+_SYNTAX = frozenset({"CAST", "TRY_CAST", "EXTRACT", "SUBSTRING", "TRIM"})
+"""Functions with words between their arguments: sqlglot reads these."""
+_PHRASES = frozenset({("WITHIN", "GROUP"), ("AS", "MATERIALIZED"), ("NOT", "MATERIALIZED"), ("*", "EXCLUDE"),
+                      ("*", "REPLACE"), ("*", "RENAME")})  # fmt: skip
+_SCALARS = frozenset(
+    TokenType[name]
+    for name in ("BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "DECIMAL", "FLOAT", "DOUBLE", "VARCHAR", "TEXT",
+                 "DATE", "TIME", "TIMESTAMP", "TIMESTAMPNTZ", "TIMESTAMPTZ", "DATETIME")
+)  # fmt: skip
+_READER = _DIALECT.parser_class
+_TYPES = frozenset(_READER.TYPE_TOKENS) - {TokenType.NULL, TokenType.UNION, TokenType.INTERVAL, TokenType.UNKNOWN}
+_CALLABLE = _TYPES | {
+    TokenType.VAR, TokenType.IDENTIFIER, TokenType.LEFT, TokenType.RIGHT, TokenType.FIRST, TokenType.REPLACE,
+    TokenType.FORMAT, TokenType.TRUNCATE, TokenType.INDEX, TokenType.ROW,
+}  # fmt: skip
+CASTS = "cast to BIGINT, DECIMAL(p, s), DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
+_CAST = ("a cast to this type", CASTS)
+
+
+def spelled(name: str) -> str:
+    """A name as it was written, from the way in which sqlglot was given it."""
+    return bytes.fromhex(name[len(_MARK) :]).decode() if name.startswith(_MARK) else name
+
+
+def is_plain_name(word: str) -> bool:
+    """Whether a name can stand in a text without quotes: to sqlglot it is a word and nothing more."""
+    if not (word.isascii() and word.isidentifier()) or word.upper() in _KEYWORDS:
+        return False
+    found = list(_DIALECT.tokenize(word))
+    return len(found) == 1 and found[0].token_type is TokenType.VAR
+
+
+def _opaque(token: Token, kind: TokenType) -> Token:
+    """The same name in a spelling that means nothing."""
+    return _changed(token, kind, _MARK + token.text.encode().hex())
+
+
+def _changed(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+def _prepared(found: list[Token]) -> list[Token]:
+    """The words of a text, prepared as the module's docstring says."""
+    made: list[Token] = []
+    casts: list[bool] = []
+    for i, token in enumerate(found):
+        kind, before = token.token_type, found[i - 1] if i else None
+        after = found[i + 1].token_type if i + 1 < len(found) else None
+        if kind is TokenType.L_PAREN:
+            casts.append(before is not None and before.text.upper() in ("CAST", "TRY_CAST"))
+        elif kind is TokenType.R_PAREN and casts:
+            casts.pop()
+        if before is not None and (
+            before.token_type is TokenType.DCOLON or (before.token_type is TokenType.ALIAS and casts and casts[-1])
+        ):
+            made.append(_target(i, found))
+        elif kind is TokenType.IDENTIFIER:
+            made.append(_opaque(token, kind))
+        elif after is TokenType.L_PAREN and kind in _CALLABLE and not _syntax(token, before):
+            made.append(_opaque(token, TokenType.VAR))
+        elif kind in _TYPES and not (after is TokenType.STRING and kind in _SCALARS):
+            made.append(_changed(token, TokenType.VAR, token.text))
+        elif token.text.upper() in _OWN_WORDS:  # columns that are called like syntax
+            made.append(_opaque(token, TokenType.IDENTIFIER))
+        else:
+            made.append(token)
+    return made
+
+
+def _syntax(token: Token, before: Token | None) -> bool:
+    """Whether a word before a parenthesis is more than the name of a function."""
+    if token.token_type is TokenType.IDENTIFIER:
+        return False
+    word, last = token.text.upper(), "" if before is None else before.text.upper()
+    return word in _SYNTAX or (last, word) in _PHRASES
+
+
+def _target(i: int, found: list[Token]) -> Token:
+    """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL has a size."""
+    token = found[i]
+    if token.token_type not in _SCALARS:
+        raise Unsupported(*_CAST)
+    sized = i + 1 < len(found) and found[i + 1].token_type is TokenType.L_PAREN
+    if token.token_type is not TokenType.DECIMAL:
+        if sized:
+            raise Unsupported(f"CAST AS {token.text.upper()}(...)", CASTS)
+        return token
+    for size in found[i + 2 : i + 6] if sized else ():
+        if size.token_type is TokenType.R_PAREN:
+            return token
+        if size.token_type not in (TokenType.NUMBER, TokenType.COMMA):
+            raise Unsupported(*_CAST)
+    if sized:
+        raise Unsupported(*_CAST)
+    return _changed(token, TokenType.BIGDECIMAL, token.text)  # DECIMAL alone has no default size here
+
+
+# --- after ------------------------------------------------------------------------------------------------------------
+
+
+def _check_tree(tree: exp.Expr) -> None:
+    """Refuses a tree that is too deep to walk. A long AND, OR, || or UNION ALL is one level, as ``chain`` reads it."""
+    waiting = [(tree, 1)]
+    while waiting:
+        node, depth = waiting.pop()
+        if depth > DEEPEST_TREE:
+            raise BadQuestion(f"an expression is nested more than {DEEPEST_TREE} deep; ask more simply")
+        long = isinstance(node, exp.And | exp.Or | exp.DPipe | exp.Union)
+        waiting += [
+            (child, depth if long and type(child) is type(node) else depth + 1) for child in node.iter_expressions()
+        ]
+
+
+def chain(node: exp.Binary | exp.Union) -> list[exp.Expr]:
+    """What a chain of one operator joins, from left to right, however long; found without recursion."""
+    found: list[exp.Expr] = []
+    waiting: list[exp.Expr] = [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is type(node):
+            waiting += [part.expression, part.this]
+        else:
+            found.append(part)
+    return found

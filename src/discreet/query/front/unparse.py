@@ -1,0 +1,217 @@
+"""A plan as SQL text: the same question, written so that the SQL door reads it back as the equal plan.
+
+Promise: what comes back is read by ``sql.question`` as a plan equal to the one given. That is checked each time; a
+plan that has no such text is refused by name, never changed. So a plan can be sent to somebody who reads only SQL.
+
+Each step of the rows that does not fit into one SELECT becomes a CTE; nothing is nested, so that a deep plan stays
+within what the door reads. Equal steps are written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from discreet.errors import BadQuestion, Unsupported
+from discreet.query.front.sql.parse import Tables, question
+from discreet.query.front.unparse_expressions import aggregated, expressed, identified, tight
+from discreet.query.plan.expressions import Column, Expression
+from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Question, Relation, Scan, UnionAll
+from discreet.query.resolve.build import fresh, joined_names
+
+_HINT = "ask it in SQL, in one text"
+
+
+def as_sql(plan: Question, tables: Tables) -> str:
+    """The question as SQL text; ``tables`` are those that it may name, each with the names of its columns.
+
+    >>> tables = {"visits": ["clinic", "cost"]}
+    >>> text = "SELECT clinic, AVG(cost) AS mean FROM visits WHERE cost > 0 GROUP BY clinic ORDER BY mean DESC LIMIT 3"
+    >>> as_sql(question(text, tables), tables) == text
+    True
+    """
+    text = _Writer({name: tuple(found) for name, found in tables.items()}).question(plan)
+    try:
+        same = question(text, tables) == plan
+    except BadQuestion:
+        same = False
+    if not same:
+        raise Unsupported("this plan as SQL text", _HINT)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class _From:
+    """What stands after FROM, and how each column of the plan is spelled there; ``full`` names its source, too."""
+
+    text: str
+    spelled: Mapping[str, str]
+    full: Mapping[str, str]
+    where: Expression | None = None
+
+    @property
+    def clauses(self) -> str:
+        """FROM and WHERE."""
+        return f"FROM {self.text}" + ("" if self.where is None else f" WHERE {expressed(self.where, self.spelled)}")
+
+
+@dataclass(slots=True)
+class _Writer:
+    """Writes one plan. ``steps`` are the CTEs so far, by what they hold."""
+
+    tables: Mapping[str, tuple[str, ...]]
+    steps: dict[Relation, tuple[str, str]] = field(default_factory=dict)
+
+    # --- the question -------------------------------------------------------------------------------------------------
+
+    def question(self, plan: Question) -> str:
+        """The whole text."""
+        source = self._from(plan.source)
+        outcome = plan.outcome
+        released = _Released.of(plan, source.spelled, source.spelled)
+        selected = [_named(released.write(e), name) for name, e in outcome.columns]
+        text = f"SELECT {', '.join(selected)} {source.clauses}"
+        text += _group_by([expressed(key.expression, source.spelled) for key in plan.keys], _sets(plan))
+        names = {name.casefold() for (name, _), one in zip(outcome.columns, selected, strict=True) if one != name}
+        careful = {c: source.full[c] if c.casefold() in names else how for c, how in source.spelled.items()}
+        after = _Released.of(plan, careful, source.spelled)
+        if outcome.having is not None:
+            text += f" HAVING {after.write(outcome.having)}"
+        if outcome.order:
+            named = {e: identified(name) for name, e in reversed(outcome.columns)}
+            by = [(named.get(o.expression) or after.write(o.expression), o.descending) for o in outcome.order]
+            text += " ORDER BY " + ", ".join(f"{what} DESC" if down else what for what, down in by)
+        if outcome.limit is not None:
+            text += f" LIMIT {outcome.limit}"
+        steps = ", ".join(f"{identified(name)} AS ({body})" for name, body in self.steps.values())
+        return f"WITH {steps} {text}" if steps else text
+
+    # --- rows ---------------------------------------------------------------------------------------------------------
+
+    def _from(self, relation: Relation) -> _From:
+        """The rows as what stands after FROM, perhaps with WHERE."""
+        if isinstance(relation, Filter):
+            return replace(self._source(relation.source), where=relation.predicate)
+        return self._source(relation)
+
+    def _source(self, relation: Relation) -> _From:
+        if isinstance(relation, Join):
+            return self._joined(relation, set())
+        name = self._name(relation)
+        spelled = {column: identified(column) for column in self.columns(relation)}
+        return _From(identified(name), spelled, {c: f"{identified(name)}.{how}" for c, how in spelled.items()})
+
+    def _joined(self, join: Join, taken: set[str]) -> _From:
+        """A join, and those to its left: every column with the name of its source."""
+        left = self._joined(join.left, taken) if isinstance(join.left, Join) else self._called(join.left, taken)
+        right = self._called(join.right, taken)
+        on = " AND ".join(f"{left.spelled[a]} = {right.spelled[b]}" for a, b in join.on)
+        word = "LEFT JOIN" if join.how is How.LEFT else "JOIN"
+        names = joined_names(self.columns(join.left), self.columns(join.right))
+        theirs = zip(names, right.spelled.values(), strict=True)
+        spelled = {**left.spelled, **dict(theirs)}
+        return _From(f"{left.text} {word} {right.text} ON {on}", spelled, spelled)
+
+    def _called(self, relation: Relation, taken: set[str]) -> _From:
+        """One side of a join, under a name that no other side has."""
+        own = self._name(relation)
+        name = fresh(own, _both_cases(own, taken))
+        taken.add(name)
+        text = identified(own) if name == own else f"{identified(own)} AS {identified(name)}"
+        spelled = {column: f"{identified(name)}.{identified(column)}" for column in self.columns(relation)}
+        return _From(text, spelled, spelled)
+
+    def _name(self, relation: Relation) -> str:
+        """A table by its name; anything else as a step with a name of its own."""
+        if isinstance(relation, Scan):
+            if relation.table not in self.tables:
+                raise BadQuestion("a plan names a table that is not here")
+            return relation.table
+        if relation not in self.steps:
+            body = self._select(relation)
+            known = {name.casefold() for name in self.tables}
+            self.steps[relation] = (fresh(f"step{len(self.steps) + 1}", known), body)
+        return self.steps[relation][0]
+
+    def _select(self, relation: Relation) -> str:
+        """The rows as a SELECT of their own."""
+        match relation:
+            case Project(source=source, columns=made):
+                rows = self._from(source)
+                return f"SELECT {', '.join(_named(expressed(e, rows.spelled), n) for n, e in made)} {rows.clauses}"
+            case PerUnit(source=source, keys=keys, measures=measures):
+                rows = self._from(source)
+                written = [expressed(e, rows.spelled) for _, e in keys]
+                outputs = [_named(text, name) for text, (name, _) in zip(written, keys, strict=True)]
+                outputs += [_named(aggregated(m, rows.spelled), m.name) for m in measures]
+                return f"SELECT {', '.join(outputs)} {rows.clauses}{_group_by(written, None)}"
+            case UnionAll(parts=parts):
+                return " UNION ALL ".join(self._select(part) for part in parts)
+            case _:
+                return f"SELECT * {self._from(relation).clauses}"
+
+    def columns(self, relation: Relation) -> tuple[str, ...]:
+        """The names of the columns of a relation."""
+        match relation:
+            case Scan(table=table):
+                return self.tables.get(table, ())
+            case Filter(source=source):
+                return self.columns(source)
+            case Project(columns=made):
+                return tuple(name for name, _ in made)
+            case Join(left=left, right=right):
+                first = self.columns(left)
+                return (*first, *joined_names(first, self.columns(right)))
+            case UnionAll(parts=parts):
+                return self.columns(parts[0])
+            case PerUnit(keys=keys, measures=measures):
+                return (*(name for name, _ in keys), *(m.name for m in measures))
+
+
+def _both_cases(name: str, taken: Iterable[str]) -> set[str]:
+    """The names that are taken, and this one too if another differs from it in upper and lower case only."""
+    return {*taken, *([name] if name.casefold() in {one.casefold() for one in taken} else [])}
+
+
+# --- clauses ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Released:
+    """How keys and aggregates are written where released values are meant."""
+
+    plain: Mapping[str, str]
+    tight: Mapping[str, str]
+
+    @staticmethod
+    def of(plan: Question, spelled: Mapping[str, str], inside: Mapping[str, str]) -> _Released:
+        """``spelled`` are the columns of keys, ``inside`` those in an aggregate."""
+        totals = {m.name: aggregated(m, inside) for m in plan.measures}
+        return _Released(
+            {key.name: expressed(key.expression, spelled) for key in plan.keys} | totals,
+            {key.name: tight(key.expression, spelled) for key in plan.keys} | totals,
+        )
+
+    def write(self, expression: Expression) -> str:
+        """An expression over keys and aggregates."""
+        return self.plain[expression.name] if isinstance(expression, Column) else expressed(expression, self.tight)
+
+
+def _named(text: str, name: str) -> str:
+    """An output; a column that keeps its name need not say so."""
+    return text if text == identified(name) else f"{text} AS {identified(name)}"
+
+
+def _sets(plan: Question) -> list[list[int]] | None:
+    """The grouping sets by the places of their keys; None for one with all of them."""
+    names = [key.name for key in plan.keys]
+    if plan.sets == (tuple(names),):
+        return None
+    return [[names.index(name) for name in one] for one in plan.sets]
+
+
+def _group_by(keys: Sequence[str], sets: Sequence[Sequence[int]] | None) -> str:
+    if sets is None:
+        return f" GROUP BY {', '.join(keys)}" if keys else ""
+    listed = ", ".join(f"({', '.join(keys[i] for i in one)})" for one in sets)
+    return f" GROUP BY GROUPING SETS ({listed})"

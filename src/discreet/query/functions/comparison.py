@@ -1,0 +1,196 @@
+"""Comparing and choosing: both need values of one kind, numbers on one step.
+
+Comparisons are exact, also between a column and a constant that is not on the column's grid: ``x <= 0.5`` of whole
+numbers is ``x <= 0``. A text constant beside a date or a time is read as one; a date beside a time is its midnight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from fractions import Fraction
+from math import ceil, floor
+
+from discreet.query.functions.arithmetic import align, call, common_step, value_of, within
+from discreet.query.functions.typed_values import CLAMP, Typed, bound, constant, is_null_literal, refuse, words
+from discreet.query.plan.evaluate import text_to_moment
+from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Timestamp, Value
+
+FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def compare(name: str, x: Typed, y: Typed) -> Typed:
+    """x = y, x < y and so on; NULL if one of them is."""
+    if is_null_literal(x) or is_null_literal(y):
+        refuse("a comparison with NULL is never true; write IS NULL or IS NOT NULL")
+    x, y = _met(x, y)
+    if isinstance(x.kind, Number) and isinstance(y.kind, Number):
+        return _truth(_compare_numbers(name, x, y), x, y)
+    if isinstance(x.kind, Boolean) and name not in ("eq", "ne"):
+        refuse("true and false have no order; compare them with = or <>")
+    return _truth(call(name, x.lowered, y.lowered), x, y)
+
+
+def is_in(x: Typed, *listed: Typed) -> Typed:
+    """x IN (constants); a constant that x cannot be is left out."""
+    if not listed:
+        refuse("IN needs at least one constant")
+    found: list[Value] = []
+    for one in listed:
+        if is_null_literal(one):
+            refuse("NULL in the list of IN matches nothing; leave it out, or write OR x IS NULL")
+        if constant(one) is None:
+            refuse("IN needs constants; write x = y OR x = z for others")
+        a, b = _met(x, one)
+        if type(a.kind) is not type(x.kind):
+            refuse("IN needs constants of the column's own kind")
+        value: Value = constant(b)
+        if isinstance(a.kind, Number):
+            cells = (value_of(b) or Fraction(0)) / a.kind.step
+            if cells.denominator != 1 or not a.kind.low <= cells <= a.kind.high:
+                continue
+            value = int(cells)
+        if value not in found:
+            found.append(value)
+    if found:
+        return _truth(Call("in", (x.lowered, *map(Literal, found))), x)
+    assert isinstance(x.kind, Number)  # noqa: S101
+    return _truth(call("lt", x.lowered, x.kind.low), x)  # never true, and NULL where x is
+
+
+def _truth(lowered: Expression, *parts: Typed) -> Typed:
+    return Typed(Boolean(), any(p.nullable for p in parts), lowered=lowered)
+
+
+# --- numbers --------------------------------------------------------------------------------------------------------
+
+
+def _compare_numbers(name: str, x: Typed, y: Typed) -> Expression:
+    if value_of(x) is not None and value_of(y) is None:
+        name, x, y = FLIPPED[name], y, x
+    assert isinstance(x.kind, Number)  # noqa: S101
+    assert isinstance(y.kind, Number)  # noqa: S101
+    if (value := value_of(y)) is not None:
+        return _compare_with(name, x, x.kind, value / x.kind.step)
+    # What lies beyond the other's range compares as its edge does: so only the common part must fit onto one step.
+    # One after the other: moved at once, two numbers far apart would change places.
+    step = common_step(x.kind.step, y.kind.step)
+    first, left = _near(x.lowered, x.kind, y.kind, step)
+    _, right = _near(y.lowered, y.kind, first, step)
+    return call(name, left, right)
+
+
+def _near(x: Expression, kind: Number, other: Number, step: Fraction) -> tuple[Number, Expression]:
+    """x moved next to the range of the other, which changes no comparison with it; its kind there, and its cells."""
+    times = int(kind.step / step)
+    if times == 1:
+        return kind, x
+    low, high = (end / kind.step for end in other.ends)
+    edge = floor(low) - 1, ceil(high) + 1
+    near = Number(kind.step, *(min(max(end, edge[0]), edge[1]) for end in (kind.low, kind.high)))
+    if max(abs(n) for n in (*edge, near.low * times, near.high * times, times)) >= 2 * LARGEST:
+        refuse(f"the numbers of a comparison are too far apart in size; {CLAMP}")
+    return near, call("mul", within(x, kind.low, kind.high, edge), times)
+
+
+def _compare_with(name: str, x: Typed, kind: Number, cells: Fraction) -> Expression:
+    """Cells against a number of cells that need not be whole."""
+    below, above = kind.low - 1, kind.high + 1
+    match name:
+        case "eq" | "ne" if cells.denominator != 1 or not kind.low <= cells <= kind.high:
+            return call("lt" if name == "eq" else "ge", x.lowered, kind.low)  # never, always; NULL where x is
+        case "lt" | "ge":
+            limit = ceil(cells)
+        case _:
+            limit = floor(cells)
+    return call(name, x.lowered, min(max(limit, below), above))
+
+
+# --- one kind -------------------------------------------------------------------------------------------------------
+
+
+def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
+    """Both as values of one kind, or a refusal."""
+    x, y = _read_as(x, y.kind), _read_as(y, x.kind)
+    if isinstance(x.kind, Date) and isinstance(y.kind, Timestamp):
+        x = as_timestamp(x)
+    if isinstance(y.kind, Date) and isinstance(x.kind, Timestamp):
+        y = as_timestamp(y)
+    if isinstance(x.kind, Real) or isinstance(y.kind, Real):
+        refuse(f"a number without bounds cannot be compared; {bound(x, y)}")
+    if type(x.kind) is not type(y.kind):
+        refuse(f"{words(x)} cannot be compared with {words(y)}")
+    return x, y
+
+
+def _read_as(x: Typed, kind: Kind) -> Typed:
+    """A constant text beside a date or a time, as one."""
+    text = constant(x)
+    if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
+        return x
+    found = text_to_moment(text)
+    if found is None:
+        refuse("a text beside a date or a time must be written as 2024-12-31 or 2024-12-31 23:59:59")
+    return literal_time(found) if isinstance(found, datetime) else literal_date(found)
+
+
+def literal_date(day: date) -> Typed:
+    """A constant date."""
+    return Typed(Date(day, day), nullable=False, keys=(day,), lowered=Literal(day))
+
+
+def literal_time(moment: datetime) -> Typed:
+    """A constant time."""
+    return Typed(Timestamp(moment, moment), nullable=False, keys=(moment,), lowered=Literal(moment))
+
+
+def as_timestamp(x: Typed) -> Typed:
+    """A date as its midnight; a time as it is."""
+    if not isinstance(x.kind, Date):
+        return x
+    low, high = (datetime.combine(end, time()) for end in (x.kind.low, x.kind.high))
+    day = constant(x)
+    if isinstance(day, date):
+        return literal_time(low)
+    return Typed(Timestamp(low, high), x.nullable, lowered=call("date_to_timestamp", x.lowered))
+
+
+# --- choosing -------------------------------------------------------------------------------------------------------
+
+
+def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
+    """The parts of CASE or COALESCE as values of one kind (NULL is of any), and that kind."""
+    real = [p for p in parts if not is_null_literal(p)]
+    if not real:
+        refuse(f"{what} of nothing but NULL has no kind")
+    for kind in (Date(), Timestamp()):
+        if any(isinstance(p.kind, type(kind)) for p in real):
+            real = [_read_as(p, kind) for p in real]
+    if any(isinstance(p.kind, Timestamp) for p in real):
+        real = [as_timestamp(p) for p in real]
+    first = real[0].kind
+    for p in real:
+        if isinstance(p.kind, Real):
+            refuse(f"{what} needs numbers with bounds; {bound(p)}")
+        if type(p.kind) is not type(first):
+            refuse(f"{what} cannot mix {words(real[0])} and {words(p)}")
+    if isinstance(first, Number):
+        real = list(align(real, what))
+    found = iter(real)
+    return union([p.kind for p in real]), tuple(p if is_null_literal(p) else next(found) for p in parts)
+
+
+def union(kinds: Sequence[Kind]) -> Kind:
+    """The least kind that holds them all; they are of one sort, numbers on one step."""
+    first = kinds[0]
+    if isinstance(first, Number):
+        numbers = [k for k in kinds if isinstance(k, Number)]
+        return Number(numbers[0].step, min(k.low for k in numbers), max(k.high for k in numbers))
+    if isinstance(first, Date):
+        dates = [k for k in kinds if isinstance(k, Date)]
+        return Date(min(k.low for k in dates), max(k.high for k in dates))
+    if isinstance(first, Timestamp):
+        times = [k for k in kinds if isinstance(k, Timestamp)]
+        return Timestamp(min(k.low for k in times), max(k.high for k in times))
+    return first

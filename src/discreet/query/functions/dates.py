@@ -1,0 +1,232 @@
+"""Dates and times: parts of them, beginnings of units, distances."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from functools import lru_cache
+
+from discreet.errors import BadQuestion
+from discreet.query.functions.arithmetic import add, call, made, mul, sub
+from discreet.query.functions.comparison import as_timestamp
+from discreet.query.functions.typed_values import Typed, constant, expect, integer_literal, number, refuse, text_literal
+from discreet.query.plan.evaluate import add_days, date_trunc
+from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.types import Date, Number, Timestamp, Value
+
+MOST_KEYS = 9_900
+"""More keys than this are not listed on the side (not all years that there are); the owner can still declare them."""
+_CLOCK = ("hour", "minute")
+_LONGEST = {
+    "year": timedelta(days=366),
+    "quarter": timedelta(days=92),
+    "month": timedelta(days=31),
+    "week": timedelta(days=7),
+    "day": timedelta(days=1),
+    "hour": timedelta(hours=1),
+    "minute": timedelta(minutes=1),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What the days of an aggregate are counted from, and where they end: two days, or two times."""
+
+    first: date
+    last: date
+
+
+# --- parts ----------------------------------------------------------------------------------------------------------
+
+
+def part(name: str, low: int, high: int, *, clock: bool = False) -> Callable[[Typed], Typed]:
+    """A rule for MONTH(x), HOUR(x) and the like: a whole number between two ends."""
+
+    def rule(x: Typed) -> Typed:
+        wanted = Timestamp if clock else (Date, Timestamp)
+        expect(x, wanted, name.upper(), "a time" if clock else "a date or a time")
+        return made(Fraction(1), low, high, call(name, x.lowered), x)
+
+    return rule
+
+
+def year(x: Typed) -> Typed:
+    """YEAR(x): from the year of the lower end to that of the upper."""
+    expect(x, (Date, Timestamp), "YEAR", "a date or a time")
+    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    return made(Fraction(1), x.kind.low.year, x.kind.high.year, call("year", x.lowered), x)
+
+
+def week(x: Typed) -> Typed:
+    """WEEK(x): the ISO week, 1 to 53; it belongs to the year of its Thursday."""
+    expect(x, (Date, Timestamp), "WEEK", "a date or a time")
+    thursday = call("add_days", Call("date_trunc", (Literal("week"), date_of(x).lowered)), 3)
+    weeks = call("floor_div", call("sub", call("day_of_year", thursday), 1), 7)
+    return made(Fraction(1), 1, 53, call("add", weeks, 1), x)
+
+
+# --- beginnings -----------------------------------------------------------------------------------------------------
+
+
+def trunc(unit: Typed, x: Typed) -> Typed:
+    """DATE_TRUNC(unit, x): the beginning of the year, quarter, month, week (Monday), day, hour or minute."""
+    name = text_literal(unit, "the unit of DATE_TRUNC").lower()
+    if name not in _LONGEST:
+        refuse(f"the unit of DATE_TRUNC must be one of {', '.join(_LONGEST)}")
+    expect(x, Timestamp if name in _CLOCK else (Date, Timestamp), f"DATE_TRUNC('{name}')", "a time")
+    lowered: Expression = Call("date_trunc", (Literal(name), x.lowered))
+    if isinstance(x.kind, Date):
+        ends = date_trunc(name, x.kind.low), date_trunc(name, x.kind.high)
+        return Typed(Date(*ends), x.nullable, _beginnings(name, *ends), lowered=lowered)
+    assert isinstance(x.kind, Timestamp)  # noqa: S101
+    low, high = date_trunc(name, x.kind.low), date_trunc(name, x.kind.high)
+    assert isinstance(low, datetime)  # noqa: S101
+    assert isinstance(high, datetime)  # noqa: S101
+    return Typed(Timestamp(low, high), x.nullable, _beginnings(name, low, high), lowered=lowered)
+
+
+@lru_cache(maxsize=64)
+def _beginnings(unit: str, low: date, high: date) -> tuple[Value, ...] | None:
+    """All beginnings of units between two of them, unless they are too many."""
+    # From one beginning, a stride of the longest such unit reaches into the next one, and never beyond it.
+    stride = _LONGEST[unit]
+    if (high - low) / stride > MOST_KEYS:
+        return None
+    found: list[Value] = [low]
+    last = low
+    while last < high:
+        last = date_trunc(unit, last + stride)
+        found.append(last)
+    return tuple(found)
+
+
+# --- distances ------------------------------------------------------------------------------------------------------
+
+
+def days_between(x: Typed, y: Typed) -> Typed:
+    """The days from x to y."""
+    for one in (x, y):
+        expect(one, Date, "DAYS_BETWEEN", "a date")
+    assert isinstance(x.kind, Date)  # noqa: S101
+    assert isinstance(y.kind, Date)  # noqa: S101
+    low, high = (y.kind.low - x.kind.high).days, (y.kind.high - x.kind.low).days
+    return made(Fraction(1), low, high, call("days_between", x.lowered, y.lowered), x, y)
+
+
+def seconds_between(x: Typed, y: Typed) -> Typed:
+    """The whole seconds from x to y, towards zero."""
+    x, y = as_timestamp(x), as_timestamp(y)
+    for one in (x, y):
+        expect(one, Timestamp, "SECONDS_BETWEEN", "a time")
+    assert isinstance(x.kind, Timestamp)  # noqa: S101
+    assert isinstance(y.kind, Timestamp)  # noqa: S101
+    second = timedelta(seconds=1)
+    low, high = (y.kind.low - x.kind.high) // second, -((x.kind.low - y.kind.high) // second)
+    return made(Fraction(1), low, high, call("seconds_between", x.lowered, y.lowered), x, y)
+
+
+def later(x: Typed, days: Typed) -> Typed:
+    """ADD_DAYS(x, n): n constant days later, within years 1 to 9999."""
+    expect(x, Date, "ADD_DAYS", "a date")
+    assert isinstance(x.kind, Date)  # noqa: S101
+    n = integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
+    return Typed(
+        Date(add_days(x.kind.low, n), add_days(x.kind.high, n)), x.nullable, lowered=call("add_days", x.lowered, n)
+    )
+
+
+def date_of(x: Typed) -> Typed:
+    """The day of a time; a date as it is."""
+    if not isinstance(x.kind, Timestamp):
+        return x
+    ends = x.kind.low.date(), x.kind.high.date()
+    return Typed(Date(*ends), x.nullable, lowered=call("timestamp_to_date", x.lowered))
+
+
+def date_diff(unit: Typed, x: Typed, y: Typed) -> Typed:
+    """DATE_DIFF(unit, x, y): how many beginnings of the unit lie between x and y (below 0 if y is earlier)."""
+    name = text_literal(unit, "the unit of DATE_DIFF").lower()
+    for one in (x, y):
+        expect(one, (Date, Timestamp), "DATE_DIFF", "a date or a time")
+    match name:
+        case "day":
+            return days_between(date_of(x), date_of(y))
+        case "week":
+            weeks = days_between(*(trunc(_text("week"), date_of(p)) for p in (x, y)))
+            return _exactly(weeks, 7)
+        case "year":
+            return sub(year(y), year(x))
+        case "quarter" | "month":
+            per = 4 if name == "quarter" else 12
+            rule = part(name, 1, per)
+            first, second = (add(mul(year(p), _whole(per)), rule(p)) for p in (x, y))
+            return sub(second, first)
+        case "hour" | "minute":
+            starts = (trunc(_text(name), as_timestamp(p)) for p in (x, y))
+            return _exactly(seconds_between(*starts), 3600 if name == "hour" else 60)
+        case "second":
+            x, y = as_timestamp(x), as_timestamp(y)
+            minutes = seconds_between(*(trunc(_text("minute"), p) for p in (x, y)))
+            rule = part("second", 0, 59, clock=True)
+            return add(minutes, sub(rule(y), rule(x)))
+    raise BadQuestion(f"the unit of DATE_DIFF must be one of {', '.join(_LONGEST)}, second")
+
+
+def _exactly(x: Typed, by: int) -> Typed:
+    """A number that is a multiple of ``by``, divided by it."""
+    kind = number(x, "DATE_DIFF")
+    return made(Fraction(1), -(-kind.low // by), kind.high // by, call("div", x.lowered, by), x)
+
+
+def _text(value: str) -> Typed:
+    return Typed(Date(), lowered=Literal(value))  # only its value is looked at
+
+
+def _whole(value: int) -> Typed:
+    return Typed(Number(Fraction(1), value, value), nullable=False, lowered=Literal(value))
+
+
+# --- aggregates -----------------------------------------------------------------------------------------------------
+
+
+def since(x: Typed, what: str, name: str) -> tuple[Typed, Span]:
+    """A date or a time as days from its lower bound, whole ones or to the second, and what they are counted from.
+
+    Counted from the bound, not from some year 0: noise is in proportion to the bounds.
+    """
+    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    low, high = x.kind.low, x.kind.high
+    if {low, high} & {date.min, date.max, datetime.min, datetime.max}:
+        refuse(f"{what} of {name} needs bounds; declare dp.bounds(first, last) of it, or keep a range of it in WHERE")
+    first = Typed(x.kind, nullable=False, lowered=Literal(low))
+    days = days_between(first, x) if isinstance(x.kind, Date) else seconds_between(first, x)
+    kind = number(days, what)
+    step = Fraction(1) if isinstance(x.kind, Date) else Fraction(1, 24 * 60 * 60)
+    return replace(days, kind=Number(step, 0, kind.high)), Span(low, high)
+
+
+def clamp_date(x: Typed, low: Typed, high: Typed) -> Typed:
+    """CLAMP(x, low, high) of dates and times."""
+    a, b = constant(low), constant(high)
+    same = type(low.kind) is type(high.kind) is type(x.kind)
+    if not (same and isinstance(a, date) and isinstance(b, date) and a <= b):
+        refuse("CLAMP(x, low, high) needs two constants of the kind of x, low not above high")
+    return Typed(clamped(x.kind, a, b), x.nullable, lowered=clamped_lowered(x.lowered, a, b))
+
+
+def clamped(kind: object, low: date, high: date) -> Date | Timestamp:
+    """The kind of a date or a time after it was clamped."""
+    if isinstance(kind, Timestamp):
+        assert isinstance(low, datetime)  # noqa: S101
+        assert isinstance(high, datetime)  # noqa: S101
+        return Timestamp(min(max(kind.low, low), high), min(max(kind.high, low), high))
+    assert isinstance(kind, Date)  # noqa: S101
+    return Date(min(max(kind.low, low), high), min(max(kind.high, low), high))
+
+
+def clamped_lowered(x: Expression, low: date, high: date) -> Expression:
+    """The nearest date (or time) between two; NULL stays NULL."""
+    a, b = Literal(low), Literal(high)
+    return Call("case", (Call("lt", (x, a)), a, Call("gt", (x, b)), b, x))

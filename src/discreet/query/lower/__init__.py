@@ -1,0 +1,1 @@
+"""From a plan to lowered relations: typed, bounded per unit, reading only what is used."""

@@ -1,0 +1,185 @@
+"""Joins and unions: where rows of several relations meet, and each row must still belong to one unit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from discreet.errors import Unsupported
+from discreet.query.functions.comparison import unify
+from discreet.query.functions.typed_values import Typed, TypedColumn, at, refuse, words
+from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, carried, joint_caps
+from discreet.query.plan.expressions import Column, Expression
+from discreet.query.plan.nodes import How, Join, Project, Relation, UnionAll
+from discreet.query.plan.types import Kind, Number, Real
+from discreet.query.typing.infer import no_such
+from discreet.query.typing.key_domains import known
+
+_NONE: Mapping[tuple[str, str], tuple[str, str]] = {}
+
+
+def free_name(name: str, taken: Mapping[str, object]) -> str:
+    """The name, or with the first of _2, _3, ... that is not taken.
+
+    >>> free_name("x", {"x": 0, "x_2": 0})
+    'x_3'
+    """
+    n = 2
+    found = name
+    while found in taken:
+        found, n = f"{name}_{n}", n + 1
+    return found
+
+
+def join(
+    left: Lowered,
+    right: Lowered,
+    asked: Join,
+    catalog: Catalog,
+    stored: Mapping[tuple[str, str], tuple[str, str]] = _NONE,
+) -> Lowered:
+    """Rows of both with equal columns; rows of two private relations only if they belong to one unit.
+
+    ``stored``: for pairs of columns, those that are compared in their place, as they are stored; nobody else sees them.
+    """
+    if not asked.on:
+        raise Unsupported("a join without equal columns", "say which columns must be equal, as in ON a.id = b.id")
+    for a, b in asked.on:
+        _check_pair(a, left, b, right)
+    if right.private and not left.private and asked.how is How.LEFT:
+        raise Unsupported("a LEFT JOIN from a public to a private table", "write the private table first, or JOIN")
+    both = left.private and right.private
+    if both and not any(_names_the_unit(left.fields[a], right.fields[b], catalog) for a, b in asked.on):
+        raise Unsupported(
+            "a join of two private tables that pairs different people",
+            "join them on the unit, or on a foreign key that the owner declared",
+        )
+    if both and type(left.unit_kind) is not type(right.unit_kind):
+        refuse("the units of the two tables are of different kinds (numbers and text), so they name nobody in common")
+    fields = dict(left.fields)
+    renamed: dict[str, str] = {}
+    for name, column in right.fields.items():
+        renamed[name] = free_name(name, fields)
+        if asked.how is How.LEFT:
+            column = replace(column, nullable=True, is_unit=False)  # noqa: PLW2901
+        fields[renamed[name]] = column
+    if asked.how is How.INNER:
+        for a, b in asked.on:
+            _share(fields, a, renamed[b])
+    unit = f"{UNIT}_right" if both else UNIT
+    other = right.relation
+    hides = both or bool(stored)
+    if hides or any(name != new for name, new in renamed.items()):
+        carried = ((unit, Column(UNIT)),) if right.private else ()
+        hidden = ((b, Column(b)) for _, b in stored.values())
+        other = Project(other, (*((new, Column(name)) for name, new in renamed.items()), *carried, *hidden))
+    on = tuple(stored.get((a, b), (a, renamed[b])) for a, b in asked.on)
+    if both:  # equal units are equal unit columns: those pairs need no comparison of their own
+        others = [(a, b) for a, b in asked.on if not (left.fields[a].is_unit and right.fields[b].is_unit)]
+        on = ((UNIT, unit), *((a, renamed[b]) for a, b in others))
+    joined: Relation = Join(left.relation, other, on, asked.how)
+    if hides:
+        joined = Project(joined, (*((name, Column(name)) for name in fields), (UNIT, Column(UNIT))))
+    return Lowered(
+        relation=joined,
+        fields=fields,
+        private=left.private or right.private,
+        unit_kind=left.unit_kind if left.private else right.unit_kind,
+        caps=joint_caps(left.caps, right.caps),
+        tables=tuple(dict.fromkeys(left.tables + right.tables)),
+    )
+
+
+def _check_pair(a: str, left: Lowered, b: str, right: Lowered) -> None:
+    for name, side in ((a, left), (b, right)):
+        if name not in side.fields:
+            refuse(f"there is no column {name} to join on{no_such(name, side.fields)}")
+    x, y = left.fields[a].kind, right.fields[b].kind
+    if isinstance(x, Real) or isinstance(y, Real):
+        refuse(f"{a} and {b} cannot be joined on: floats are not exact")
+    same = type(x) is type(y) and (not isinstance(x, Number) or not isinstance(y, Number) or x.step == y.step)
+    if not same:
+        refuse(
+            f"{a} is {words(left.fields[a])} and {b} is {words(right.fields[b])} (or of another step): CAST one first"
+        )
+
+
+def _names_the_unit(x: TypedColumn, y: TypedColumn, catalog: Catalog) -> bool:
+    """Whether a pair of columns says that both rows belong to one unit: both are it, or one is a foreign key."""
+    if x.is_unit and y.is_unit:
+        return True
+    for source, target in ((x.origin, y.origin), (y.origin, x.origin)):
+        if source is None or target is None:
+            continue
+        given = catalog[source[0]].table
+        if given.unit == source[1] and given.through == target:
+            return True
+    return False
+
+
+def _share(fields: dict[str, TypedColumn], a: str, b: str) -> None:
+    """Where two columns are equal neither is NULL, and keys that one of them has are keys of the other."""
+    x, y = (replace(fields[name], nullable=False) for name in (a, b))
+    for name, one, other in ((a, x, y), (b, y, x)):
+        fields[name] = one
+        if one.keys is None and not one.is_unit:
+            fields[name] = replace(one, keys=other.keys, keys_from=one.keys_from or other.keys_from)
+
+
+# --- unions ---------------------------------------------------------------------------------------------------------
+
+
+def union_all(parts: list[Lowered]) -> Lowered:
+    """The rows of all parts."""
+    if not parts:
+        refuse("a union needs parts")
+    first = parts[0]
+    if len({part.private for part in parts}) > 1:
+        raise Unsupported("UNION ALL of private and public rows", "nobody would protect the public ones; ask apart")
+    if len({type(part.unit_kind) for part in parts}) > 1:
+        refuse("the units of the tables are of different kinds (numbers and text), so they name nobody in common")
+    if len({len(part.fields) for part in parts}) > 1:
+        refuse("the parts of UNION ALL must have the same number of columns")
+    fields: dict[str, TypedColumn] = {}
+    lowered: list[list[tuple[str, Expression]]] = [[] for _ in parts]
+    for i, name in enumerate(first.fields):
+        columns = [at(list(part.fields)[i], list(part.fields.values())[i]) for part in parts]
+        fields[name], expressions = _united(columns, name)
+        for place, expression in zip(lowered, expressions, strict=True):
+            place.append((name, expression))
+    return Lowered(
+        relation=UnionAll(
+            tuple(
+                Project(part.relation, (*columns_, *carried(part)))
+                for part, columns_ in zip(parts, lowered, strict=True)
+            )
+        ),
+        fields=fields,
+        private=first.private,
+        unit_kind=first.unit_kind,
+        caps=joint_caps(*(part.caps for part in parts)),
+        tables=tuple(dict.fromkeys(t for part in parts for t in part.tables)),
+    )
+
+
+def _united(columns: list[Typed], name: str) -> tuple[TypedColumn, list[Expression]]:
+    """One column of a union: of one kind; it is the unit only if it is in every part."""
+    if all(isinstance(c.kind, Real) for c in columns):
+        kind: Kind = Real()
+    else:
+        kind, found = unify(columns, f"the column {name} of UNION ALL")
+        columns = list(found)
+    listed = [c.keys for c in columns]
+    keys = None if None in listed else tuple(dict.fromkeys(k for some in listed for k in some or ()))
+    first = columns[0]
+    column = TypedColumn(
+        kind,
+        any(c.nullable for c in columns),
+        keys,
+        any(c.unknown for c in columns) and all(c.unknown or known(c) is not None for c in columns),
+        is_unit=all(c.is_unit for c in columns),
+        origin=first.origin if all(c.origin == first.origin for c in columns) else None,
+        keys_from=first.keys_from if all(c.keys_from == first.keys_from for c in columns) else None,
+        copies=max(c.copies for c in columns),
+    )
+    return column, [c.lowered for c in columns]

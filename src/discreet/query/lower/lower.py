@@ -1,0 +1,183 @@
+"""From a question as asked to a lowered one: what an engine must group by and sum, and what is public about it.
+
+Nothing here looks at data. A question is refused if it has no private table, if an aggregate gets an argument of the
+wrong kind or without bounds, or if it groups by the unit itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.errors import BadQuestion, Unsupported
+from discreet.query.functions.catalogue import as_integer, present
+from discreet.query.functions.dates import Span, since
+from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
+from discreet.query.lower.prune import prune
+from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, check_names
+from discreet.query.lower.relations import lower_all, lower_relation
+from discreet.query.plan.expressions import Expression, columns
+from discreet.query.plan.nodes import Aggregate, Filter, Key, Measure, Outcome, PerUnit, Project, Question, Relation
+from discreet.query.plan.schema import Caps
+from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp
+from discreet.query.typing.infer import predicate, typed
+from discreet.query.typing.refine import meet
+
+__all__ = ["UNIT", "Catalog", "Lowered", "LoweredKey", "LoweredMeasure", "LoweredQuestion", "lower_question",
+           "lower_relation"]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredKey:
+    """A group key. Its keys are listed, or come from a public column (``keys_from``), or may be selected."""
+
+    name: str
+    typed: Typed
+
+
+@dataclass(frozen=True, slots=True)
+class LoweredMeasure:
+    """A measure: as asked (COUNT(DISTINCT unit) by that name), with typed arguments and a lowered condition."""
+
+    measure: Measure
+    arguments: tuple[Typed, ...]
+    where: Expression | None
+    span: Span | None = None
+    """Of dates and times, whose aggregate is one too: what the days in ``arguments`` are counted from."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoweredQuestion:
+    """A question whose source and expressions are lowered."""
+
+    source: Relation
+    """Reads what is used and no more."""
+    whole: Relation
+    """The same with all columns: equal for questions about the same rows."""
+    keys: tuple[LoweredKey, ...]
+    measures: tuple[LoweredMeasure, ...]
+    outcome: Outcome
+    sets: tuple[tuple[str, ...], ...]
+    caps: Caps
+    unit_kind: Kind
+    tables: tuple[str, ...]
+
+
+def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
+    """The question, typed and lowered; refuses by name what cannot be asked."""
+    source = lower_all(question.source, catalog)
+    if not source.private or source.caps is None or source.unit_kind is None:
+        raise BadQuestion(
+            "all tables of this question are public, so there is nothing to protect; ask them without privacy"
+        )
+    check_names([key.name for key in question.keys] + [m.name for m in question.measures])
+    known = {key.name for key in question.keys}
+    if not question.sets or any(set(names) - known or len(set(names)) != len(names) for names in question.sets):
+        refuse("each grouping set must consist of keys of the question, each once")
+    keys = tuple(_key(key, source) for key in question.keys)
+    measures = tuple(_measure(measure, source) for measure in question.measures)
+    used: list[Expression] = [key.typed.lowered for key in keys]
+    for measure in measures:
+        used += [x.lowered for x in measure.arguments]
+        used += [] if measure.where is None else [measure.where]
+    needed = frozenset({UNIT}).union(*(columns(e) for e in used))
+    return LoweredQuestion(
+        source=prune(source.relation, needed),
+        whole=source.relation,
+        keys=keys,
+        measures=measures,
+        outcome=question.outcome,
+        sets=question.sets,
+        caps=ONE_ROW if one_row_each(source.relation) else source.caps,
+        unit_kind=source.unit_kind,
+        tables=source.tables,
+    )
+
+
+ONE_ROW = Caps(max_rows=1)
+
+
+def one_row_each(relation: Relation) -> bool:
+    """Whether each unit has at most one row in a lowered relation: a summary by the unit alone, then row by row."""
+    while isinstance(relation, Filter | Project):
+        relation = relation.source
+    return isinstance(relation, PerUnit) and [name for name, _ in relation.keys] == [UNIT]
+
+
+def _key(key: Key, source: Lowered) -> LoweredKey:
+    x = typed(key.expression, source.fields)
+    if x.is_unit:
+        raise Unsupported(
+            f"a group for each unit ({key.name})",
+            "one person's numbers cannot be released; group by it in a subquery and aggregate across people outside",
+        )
+    if isinstance(x.kind, Real) or is_null_literal(x):
+        refuse(f"{key.name} cannot be a group key: floats are not exact; bound it and take FLOOR, or WIDTH_BUCKET")
+    listed = source.listings.get(x.lowered)
+    if listed is not None:
+        x = replace(x, keys=meet(x.keys, listed))
+    if x.keys == ():
+        refuse(f"WHERE leaves no key of {key.name} that could be answered")
+    return LoweredKey(key.name, x)
+
+
+# --- measures -------------------------------------------------------------------------------------------------------
+
+_OF_MOMENTS = frozenset({Aggregate.AVG, Aggregate.MIN, Aggregate.MAX, Aggregate.QUANTILE})
+_ARGUMENTS = {Aggregate.COVARIANCE: 2, Aggregate.CORRELATION: 2}
+
+
+def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
+    where = None if measure.where is None else predicate(measure.where, source.fields, "FILTER").lowered
+    arguments = tuple(typed(a, source.fields, keyed=False) for a in measure.arguments)
+    aggregate = measure.aggregate
+    what = aggregate.name
+    for x in arguments:
+        if is_null_literal(x):
+            refuse(f"{what} of NULL has no value")
+    if aggregate is Aggregate.COUNT_DISTINCT and len(arguments) == 1 and arguments[0].is_unit:
+        aggregate, arguments = Aggregate.COUNT_UNITS, ()
+        measure = replace(measure, aggregate=aggregate, arguments=())
+    match aggregate:
+        case Aggregate.COUNT:
+            if len(arguments) > 1:
+                refuse("COUNT takes at most one argument")
+            return LoweredMeasure(measure, tuple(present(x) for x in arguments), where)
+        case Aggregate.COUNT_UNITS:
+            if len(arguments) > 1 or any(not x.is_unit for x in arguments):
+                refuse(
+                    "the number of units is COUNT(DISTINCT unit), of the unit column as it is, not of a function of it"
+                )
+            return LoweredMeasure(measure, (), where)
+        case Aggregate.COUNT_DISTINCT:
+            if len(arguments) != 1:
+                raise Unsupported(
+                    "COUNT(DISTINCT) of several columns", "count the combinations with CONCAT, or one column"
+                )
+            if isinstance(arguments[0].kind, Real):
+                refuse(f"COUNT(DISTINCT x) needs exact values; {bound(arguments[0])}")
+            return LoweredMeasure(measure, arguments, where)
+    if len(arguments) != _ARGUMENTS.get(aggregate, 1):
+        refuse(f"{what} takes {_ARGUMENTS.get(aggregate, 1)} argument(s), not {len(arguments)}")
+    if aggregate is Aggregate.QUANTILE and (measure.level is None or not 0 <= Fraction(measure.level) <= 1):
+        refuse("the level of a quantile lies between 0 and 1")
+    if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
+        days, span = since(arguments[0], what, ", ".join(sorted(columns(measure.arguments[0]))))
+        return LoweredMeasure(measure, (days,), where, span)
+    return LoweredMeasure(
+        measure, tuple(_bounded(x, what, e) for x, e in zip(arguments, measure.arguments, strict=True)), where
+    )
+
+
+def _bounded(x: Typed, what: str, asked: Expression) -> Typed:
+    """A number with public bounds; truth counts as 0 and 1."""
+    if isinstance(x.kind, Boolean):
+        return as_integer(x)
+    if not isinstance(x.kind, (Number, Real)):
+        moment = isinstance(x.kind, (Date, Timestamp))
+        hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else "it needs a number"
+        raise Unsupported(f"{what} of {words(x)}", hint)
+    if is_wide(x) or isinstance(x.kind, Real):
+        names = ", ".join(sorted(columns(asked)))
+        refuse(f"{what} of {names} needs bounds; {bound(x)}")
+    return x

@@ -1,0 +1,171 @@
+"""Per-unit subqueries: exact summaries of each unit's own rows.
+
+COUNT and SUM have no bound of their own, since nobody bounds how many rows a unit has: they reach ±2^62 cells, and an
+aggregate of them asks for a CLAMP. AVG, MIN and MAX stay within the bounds of what they summarise; AVG is exact to
+2^-20 of its argument's step (or as fine as 62 bits allow), towards zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import Unsupported
+from discreet.query.functions.arithmetic import call, within
+from discreet.query.functions.catalogue import as_integer, present
+from discreet.query.functions.typed_values import (
+    Typed,
+    TypedColumn,
+    bound,
+    is_null_literal,
+    is_wide,
+    number,
+    reach,
+    refuse,
+)
+from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, carried, check_names
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Aggregate, Measure, PerUnit, Project, Relation
+from discreet.query.plan.types import LARGEST, Boolean, Kind, Number, Real
+from discreet.query.typing.infer import predicate, typed
+
+COUNTED = Number(Fraction(1), 0, LARGEST)
+FRACTION_BITS = 20
+MOST_ROWS = 1 << 42
+"""An average divides by no more rows than this; no unit has them."""
+
+
+def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
+    """One row for each unit and each combination of the keys that it has."""
+    if not source.private:
+        raise Unsupported(
+            "a summary per unit of a public table", "it has no units; join it to a private table as it is"
+        )
+    check_names([name for name, _ in asked.keys] + [m.name for m in asked.measures])
+    keys = {name: _key(name, typed(e, source.fields)) for name, e in asked.keys}
+    if not any(names_one_unit(key, catalog) for key in keys.values()):
+        raise Unsupported(
+            "a subquery that groups by something else than the unit",
+            "add the unit column to its GROUP BY: only summaries of one person's own rows are exact",
+        )
+    fields = {name: key.column for name, key in keys.items()}
+    measures: list[Measure] = []
+    above: list[tuple[str, Expression]] = [
+        (name, _read_unit(key.kind) if key.is_unit else Column(name)) for name, key in keys.items()
+    ]
+    for i, measure in enumerate(asked.measures):
+        found, expression, fields[measure.name] = _measure(measure, source.fields, i)
+        measures += found
+        above.append((measure.name, expression))
+    lowered_keys: Columns = tuple((name, key.lowered) for name, key in keys.items() if not key.is_unit)
+    relation: Relation = PerUnit(source.relation, (*lowered_keys, *carried(source)), tuple(measures))
+    if any(not isinstance(e, Column) for _, e in above):
+        relation = Project(relation, (*above, (UNIT, Column(UNIT))))
+    return replace(source, relation=relation, fields=fields, listings={})
+
+
+def names_one_unit(x: TypedColumn, catalog: Catalog) -> bool:
+    """Whether rows with one value of it belong to one unit: it is the unit, or either end of a foreign key."""
+    if x.is_unit:
+        return True
+    if x.origin is None:
+        return False
+    given = catalog[x.origin[0]].table
+    ends = {schema.table.through for schema in catalog.values()}
+    return x.origin in ends or (given.through is not None and given.unit == x.origin[1])
+
+
+def _read_unit(kind: Kind) -> Expression:
+    """The unit column as a value: read from the unit that is carried, so that grouping by that alone is enough."""
+    if isinstance(kind, Number):
+        return call("read_integer", Column(UNIT), -LARGEST, LARGEST)
+    return call("read_text", Column(UNIT))
+
+
+def _key(name: str, x: Typed) -> Typed:
+    if isinstance(x.kind, Real) or is_null_literal(x):
+        refuse(f"{name} cannot be grouped by: floats are not exact; ROUND it, or {bound(x)}")
+    return x
+
+
+def _measure(
+    measure: Measure, fields: Mapping[str, TypedColumn], place: int
+) -> tuple[list[Measure], Expression, TypedColumn]:
+    """The lowered measures, the column that is made of them, and its kind."""
+    name, aggregate = measure.name, measure.aggregate
+    what = aggregate.name
+    if aggregate not in _ALLOWED:
+        raise Unsupported(f"{what} per unit", "per unit there are COUNT, COUNT(DISTINCT x), SUM, AVG, MIN and MAX")
+    where = None if measure.where is None else predicate(measure.where, fields, "FILTER").lowered
+    if len(measure.arguments) != 1:
+        if measure.arguments or aggregate is not Aggregate.COUNT:
+            refuse(f"{what} takes one argument")
+        some: tuple[Expression, ...] = () if where is None else (_only(Literal(1), where),)
+        return [Measure(name, aggregate, some)], Column(name), TypedColumn(COUNTED, nullable=False)
+    x = typed(measure.arguments[0], fields)
+    if is_null_literal(x):
+        refuse(f"{what} of NULL has no value")
+    match aggregate:
+        case Aggregate.COUNT:
+            return _one(measure, present(x), where, TypedColumn(COUNTED, nullable=False))
+        case Aggregate.COUNT_DISTINCT:
+            if isinstance(x.kind, Real):
+                refuse(f"COUNT(DISTINCT x) needs exact values; {bound(x)}")
+            return _one(measure, x, where, TypedColumn(COUNTED, nullable=False))
+        case Aggregate.SUM:
+            x = as_integer(x) if isinstance(x.kind, Boolean) else x
+            kind = number(x, what)
+            ends = (0 if kind.low >= 0 else -LARGEST), (0 if kind.high <= 0 else LARGEST)
+            return _one(measure, x, where, TypedColumn(Number(kind.step, *ends)))
+        case Aggregate.AVG:
+            x = as_integer(x) if isinstance(x.kind, Boolean) else x
+            return _average(measure, x, where, place)
+        case _:
+            if isinstance(x.kind, (Real, Boolean)):
+                refuse(f"{what} per unit needs a number with bounds, text, a date or a time; {bound(x)}")
+            null = x.nullable or where is not None
+            return _one(measure, x, where, TypedColumn(x.kind, null, x.keys, x.unknown, copies=x.copies))
+
+
+_ALLOWED = {
+    Aggregate.COUNT,
+    Aggregate.COUNT_DISTINCT,
+    Aggregate.SUM,
+    Aggregate.AVG,
+    Aggregate.MIN,
+    Aggregate.MAX,
+}
+
+
+def _one(
+    measure: Measure, x: Typed, where: Expression | None, column: TypedColumn
+) -> tuple[list[Measure], Expression, TypedColumn]:
+    made = Measure(measure.name, measure.aggregate, (_only(x.lowered, where),))
+    return [made], Column(measure.name), column
+
+
+def _only(value: Expression, where: Expression | None) -> Expression:
+    """The value where the condition holds, else NULL, which no measure counts."""
+    return value if where is None else Call("case", (where, value, Literal(None)))
+
+
+def _average(
+    measure: Measure, x: Typed, where: Expression | None, place: int
+) -> tuple[list[Measure], Expression, TypedColumn]:
+    """Σx / n as its whole part and 2^k times what is left over; each step stays in 64 bits."""
+    kind = number(x, "AVG")
+    if is_wide(x):
+        refuse(f"AVG needs a number with bounds; {bound(x)}")
+    times = 1 << max(0, min(FRACTION_BITS, 61 - reach(kind).bit_length()))
+    total, many = f"{UNIT}_sum_{place}", f"{UNIT}_count_{place}"
+    value = _only(x.lowered, where)
+    measures = [Measure(total, Aggregate.SUM, (value,)), Measure(many, Aggregate.COUNT, (value,))]
+    n = call("least", Column(many), MOST_ROWS)
+    # The sum saturates at ±2^62 and n at 2^42, far beyond any table; clamping keeps the claim true even there.
+    whole_part = within(call("div", Column(total), n), -LARGEST, LARGEST, (kind.low, kind.high))
+    rest = call("div", call("mul", call("mod", Column(total), n), times), n)
+    low, high = kind.low * times, kind.high * times
+    cells = within(call("add", call("mul", whole_part, times), rest), low - times, high + times, (low, high))
+    null = x.nullable or where is not None
+    return measures, cells, TypedColumn(Number(kind.step / times, low, high), null)

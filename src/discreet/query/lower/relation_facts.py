@@ -1,0 +1,77 @@
+"""A lowered relation: its columns, its unit, and what is public about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from discreet.errors import Unsupported
+from discreet.query.functions.typed_values import TypedColumn, refuse
+from discreet.query.lower.bounding import rows
+from discreet.query.plan.expressions import Column, Expression
+from discreet.query.plan.nodes import Relation
+from discreet.query.plan.schema import Caps, Schema
+from discreet.query.plan.types import Kind, Value
+
+UNIT = "__unit"
+"""The column in which lowered private relations carry the unit."""
+
+Catalog: TypeAlias = Mapping[str, Schema]
+Columns: TypeAlias = tuple[tuple[str, Expression], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowered:
+    """A lowered relation and what is known of it. Its columns are the fields, and ``__unit`` if it is private."""
+
+    relation: Relation
+    fields: Mapping[str, TypedColumn]
+    private: bool
+    unit_kind: Kind | None
+    caps: Caps | None
+    """The least of each cap of the private tables in it; None if there is none."""
+    tables: tuple[str, ...]
+    listings: Mapping[Expression, tuple[Value, ...]] = field(default_factory=dict)
+    """Keys of lowered expressions that a condition right below lists."""
+
+
+def joint_caps(*caps: Caps | None) -> Caps | None:
+    """The largest of each cap that is declared: a table with one row per unit must not cap what it is joined with.
+
+    Whatever they are, bounding keeps to them; so this is a choice of accuracy, not of privacy.
+    """
+    found = [c for c in caps if c is not None]
+    if not found:
+        return None
+
+    def largest(values: list[int | None]) -> int | None:
+        return max((v for v in values if v is not None), default=None)
+
+    return Caps(
+        max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found),
+        max_groups=largest([c.max_groups for c in found]),
+        max_rows_per_group=largest([c.max_rows_per_group for c in found]),
+    )
+
+
+def is_reserved(name: str) -> bool:
+    """Whether a name is kept for the carried unit, in any spelling that an engine takes for the same."""
+    return name.lower().startswith(UNIT)
+
+
+def check_names(names: list[str]) -> None:
+    """Refuses names that are taken twice or reserved."""
+    for name in names:
+        if is_reserved(name):
+            raise Unsupported(f"the name {name}", "choose another one: it is kept for the unit")
+        if not name or "\x00" in name:
+            refuse("a column needs a name")
+    if len(set(names)) != len(names):
+        twice = next(n for n in names if names.count(n) > 1)
+        refuse(f"there are two columns {twice}; give one of them another name")
+
+
+def carried(source: Lowered) -> Columns:
+    """The unit as a column of the relation above, if there is one."""
+    return ((UNIT, Column(UNIT)),) if source.private else ()

@@ -1,0 +1,133 @@
+"""Tables: how their columns are read, and how each row finds its unit, through foreign keys if need be."""
+
+from __future__ import annotations
+
+from discreet.query.functions.dates import clamped_lowered
+from discreet.query.functions.typed_values import TypedColumn, refuse
+from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, is_reserved
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Join, Project, Relation, Scan
+from discreet.query.plan.schema import Schema, Stored, StoredKind
+from discreet.query.plan.types import Date, Kind, Number, Timestamp
+from discreet.query.typing.infer import no_such
+
+
+def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = ()) -> Lowered:
+    """A table: all its columns, read, and its unit. Bare: without it, for a join that brings the unit.
+
+    ``stored``: further columns as they are stored, under reserved names, for a join that finds units by them.
+    """
+    schema = _schema(name, catalog)
+    given = schema.table
+    fields: dict[str, TypedColumn] = {}
+    ends: dict[str, Expression] = {}
+    reads: list[tuple[str, Expression]] = []
+    for column, known_ in schema.fields.items():
+        if is_reserved(column):
+            continue
+        fields[column] = TypedColumn(
+            known_.kind,
+            known_.nullable,
+            known_.keys,
+            known_.unknown,
+            is_unit=column == given.unit and through_of(name, catalog) is None,
+            origin=(name, column),
+            keys_from=(name, column) if given.public and known_.keys is None else None,
+        )
+        reads.append((column, _read(column, schema.stored[column], known_.kind)))
+        if isinstance(known_.kind, (Date, Timestamp)) and known_.kind != type(known_.kind)():
+            ends[column] = clamped_lowered(Column(column), known_.kind.low, known_.kind.high)
+    reads += stored
+    private = not (given.public or bare)
+    unit_kind = _unit_kind(_owner(name, catalog), catalog) if private else None
+    relation = _with_unit(name, tuple(reads), catalog, 0) if private else Project(Scan(name), tuple(reads))
+    if ends:  # in a step of its own, so that reading stands there once
+        above = tuple((column, ends.get(column, Column(column))) for column in fields)
+        kept = (*(name for name, _ in stored), *((UNIT,) if private else ()))
+        relation = Project(relation, (*above, *((column, Column(column)) for column in kept)))
+    return Lowered(
+        relation=relation,
+        fields=fields,
+        private=private,
+        unit_kind=unit_kind,
+        caps=None if given.public else given.caps,
+        tables=(name,),
+    )
+
+
+def _schema(name: str, catalog: Catalog) -> Schema:
+    schema = catalog.get(name)
+    if schema is None:
+        refuse(f"there is no table {name}{no_such(name, catalog)}")
+    return schema
+
+
+def _read(column: str, stored: Stored, kind: Kind) -> Expression:
+    """How a stored column is read, and a number moved into its declared bounds."""
+    x = Column(column)
+    match stored.kind, kind:
+        case StoredKind.INTEGER, Number(low=low, high=high):
+            return Call("read_integer", (x, Literal(low), Literal(high)))
+        case StoredKind.DECIMAL, Number(low=low, high=high):
+            return Call("read_decimal", (x, Literal(stored.scale), Literal(low), Literal(high)))
+        case StoredKind.REAL, Number(step=step, low=low, high=high):
+            exponent = step.numerator.bit_length() - step.denominator.bit_length()
+            return Call("read_real", (x, Literal(exponent), Literal(low), Literal(high)))
+        case StoredKind.REAL, _:
+            return Call("read_float", (x,))
+        case _:
+            return Call(f"read_{stored.kind.value}", (x,))
+
+
+def _owner(name: str, catalog: Catalog) -> str:
+    """The table that the foreign keys lead to: the one that names the unit itself."""
+    seen = [name]
+    while (through := _schema(seen[-1], catalog).table.through) is not None:
+        if through[0] in seen:
+            refuse(f"the foreign keys of {name} lead in a circle")
+        target = _schema(through[0], catalog)
+        if target.table.public:
+            refuse(f"the foreign key of {seen[-1]} leads to {through[0]}, which is public and names nobody")
+        if through[1] not in target.stored:
+            refuse(f"there is no column {through[1]} in {through[0]}{no_such(through[1], target.stored)}")
+        unit = catalog[seen[-1]].table.unit
+        if unit is None or catalog[seen[-1]].stored[unit].kind is not target.stored[through[1]].kind:
+            refuse(f"the foreign key {unit} of {seen[-1]} is stored as another type than {'.'.join(through)}")
+        seen.append(through[0])
+    return seen[-1]
+
+
+def through_of(name: str, catalog: Catalog, seen: frozenset[str] = frozenset()) -> tuple[str, str] | None:
+    """The foreign key to follow in search of the unit; None if the table's own column already holds it.
+
+    That is so too where the key leads to the unit column of another table: the value there is the same.
+    """
+    given = catalog[name].table
+    if given.through is None or given.through[0] not in catalog or name in seen:
+        return given.through
+    table, key = given.through
+    same = catalog[table].table.unit == key and through_of(table, catalog, seen | {name}) is None
+    return None if same else given.through
+
+
+def _unit_kind(owner: str, catalog: Catalog) -> Kind:
+    schema = catalog[owner]
+    assert schema.table.unit is not None  # noqa: S101
+    return schema.fields[schema.table.unit].kind
+
+
+def _with_unit(name: str, columns: Columns, catalog: Catalog, depth: int) -> Relation:
+    """The rows of a private table with these columns and their unit, found through its foreign keys.
+
+    Units and foreign keys are compared as they are stored, not as they are read: clamping could make two people one.
+    """
+    given = catalog[name].table
+    assert given.unit is not None  # noqa: S101
+    through = through_of(name, catalog)
+    if through is None:
+        return Project(Scan(name), (*columns, (UNIT, Column(given.unit))))
+    table, key = through
+    here, there = f"{UNIT}_from_{depth}", f"{UNIT}_to_{depth}"
+    left = Project(Scan(name), (*columns, (here, Column(given.unit))))
+    right = _with_unit(table, ((there, Column(key)),), catalog, depth + 1)
+    return Project(Join(left, right, ((here, there),)), (*((n, Column(n)) for n, _ in columns), (UNIT, Column(UNIT))))

@@ -1,0 +1,156 @@
+"""The plan: what is asked, as small immutable nodes. Both doors, SQL and DataFrame, build these and nothing else.
+
+A *relation* is rows in, rows out, each row belonging to one unit (or public). A *question* asks for aggregates of one
+relation, by group; what follows it (``Outcome``) is post-processing of released numbers.
+
+Names: the columns of a relation have unique names. Where a join meets a name twice, the right one gets ``_2`` (then
+``_3`` and so on) appended; aliases of an SQL text never appear in a plan, so equal questions are equal plans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import TypeAlias
+
+from discreet.query.plan.expressions import Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """A table of the session, all of its columns."""
+
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The rows for which the predicate is true (not false, not NULL)."""
+
+    source: Relation
+    predicate: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """New columns from old ones, row by row. The unit is carried along, whether or not it is among them."""
+
+    source: Relation
+    columns: tuple[tuple[str, Expression], ...]
+
+
+class How(Enum):
+    """Which rows of a join are kept."""
+
+    INNER = "inner"
+    LEFT = "left"
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Rows of left and right with equal columns (NULL equals nothing): ``on`` holds pairs (left name, right name).
+
+    Left is private or public. Right is public; or private, and then ``on`` must pair the two units, or the pair that
+    a declared foreign key names; units are compared in either case, so all rows joined belong to one unit.
+    Columns: those of left, then those of right, renamed where a name is taken.
+    """
+
+    left: Relation
+    right: Relation
+    on: tuple[tuple[str, str], ...]
+    how: How = How.INNER
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAll:
+    """The rows of all parts, which have the same number of columns of the same kinds; names are those of the first."""
+
+    parts: tuple[Relation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PerUnit:
+    """One row for each unit (and each combination of ``keys`` that the unit has): a summary of its rows.
+
+    Exact, and a function of the unit's own rows alone. The columns are the keys, then the measures; the unit itself
+    is carried along as everywhere. A key that is the unit column keeps its lineage.
+    """
+
+    source: Relation
+    keys: tuple[tuple[str, Expression], ...]
+    measures: tuple[Measure, ...]
+
+
+Relation: TypeAlias = Scan | Filter | Project | Join | UnionAll | PerUnit
+
+
+class Aggregate(Enum):
+    """What can be asked of a group."""
+
+    COUNT = "count"  # rows; with an argument, rows where it is not NULL
+    COUNT_UNITS = "count_units"  # COUNT(DISTINCT unit)
+    COUNT_DISTINCT = "count_distinct"
+    SUM = "sum"
+    AVG = "avg"
+    VARIANCE = "variance"  # sample variance, as VAR_SAMP
+    STDDEV = "stddev"
+    COVARIANCE = "covariance"  # COVAR_SAMP
+    CORRELATION = "correlation"
+    QUANTILE = "quantile"  # argument and a fraction in ``level``; MEDIAN is level 1/2
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One aggregate: its name in the outcome, its arguments, and FILTER (WHERE ...) if any."""
+
+    name: str
+    aggregate: Aggregate
+    arguments: tuple[Expression, ...] = ()
+    where: Expression | None = None
+    level: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A group key: its name and what it is computed from."""
+
+    name: str
+    expression: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """ORDER BY one released expression. NULLs come last."""
+
+    expression: Expression
+    descending: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Post-processing of released values only: computed columns, HAVING, ORDER BY, LIMIT.
+
+    ``columns`` are expressions over the names of keys and measures. Without an order, rows come sorted by key.
+    """
+
+    columns: tuple[tuple[str, Expression], ...]
+    having: Expression | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Aggregates of one relation by group. ``sets`` are the grouping sets (ROLLUP, CUBE): which keys each one has.
+
+    A plain GROUP BY has one set, all keys; no GROUP BY has one set, no keys. Equal measures appear once.
+    """
+
+    source: Relation
+    keys: tuple[Key, ...]
+    measures: tuple[Measure, ...]
+    outcome: Outcome
+    sets: tuple[tuple[str, ...], ...]

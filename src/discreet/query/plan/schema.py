@@ -1,0 +1,397 @@
+"""What the owner of the data declares: the unit that is protected, bounds, keys, caps. Nothing is read from the data.
+
+Promise: everything here is public, and noise, cost and refusals follow from it alone.
+
+Policy for values that do not fit, the same on every engine: a row whose unit is NULL is dropped; NaN is NULL; a number
+beyond its bounds is read as the nearest bound, and so are the infinities; -0.0 is 0; a row whose key is not among the
+declared keys is in no group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from difflib import get_close_matches
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadParameter
+from discreet.exact import Number as ExactNumber
+from discreet.exact import integer, number
+from discreet.query.plan.evaluate import is_plain_text, text_to_moment
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
+
+MAX_ROWS = 10
+"""Rows per unit that count, unless the owner says otherwise."""
+CELLS = 1 << 30
+"""A float column is read on a grid of at least this many steps between its bounds."""
+MOST_KEYS = 1_000_000
+_LONGEST_TYPE = 60
+
+
+class StoredKind(Enum):
+    """How a column is stored."""
+
+    INTEGER = "integer"
+    DECIMAL = "decimal"
+    REAL = "real"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The type of a stored column; ``scale`` is the number of digits after the point of a DECIMAL.
+
+    ``type`` is the engine's word for a type that cannot be used.
+    """
+
+    kind: StoredKind
+    scale: int = 0
+    type: str = field(default="", compare=False, repr=False)
+
+
+# --- what is said of a column ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Made by ``bounds``, ``keys``, ``unknown_keys``: what the owner says of a column."""
+
+    low: Fraction | date | None = None
+    high: Fraction | date | None = None
+    keys: tuple[Value, ...] | None = None
+    unknown: bool = False
+    nullable: bool = True
+
+
+def bounds(low: ExactNumber | date, high: ExactNumber | date, *, nullable: bool = True) -> Declared:
+    """A column of numbers, dates or times between two public bounds; what lies beyond is read as the nearest of them.
+
+    A day as the upper bound of times means all of that day.
+
+    >>> bounds(0, 5_000).high
+    Fraction(5000, 1)
+    >>> bounds("2024-01-01", "2024-12-31").high
+    datetime.date(2024, 12, 31)
+    """
+    first, last = _moment("low", low), _moment("high", high)
+    if first is not None or last is not None:
+        if first is None or last is None:
+            raise BadParameter("high", high, "must be a date or a time, as low is, or both must be numbers")
+        if _first(first) > _last(last):
+            raise BadParameter("low", low, "must not be after high")
+        return Declared(low=first, high=last, nullable=nullable)
+    a, b = number(low, "low"), number(high, "high")  # type: ignore[arg-type]
+    if a >= b:
+        raise BadParameter("low", low, "must be below high")
+    return Declared(low=a, high=b, nullable=nullable)
+
+
+def _moment(name: str, given: object) -> date | None:
+    """A date or a time, also one that is written; None for anything else."""
+    found = text_to_moment(given) if isinstance(given, str) else given
+    if isinstance(found, datetime) and found.tzinfo is not None:
+        raise BadParameter(name, found, "must have no time zone: times are read as UTC, so write it as UTC")
+    return found if isinstance(found, date) else None
+
+
+def _first(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime.combine(day, time.min)
+
+
+def _last(day: date) -> datetime:
+    return day if isinstance(day, datetime) else datetime.combine(day, time.max)
+
+
+def keys(values: Iterable[Value], *, nullable: bool = True) -> Declared:
+    """A column with a public list of keys: each of them is answered, also when nobody has it.
+
+    Put None into the list if rows without a key shall be a group of their own.
+
+    >>> keys(["North", "South"]).keys
+    ('North', 'South')
+    """
+    if isinstance(values, str | bytes):
+        raise BadParameter("keys", values, 'must be a list of keys, such as ["North", "South"]')
+    listed = tuple(_key(value) for value in values)
+    if not listed:
+        raise BadParameter("keys", [], "must have at least one key")
+    if len(listed) > MOST_KEYS:
+        raise BadParameter("keys", len(listed), f"must be at most {MOST_KEYS:,} keys")
+    if len(set(listed)) != len(listed):
+        raise BadParameter("keys", "a list with a key twice", "must list each key once")
+    if len({_sort_of(k) for k in listed if k is not None}) > 1:
+        raise BadParameter("keys", "of several types", "must be all text, all whole numbers, all dates or all booleans")
+    return Declared(keys=listed, nullable=nullable)
+
+
+def unknown_keys(*, nullable: bool = True) -> Declared:
+    """A column whose keys nobody lists in advance: a key is named only if enough units have it, which costs delta."""
+    return Declared(unknown=True, nullable=nullable)
+
+
+def _key(value: object) -> Value:
+    if isinstance(value, str) and not is_plain_text(value):
+        raise BadParameter("keys", value, "must not hold NUL characters or halves of surrogate pairs")
+    if value is None or isinstance(value, bool | str | date):
+        return value
+    if isinstance(value, float):
+        raise BadParameter("keys", value, "must be text, whole numbers, dates or booleans; floats cannot be keys")
+    if hasattr(value, "__index__"):  # numpy integers too
+        return int(value)
+    raise BadParameter("keys", value, "must be text, whole numbers, dates or booleans")
+
+
+def _sort_of(value: Value) -> type:
+    return type(value)
+
+
+# --- a table --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caps:
+    """What one unit may contribute to one question: in all, in how many groups, in each group.
+
+    None means not declared: then ``max_rows`` is 10 (or follows from the other two), and it alone limits the others.
+    """
+
+    max_rows: int | None = None
+    max_groups: int | None = None
+    max_rows_per_group: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Made by ``dp.table``: where the data is, and what is declared of it."""
+
+    source: Any
+    unit: str | None
+    """The column that names the unit; None for a public table."""
+    through: tuple[str, str] | None = None
+    """(table, column): ``unit`` refers to that column, and the unit is the one of the row found there."""
+    columns: Mapping[str, Declared] = field(default_factory=dict)
+    caps: Caps = field(default_factory=Caps)
+    public: bool = False
+
+
+def table(
+    source: Any,
+    *,
+    unit: str | None = None,
+    columns: Mapping[str, Declared] | None = None,
+    max_rows: int | None = None,
+    max_groups: int | None = None,
+    max_rows_per_group: int | None = None,
+    public: bool = False,
+) -> Table:
+    """A table for a session: a file, folder or glob of Parquet or CSV, an Arrow table, a DataFrame, a database table.
+
+    ``unit`` names the column that says whose row it is: all rows of one unit are protected together. Where the person
+    stands in another table, write the foreign key: ``unit="order_id -> orders.id"``.
+    ``max_rows`` is how many rows of one unit count in one question (10 unless said; the rows of a unit with more are
+    weighted down), ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each.
+    ``public=True`` is for tables that hold nothing private: they need no unit.
+    """
+    if public:
+        if unit is not None:
+            raise BadParameter("unit", unit, "must be left out for a public table")
+        if (max_rows, max_groups, max_rows_per_group) != (None, None, None):
+            raise BadParameter("max_rows", max_rows, "must be left out for a public table: nobody is protected in it")
+        return Table(source=source, unit=None, columns=_declared(columns), public=True)
+    if unit is None:
+        raise BadParameter(
+            "unit", None, "must name the column that says whose row it is (or say public=True if nobody is in it)"
+        )
+    column, through = _unit(unit)
+    caps = Caps(
+        max_rows=None if max_rows is None else _cap(max_rows, "max_rows"),
+        max_groups=None if max_groups is None else _cap(max_groups, "max_groups"),
+        max_rows_per_group=None if max_rows_per_group is None else _cap(max_rows_per_group, "max_rows_per_group"),
+    )
+    return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=caps)
+
+
+def _cap(value: int, name: str) -> int:
+    cap = integer(value, name, at_least=1)
+    if cap > 1 << 16:
+        raise BadParameter(name, value, "must be at most 65536")
+    return cap
+
+
+def _unit(unit: str) -> tuple[str, tuple[str, str] | None]:
+    if not isinstance(unit, str):
+        raise BadParameter("unit", unit, "must be the name of a column")
+    column, arrow, target = (part.strip() for part in unit.partition("->"))
+    if not arrow:
+        return unit, None
+    name, dot, other = (part.strip() for part in target.partition("."))
+    if not (column and name and dot and other):
+        raise BadParameter("unit", unit, 'must be a column, or a foreign key such as "order_id -> orders.id"')
+    return column, (name, other)
+
+
+def _declared(columns: Mapping[str, Declared] | None) -> dict[str, Declared]:
+    found = dict(columns or {})
+    for name, said in found.items():
+        if not isinstance(said, Declared):
+            raise BadParameter(f"columns[{name!r}]", said, "must be made by dp.bounds, dp.keys or dp.unknown_keys")
+    return found
+
+
+# --- a table whose columns are known ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a relation, as everyone may know it.
+
+    ``keys`` lists all values it can have in a group key (None inside: NULL is one); ``unknown`` allows private
+    selection of them. Values of keys are plain: for numbers, the cells.
+    """
+
+    kind: Kind
+    nullable: bool = True
+    keys: tuple[Value, ...] | None = None
+    unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """A table of a session, resolved: how each column is stored and what it means."""
+
+    table: Table
+    stored: Mapping[str, Stored]
+    fields: Mapping[str, Field]
+
+
+def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
+    """The schema of a table from its declaration and the stored types of its columns; refuses what does not agree."""
+    for column in given.columns:
+        _known(name, column, stored)
+    if given.unit is not None:
+        _known(name, given.unit, stored)
+        if stored[given.unit].kind not in (StoredKind.INTEGER, StoredKind.TEXT):
+            raise BadParameter(
+                "unit", given.unit, f"must be a column of whole numbers or text; it is {stored[given.unit].kind.value}"
+            )
+        if given.through is None and _ours(given.unit):
+            raise BadParameter(
+                "unit", given.unit, "must not begin with __ or #, as our own names do: rename the column"
+            )
+        if given.unit in given.columns and given.columns[given.unit] != Declared():
+            raise BadParameter(f"columns[{given.unit!r}]", "declared", "must be left out: it is the unit")
+    fields = {
+        column: _field(name, column, how, given.columns.get(column, Declared()))
+        for column, how in stored.items()
+        if how.kind is not StoredKind.OTHER and not _ours(column)
+    }
+    return Schema(table=given, stored=dict(stored), fields=fields)
+
+
+def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
+    """Why a column that is stored in a table is none of its columns; None if no table has it."""
+    for table, schema in schemas.items():
+        for name, stored in schema.stored.items():
+            if name.casefold() == column.casefold() and stored.kind is StoredKind.OTHER:
+                kind = f"its type, {stored.type[:_LONGEST_TYPE]}," if stored.type else "its type"
+                return (
+                    f"the column {name} of {table} cannot be used: {kind} cannot be read here; "
+                    "store it as numbers, text, booleans, dates or timestamps in microseconds"
+                )
+    return None
+
+
+def _ours(name: str) -> bool:
+    """Whether a name is one of those that we give ourselves."""
+    return name.startswith(("__", "#"))
+
+
+def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
+    if column not in stored:
+        near = get_close_matches(column, stored, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(stored))}"
+        raise BadParameter("column", column, f"must be a column of {name}; {hint}")
+
+
+def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
+    place = f"columns[{column!r}]"
+    numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
+    if isinstance(said.low, Fraction) and not numeric:
+        raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
+    if isinstance(said.low, date) and stored.kind not in (StoredKind.DATE, StoredKind.TIMESTAMP):
+        raise BadParameter(place, "bounds of dates", f"must fit the column, which is stored as {stored.kind.value}")
+    if stored.kind is StoredKind.DATE and (isinstance(said.low, datetime) or isinstance(said.high, datetime)):
+        raise BadParameter(place, "bounds of times", "must be days: the column is stored as date")
+    if (said.keys or said.unknown) and stored.kind in (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP):
+        raise BadParameter(
+            place, "keys", f"must be text, whole numbers, dates or booleans; it is stored as {stored.kind.value}"
+        )
+    kind = _kind(stored, said)
+    listed = None if said.keys is None else tuple(_fits(place, key, kind) for key in said.keys)
+    if listed is None and stored.kind is StoredKind.BOOLEAN:
+        listed = (False, True)
+    return Field(kind, said.nullable, listed, said.unknown)
+
+
+def _kind(stored: Stored, said: Declared) -> Kind:
+    low, high = said.low, said.high
+    match stored.kind:
+        case StoredKind.INTEGER | StoredKind.DECIMAL:
+            step = Fraction(1, 10**stored.scale)
+            if isinstance(low, Fraction) and isinstance(high, Fraction):
+                return _within(step, low, high)
+            return Number(step, -LARGEST, LARGEST)
+        case StoredKind.REAL if isinstance(low, Fraction) and isinstance(high, Fraction):
+            return _within(grid_step(low, high), low, high)
+        case StoredKind.REAL:
+            return Real()
+        case StoredKind.BOOLEAN:
+            return Boolean()
+        case StoredKind.DATE if isinstance(low, date) and isinstance(high, date):
+            return Date(low, high)
+        case StoredKind.DATE:
+            return Date()
+        case StoredKind.TIMESTAMP if isinstance(low, date) and isinstance(high, date):
+            return Timestamp(_first(low), _last(high))
+        case StoredKind.TIMESTAMP:
+            return Timestamp()
+        case _:
+            return Text()
+
+
+def grid_step(low: Fraction, high: Fraction) -> Fraction:
+    """The step of a float column: the power of two that makes at least 2^30 cells between its bounds.
+
+    Far from zero it is coarser: the farther bound has at most 2^61 cells.
+
+    >>> grid_step(Fraction(0), Fraction(100)) == Fraction(1, 1 << 24)
+    True
+    """
+    step = Fraction(1)
+    while (high - low) / step < CELLS:
+        step /= 2
+    while (high - low) / step >= 2 * CELLS or max(abs(low), abs(high)) / step > LARGEST // 2:
+        step *= 2
+    return step
+
+
+def _within(step: Fraction, low: Fraction, high: Fraction) -> Number:
+    """The cells inside the bounds: the lower bound rounded up, the upper one down."""
+    a, b = -((-low) // step), high // step
+    if a > b or max(abs(a), abs(b)) > LARGEST:
+        raise BadParameter("bounds", f"{low} to {high}", "must hold a value of the column, and be below 2^62 steps")
+    return Number(step, int(a), int(b))
+
+
+def _fits(place: str, key: Value, kind: Kind) -> Value:
+    good = {Number: int, Text: str, Boolean: bool, Date: date}.get(type(kind))
+    if key is None or (good is not None and type(key) is good):
+        return key
+    raise BadParameter(place, key, f"must be a list of values that the column can have; it holds {type(kind).__name__}")

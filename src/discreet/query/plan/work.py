@@ -1,0 +1,192 @@
+"""What an engine is asked to compute: one table of exact integers per ``Work``, and nothing else.
+
+The relation is lowered (see ``expressions.py``); ``unit`` is a column of it. Rows whose unit is NULL are dropped. A key
+with ``allowed`` values keeps only rows that have one of them. All of this happens before the bounding below, which is
+the last step before the sums.
+
+Bounding, for each unit u. Let n_uk be its rows under key combination k, c_uk = min(n_uk, per_group), and S = ``scale``.
+  ROWS: w_u = S if n_u <= cap else S*cap // n_u, where n_u = Σ_k n_uk; a row weighs W_uk = w_u.
+  L1:   w_u = S if Σ_k c_uk <= cap else S*cap // Σ_k c_uk; a row weighs W_uk = w_u if n_uk <= per_group
+        else w_u*per_group // n_uk.
+  L2:   w_u = S if Σ_k c_uk² <= cap else isqrt(S²*cap // Σ_k c_uk²), where cap is the *square* of the L2 norm;
+        a row weighs as for L1.
+With ``most_keys`` (keys that nobody listed), a unit that has more combinations keeps those with the smallest
+``hash(unit, k, salt)``, before any of the above.
+The hash is md5 of the salt, the unit and the keys as text, joined by "|" (integers in decimal, truth as true/false,
+dates and times in ISO form with microseconds, NULL as nothing); ties are broken by the keys themselves.
+All divisions are of non-negative integers, rounded down: so Σ_k Σ_rows W_uk <= S*cap (ROWS, L1), and for L2 the
+vector of Σ_rows W_uk has length at most S*√cap, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query.plan.expressions import Expression
+from discreet.query.plan.nodes import Relation
+from discreet.query.plan.schema import Schema, Stored
+from discreet.query.plan.types import Value
+from discreet.randomness import Bits
+
+
+class Form(Enum):
+    """How the contributions of one unit are scaled down."""
+
+    ROWS = "each row of a unit weighs the same; at most `cap` rows in all"
+    L1 = "at most `per_group` rows in each group, at most `cap` in all"
+    L2 = "at most `per_group` rows in each group; length at most the root of `cap`"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """The bounding of one work; see the module's docstring. ``scale**2 * cap < 2**52`` for L2."""
+
+    form: Form
+    cap: int
+    scale: int
+    per_group: int | None = None
+    """None for ROWS."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowSum:
+    """Σ over the rows of the group of W_uk * value; ``value`` is a lowered integer, NULL counts as 0."""
+
+    value: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSum:
+    """Σ over the units of the group of w_u: each unit counts once in each of its groups.
+
+    Only in works with ``per_group`` 1 (or ROWS without keys), where it is the weighted number of units; never with
+    ``split``.
+    """
+
+
+Cell: TypeAlias = RowSum | UnitSum
+
+
+@dataclass(frozen=True, slots=True)
+class WorkKey:
+    """A group key: a lowered expression of kind integer, text, truth, date or time; ``allowed`` lists public keys."""
+
+    name: str
+    expression: Expression
+    allowed: tuple[Value, ...] | None
+    """In engine terms: integers are cells, never Fractions. None: whatever is there."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Weighted sums by group: rows out are (key values..., one exact integer per cell)."""
+
+    source: Relation
+    unit: str
+    keys: tuple[WorkKey, ...]
+    cells: tuple[Cell, ...]
+    weights: Weights
+    split: WorkKey | None = None
+    """A further key (the bins of a histogram, say) by which the sums are split but which the bounding ignores: n_uk
+    counts the rows of a unit under ``keys`` alone, whatever their split. Rows whose split is NULL are dropped first.
+    Rows out are (key values..., split value, integers...)."""
+    pick: tuple[int, int] | None = None
+    """With ``split`` (whole numbers from 0 to 8191), ``per_group`` 1 and no cell but one RowSum of 1: the unit counts,
+    with w_u, under one of the splits s that it has in the group: that with the smallest ((a*s + b) mod 2147483647, s);
+    ``pick`` holds a and b, secret, below 2147483647. Otherwise its weight is spread over the splits of its rows."""
+    most_keys: int | None = None
+    salt: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistinctWork:
+    """How many different values of ``value`` (not NULL) each group has, when each unit keeps at most ``cap`` of its
+    (key, value) pairs: those with the smallest ``hash(unit, keys, value, salt)``. Rows out: (keys..., one integer).
+    """
+
+    source: Relation
+    unit: str
+    keys: tuple[WorkKey, ...]
+    value: Expression
+    cap: int
+    salt: str
+
+
+AnyWork: TypeAlias = Work | DistinctWork
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """What came back: for each group its key values and its exact integers (as Python ints if 64 bits do not do)."""
+
+    keys: tuple[tuple[Value, ...], ...]
+    """One tuple per row, in no particular order; absent groups have no row."""
+    numbers: tuple[NDArray[Any], ...]
+    """One array per cell, dtype int64 or object, in the order of ``keys``."""
+
+    def __post_init__(self) -> None:
+        assert all(isinstance(n, np.ndarray) and len(n) == len(self.keys) for n in self.numbers)  # noqa: S101
+
+
+class Naming(Protocol):
+    """Which groups get a name, and with which noisy number of units. It can be pickled, and holds public numbers only:
+    an engine may carry it to where the groups are, and calls it once for each group, with fresh ``SystemBits``.
+    """
+
+    @property
+    def cell(self) -> int:
+        """Which number of the work is that of the units."""
+        ...
+
+    def __call__(self, units: NDArray[Any], bits: Bits) -> tuple[NDArray[np.intp], NDArray[Any]]:
+        """Where the groups stand that get a name, and their noisy numbers."""
+        ...
+
+
+@runtime_checkable
+class Staged(Protocol):
+    """The groups of a work, computed and kept by the engine, exact, until they are paid for and noise is due."""
+
+    def named(self, rule: Naming) -> Iterator[Exact]:
+        """The groups that get a name, with their noisy number of units; each group in one piece. Good for one call.
+        Raises only ``EngineFailed``.
+        """
+        ...
+
+    def of(self, groups: Sequence[tuple[Value, ...]]) -> Iterator[Exact]:
+        """The exact rows of these groups, whatever their split; instead of ``named``. Raises only ``EngineFailed``."""
+        ...
+
+    def close(self) -> None:
+        """Keep nothing any more."""
+        ...
+
+
+class Engine(Protocol):
+    """Turns plans into exact numbers. It knows the data, and neither noise nor budget.
+
+    It may also have ``ready()``, which raises ``EngineUnreachable``, and ``check(works, schemas)``, which raises
+    ``Unsupported`` for what it cannot compute: both are called before the payment, and neither looks at data; and
+    ``batches(work, schemas)``, a generator of the ``Exact`` of one work piece by piece, each group in one piece: it is
+    used where keys are selected, so that groups without a name need not be kept. Beside it, ``staged(work, schemas)``
+    computes the same and keeps it (``Staged``), or returns None where the groups had better come here.
+    """
+
+    @property
+    def name(self) -> str:
+        """Such as "duckdb"."""
+        ...
+
+    def columns(self, source: object) -> dict[str, Stored]:
+        """The names and stored types of a source's columns: metadata only. ``BadData`` if it cannot be opened."""
+        ...
+
+    def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        """The exact numbers of each work. Raises only ``EngineFailed``, whose text is always the same."""
+        ...

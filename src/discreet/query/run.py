@@ -1,0 +1,274 @@
+"""How an answer is made. This file reads as that sentence: take the priced plan, pay, run the engine once, check what
+came back, add exact noise, name the keys that may be named, and hand back estimates.
+
+Guarantee: nothing is read before it is paid, nothing is paid twice, and what leaves this module is a function of noisy
+integers and public metadata. A failure of the engine after the payment changes nothing about the charge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.errors import EngineFailed
+from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.receipt import Receipt
+from discreet.query.estimate.error_bounds import Share
+from discreet.query.estimate.estimators import Estimate, Estimates, Floats
+from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
+from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
+from discreet.query.estimate.statistics import Bins, Statistic, Units
+from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
+from discreet.query.plan.schema import Schema
+from discreet.query.plan.types import Value
+from discreet.query.plan.work import AnyWork, Engine, Exact, Staged
+from discreet.randomness import Bits, SystemBits
+
+Pay: TypeAlias = Callable[[Event | Approx], Receipt]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Questions with their noise and their price. Making one touches no data and spends nothing."""
+
+    questions: tuple[Prepared, ...]
+    """With the recipes that they have together."""
+    parts: tuple[Part, ...]
+    """The grouping sets of all questions; what several questions need is there once."""
+    plan: NoisePlan
+    allowance: Allowance
+
+    @property
+    def price(self) -> Measure:
+        """What will be charged, in the terms of the allowance: never more than it, and no delta that nothing needs."""
+        what = self.plan.price
+        if not isinstance(what, Event):
+            return what
+        if isinstance(self.allowance, ZCDP):
+            return price_zcdp(what)
+        found = price_basic(what)
+        return Pure(found.epsilon) if isinstance(self.allowance, Pure) else found
+
+    def noised(self, part: Part) -> Mapping[Statistic, Noised]:
+        """The statistics of a question's grouping set, with their noise."""
+        return self.plan.sets[self.place(part)]
+
+    def selection(self, part: Part) -> Selection | None:
+        """How the keys of a grouping set are selected, if they are."""
+        return self.plan.selections[self.place(part)]
+
+    def place(self, part: Part) -> int:
+        """Which of ``parts`` answers this grouping set."""
+        return next(i for i, shared in enumerate(self.parts) if shared.same_groups(part))
+
+
+def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
+    """What these questions cost together, and how noisy their answers will be."""
+    parts: list[Part] = []
+    for part in (part for question in questions for part in question.parts):
+        for i, other in enumerate(parts):
+            if other.same_groups(part):
+                parts[i] = other.joined(part)
+                break
+        else:
+            parts.append(part)
+    plan = plan_noise(tuple(part.need for part in parts), allowance, neighbours)
+    planned = tuple(replace(q, parts=tuple(_of(part, parts) for part in q.parts)) for q in questions)
+    return Quote(planned, tuple(parts), plan, allowance)
+
+
+def _of(part: Part, joint: Sequence[Part]) -> Part:
+    """A question's grouping set, made of what all questions share."""
+    return part.of(next(shared for shared in joint if shared.same_groups(part)))
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """One grouping set after the noise: its keys, in order, and its estimates."""
+
+    part: Part
+    keys: tuple[tuple[Value, ...], ...]
+    estimates: Estimates
+
+
+Answers: TypeAlias = tuple[tuple[Released, ...], ...]
+"""For each question, its grouping sets."""
+
+
+def release(
+    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pay, told: Callable[[str], None] = lambda _: None
+) -> tuple[Answers, Receipt]:
+    """Pay, run the engine once, add noise. ``told`` hears which of it is being done."""
+    bits = SystemBits()
+    plan = asked.plan
+    sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
+    todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
+    before_payment(engine, [job.work for some in todo for job in some], schemas)
+    receipt = pay(plan.price)
+    selected = [selection is not None for _, _, selection in sets]
+    told("reading the data")
+    with ExitStack() as held:  # whatever happens, the engine keeps nothing
+        found = _found(engine, todo, selected, schemas, held)
+        receipt.redeem(plan.price)  # from here on noise is drawn: one payment, one release
+        told("reading the data and adding noise" if any(selected) else "adding noise")
+        released = [
+            _noisy(part, noised, selection, exact, bits)
+            for (part, noised, selection), exact in zip(sets, found, strict=True)
+        ]
+    answers = tuple(
+        tuple(replace(released[asked.place(part)], part=part) for part in question.parts)
+        for question in asked.questions
+    )
+    return answers, receipt
+
+
+def before_payment(engine: Engine, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
+    """A server that is away, and what an engine cannot compute, are found before the payment."""
+    ready, check = getattr(engine, "ready", None), getattr(engine, "check", None)
+    if ready is not None:
+        ready()
+    if check is not None:
+        check(works, schemas)
+
+
+def works_of(asked: Quote, salt: str) -> tuple[AnyWork, ...]:
+    """All that an engine is asked for these questions."""
+    sets = zip(asked.parts, asked.plan.sets, asked.plan.selections, strict=True)
+    return tuple(job.work for part, noised, selection in sets for job in jobs(part, noised, selection, salt))
+
+
+def _found(
+    engine: Engine,
+    todo: Sequence[tuple[Job, ...]],
+    selected: Sequence[bool],
+    schemas: Mapping[str, Schema],
+    held: ExitStack,
+) -> list[list[Found]]:
+    """The exact numbers of each job. Where keys are selected, an engine that has ``batches`` need not send all groups
+    at once: only those that get a name stay in memory. One that has ``staged`` may keep the groups, and send
+    nothing but those that get a name.
+    """
+    streamed = [some and hasattr(engine, "batches") for some in selected]
+    works = [job.work for some, later in zip(todo, streamed, strict=True) if not later for job in some]
+    whole = iter(_whole(engine.run(works, schemas), len(works)) if works else ())
+    found: list[list[Found]] = []
+    for some, later in zip(todo, streamed, strict=True):
+        pieces = [_begun(engine, job, schemas, held) if later else [next(whole)] for job in some]
+        found.append(list(zip(some, pieces, strict=True)))
+    return found
+
+
+def _begun(engine: Any, job: Job, schemas: Mapping[str, Schema], held: ExitStack) -> Iterable[Exact] | Staged:
+    """The groups of a job, computed as far as can be without noise: most that can go wrong has gone wrong by then."""
+    staged: Staged | None = engine.staged(job.work, schemas) if hasattr(engine, "staged") else None
+    if staged is not None:
+        held.callback(staged.close)
+        return staged
+    batches: Generator[Exact] = engine.batches(job.work, schemas)
+    held.callback(batches.close)
+    pieces = checked(batches)
+    first = next(pieces, None)
+    return [] if first is None else chain([first], pieces)
+
+
+def _salt(bits: Bits) -> str:
+    """Fresh for each release and never shown: which rows of a heavy unit count is nobody's choice."""
+    return f"{bits.below(1 << 128):032x}"
+
+
+def _whole(found: Sequence[Exact], wanted: int) -> Sequence[Exact]:
+    if len(found) != wanted:
+        raise EngineFailed
+    return list(checked(found))
+
+
+# --- one grouping set -------------------------------------------------------------------------------------------------
+
+
+def _noisy(
+    part: Part,
+    noised: Mapping[Statistic, Noised],
+    selection: Selection | None,
+    found: Sequence[Found],
+    bits: Bits,
+) -> Released:
+    estimates: Estimates = {}
+    if selection is None:
+        some = [(job, exact) for job, pieces in found if not isinstance(pieces, Staged) for exact in pieces]
+        places = _places(part, some)
+    else:
+        units = noised[Units()]
+        rule = Threshold(units.noise, selection.threshold, found[0][0].statistics.index(Units()))
+        some = select(found, rule, bits)
+        named = some[0][1]
+        estimates[Units()] = as_estimate(_as_floats(named.numbers[rule.cell], units), units)
+        places = {key: i for i, key in enumerate(named.keys)}
+    for job, exact in some:
+        for i, statistic in enumerate(job.statistics):
+            if statistic in estimates:
+                continue
+            one = noised[statistic]
+            if isinstance(statistic, Bins):
+                estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
+            else:
+                values = add(_spread(exact.keys, exact.numbers[i], places), one.noise, bits)
+                estimates[statistic] = as_estimate(_as_floats(values, one), one)
+    return _in_order(Released(part, tuple(places), estimates))
+
+
+def _places(part: Part, found: list[tuple[Job, Exact]]) -> dict[tuple[Value, ...], int]:
+    """Where each group stands: all listed keys; or the groups that exist, as the first job has them."""
+    domain = part.domain()
+    keys = found[0][1].keys if domain is None else domain
+    return {key: i for i, key in enumerate(keys)}
+
+
+def _spread(keys: Sequence[tuple[Value, ...]], numbers: Integers, places: Mapping[tuple[Value, ...], int]) -> Integers:
+    """The numbers in the order of the places; 0 where a group is absent, nothing from groups that have no place."""
+    out = np.zeros(len(places), dtype=numbers.dtype)
+    at = [places.get(key, -1) for key in keys]
+    index = np.array(at, dtype=np.intp)
+    known = index >= 0
+    out[index[known]] = numbers[known]
+    return out
+
+
+def as_estimate(values: Floats, one: Noised) -> Estimate:
+    """Noisy numbers with the law of their noise."""
+    return Estimate(values, one.error, one, () if isinstance(one.statistic, Bins) else (Share(one, 1.0, 1),))
+
+
+def _as_floats(noisy: Integers, one: Noised) -> Floats:
+    """Noisy cells in the statistic's own units: floats only from here on."""
+    return np.asarray(noisy.astype(np.float64) * float(one.unit), dtype=np.float64)
+
+
+def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:
+    """Bins of each group, as the least-squares fit of a noisy tree over them."""
+    tree = tree_of(bins)
+    leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
+    rows = np.array([places.get(key[:-1], -1) for key in exact.keys], dtype=np.intp)
+    columns = np.array([split if isinstance(split := key[-1], int) else -1 for key in exact.keys], dtype=np.int64)
+    known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
+    leaves[rows[known], columns[known]] = exact.numbers[0][known]
+    fitted = np.zeros((len(places), bins.bins))
+    for i, counts in enumerate(leaves):
+        noisy = add(tree.nodes(counts), one.noise, bits)
+        fitted[i] = tree.consistent(noisy.astype(np.float64))
+    return as_estimate(fitted * float(one.unit), one)
+
+
+def _in_order(released: Released) -> Released:
+    """Rows sorted by key, NULL last: the order says nothing."""
+    order = sorted(range(len(released.keys)), key=lambda i: [(v is None, v) for v in released.keys[i]])
+    estimates = {s: replace(e, values=e.values[order]) for s, e in released.estimates.items()}
+    return Released(released.part, tuple(released.keys[i] for i in order), estimates)

@@ -1,0 +1,1 @@
+"""Which type, range and keys an expression has, from public metadata."""

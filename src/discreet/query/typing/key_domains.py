@@ -1,0 +1,69 @@
+"""Which keys an expression can have, from public metadata: what a GROUP BY answers, also where nobody has the key.
+
+- A column has its declared keys; a number or a date with few values between its bounds has those; truth has two.
+- A function of one such column has the image of the column's keys. CASE has what its branches have.
+- NULL is a key if the owner listed it, or if a listed key leads to it (a CASE without ELSE). That rows with NULL where
+  nobody listed NULL fall into no group is the owner's policy; a COALESCE that names a value for them makes it a key.
+- Years of a date without declared bounds, and whatever else has too many keys, have none: list them with IN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from discreet.query.functions.typed_values import Typed, TypedColumn
+from discreet.query.plan.evaluate import program
+from discreet.query.plan.expressions import Call, Column, Expression, columns
+from discreet.query.plan.types import Boolean, Date, Number, Value
+
+MOST_CELLS = 9_998
+"""Numbers with at most so many values list them; one fewer than there are years, which nobody wants to see."""
+MOST_DAYS = 10_000
+MOST_WORK = 200_000
+"""Keys times nodes of an expression: more is not computed on the side."""
+
+
+def known(x: TypedColumn) -> tuple[Value, ...] | None:
+    """The keys that follow from what is declared or from the kind."""
+    if x.keys is not None:
+        return x.keys
+    match x.kind:
+        case Boolean():
+            return False, True
+        case Number(low=low, high=high) if high - low < MOST_CELLS:
+            return tuple(range(low, high + 1))
+        case Date(low=low, high=high) if (high - low).days < MOST_DAYS:
+            return tuple(low + timedelta(days=n) for n in range((high - low).days + 1))
+        case _:
+            return None
+
+
+def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Value, ...] | None:
+    """The keys of an expression of so many nodes over these columns."""
+    read = columns(x.lowered)
+    if len(read) != 1 or isinstance(x.lowered, Column):
+        return known(x)
+    (name,) = read
+    field = fields[name]
+    match x.lowered:
+        case Call(function="date_trunc", arguments=(_, Column())) if field.keys is None:
+            return x.keys  # its rule has listed them without looking at every day
+    keys = known(field)
+    if keys is None or len(keys) * size > MOST_WORK:
+        return known(x)
+    return _image(name, x.lowered, keys, field.nullable)
+
+
+def _image(name: str, lowered: Expression, keys: tuple[Value, ...], nullable: bool) -> tuple[Value, ...]:
+    run = program(lowered)
+    found: dict[Value, None] = dict.fromkeys(run({name: key}) for key in keys)
+    if nullable and None not in keys and (default := run({name: None})) is not None:
+        found[default] = None
+    return tuple(found)
+
+
+def may_select(x: Typed, fields: Mapping[str, TypedColumn]) -> bool:
+    """Whether keys that nobody listed may be selected: the owner allowed it for a column, and the rest is listed."""
+    read = [fields[name] for name in columns(x.lowered)]
+    return any(f.unknown for f in read) and all(f.unknown or known(f) is not None for f in read)

@@ -1,0 +1,292 @@
+"""A session's budget in a ledger on this machine: ``dp.Session(..., ledger=...)`` and ``discreet ask --ledger``.
+
+Promise: the budget belongs to the people in the session's tables. It is opened once; whoever opens the file later, in
+any number of processes, spends what is left of it, durably, before data are read. A session that would protect other
+people, another unit or other neighbours, or has another budget in mind, is refused, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.curator.service import serialize
+from discreet.engines import data_paths
+from discreet.engines.sources import DatabaseTable, Files, open_source
+from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
+from discreet.exact import Number
+from discreet.ledger.database import is_address
+from discreet.ledger.ledger_budget import LedgerPurse
+from discreet.ledger.state import Population
+from discreet.ledger.store import Ledger, open_ledger
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import Approx, Measure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.plan.schema import Table
+
+ANALYST = "local"
+_SQLITE = b"SQLite format 3\x00"
+
+
+class Keeper:
+    """A ledger that is open for one session: a purse for each question, a place for each answer.
+
+    >>> import tempfile
+    >>> from discreet.session.session import Session
+    >>> from discreet.query.plan.schema import table
+    >>> visits, ledger = table({"patient": [1, 2, 2]}, unit="patient"), Path(tempfile.mkdtemp(), "budget.db")
+    >>> session = Session(visits=visits, budget=Approx(1, "1e-6"), ledger=ledger)
+    >>> answer = session.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
+    >>> Session(visits=visits, ledger=ledger).remaining
+    Approx(epsilon='3/4', delta='1/1000000')
+    """
+
+    def __init__(self, ledger: Ledger, dataset: str, population: Population) -> None:
+        self.population = population
+        self._ledger = ledger
+        self._dataset = dataset
+        weakref.finalize(self, ledger.close)
+
+    @property
+    def budget(self) -> Measure:
+        """What all answers together keep."""
+        return self.population.budget
+
+    @property
+    def rule(self) -> Rule | None:
+        """How it is counted."""
+        return self.population.rule
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What it protects."""
+        return self.population.neighbours
+
+    def purse(self, question: str) -> LedgerPurse:
+        """What pays for a question, once."""
+        key = secrets.token_hex(16)
+        return LedgerPurse(self._ledger, self._dataset, ANALYST, key=key, query=question.strip(), parameters={})
+
+    def store(self, purse: LedgerPurse, answers: Sequence[TableAnswer], confidence: Number) -> None:
+        """Store the answers to a question before they are shown."""
+        if purse.charge is None:  # nothing is answered before it is paid
+            raise LedgerUnavailable("there is no charge for this answer, so it may not leave")
+        told = [serialize.answer(one, confidence) for one in answers]
+        self._ledger.store_answer(purse.charge, serialize.dump(told[0] if len(told) == 1 else {"answers": told}))
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a session says of its budget; None: as the ledger has it."""
+
+    budget: Measure | None
+    neighbours: Neighbours | None
+    rule: Rule | None
+
+
+def keep(
+    location: str | os.PathLike[str],
+    tables: Mapping[str, Table],
+    engine: str,
+    *,
+    budget: Measure | None,
+    neighbours: Neighbours | None,
+    rule: Rule | None,
+) -> Keeper:
+    """Open the ledger of a session, and the budget of its people if there is none yet.
+
+    Of the data only marks are read, by which the same files can be known again. None: as the ledger has it.
+    """
+    path, wanted = _checked(location), Wanted(budget, neighbours, rule)
+    found = {name: _Data.of(table, engine) for name, table in tables.items() if not table.public}
+    if not found:
+        raise BadParameter(
+            "ledger", str(path), "must be left out: all tables are public, so there is nobody to protect"
+        )
+    if wanted.budget is None and not path.exists():
+        raise BadParameter("budget", None, "must be given once for a new ledger: what all answers together may cost")
+    ledger = open_ledger(path, create=True)
+    try:
+        population = _people(ledger, found)
+        if population is None:
+            population = _opened(ledger, found, wanted)
+        _check(population, wanted)
+        for name, data in found.items():
+            _check_table(ledger, name, data)
+        for name, data in found.items():
+            known = ledger.datasets.get(name)
+            if known is None or (data.marks and not known.marks):
+                ledger.owner.register(name, population.name, marks=data.marks, about=data.about)
+        _let_in(ledger, population.name)
+        return Keeper(ledger, next(iter(found)), ledger.populations[population.name])
+    except BaseException:
+        ledger.close()
+        raise
+
+
+def _checked(location: object) -> Path:
+    if not isinstance(location, (str, os.PathLike)) or is_address(os.fspath(location)):
+        raise BadParameter("ledger", location, "must be a file: a ledger in PostgreSQL is for the servers of a curator")
+    path = Path(location)
+    if not path.absolute().parent.is_dir():
+        raise BadParameter("ledger", str(path), "must be in a folder that is there: make it first")
+    if path.is_dir() or not _may_be_one(path):
+        raise BadParameter("ledger", str(path), "must be a ledger, or a new file")
+    return path
+
+
+def _may_be_one(path: Path) -> bool:
+    """Whether this is a file of SQLite, or will be: files of other kinds are not touched."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) in (b"", _SQLITE)
+    except OSError:  # not there; or it cannot be read, which is told when it is opened
+        return True
+
+
+# --- what is in the tables --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """One private table: whose rows they are, where they lie, and how they can be known again."""
+
+    unit: str
+    place: str
+    marks: tuple[str, ...]
+
+    @classmethod
+    def of(cls, table: Table, engine: str) -> _Data:
+        unit = str(table.unit) if table.through is None else f"{table.unit} -> {'.'.join(table.through)}"
+        place, marks = _where(table.source, engine)
+        return cls(unit, place, tuple(marks))
+
+    @property
+    def about(self) -> dict[str, str]:
+        return {"file": self.place, "unit": self.unit}
+
+
+def _where(source: object, engine: str) -> tuple[str, Sequence[str]]:
+    """Where data lie, in words, and their marks; frames in memory have none."""
+    if isinstance(source, DatabaseTable):
+        return f"{source.path}::{source.table}", [f"table {source}"]
+    listed = isinstance(source, (list, tuple)) and all(isinstance(one, (str, os.PathLike)) for one in source)
+    if isinstance(source, (str, os.PathLike)) or listed:
+        place = str(source)
+        try:
+            opened = open_source(source)
+        except BadData:  # a table that a server knows by this name
+            return place, [f"table {engine} {place}"]
+        if isinstance(opened, Files):
+            return place, data_paths.marks(tuple(map(Path, opened.paths)))
+        return place, [f"table {opened}"]
+    if type(source).__module__.startswith("discreet."):  # a table of a server, by name
+        return str(source), [f"table {engine} {source}"]
+    return f"a {type(source).__name__} in memory", []
+
+
+# --- the people -------------------------------------------------------------------------------------------------------
+
+
+def _people(ledger: Ledger, found: Mapping[str, _Data]) -> Population | None:
+    """The people whom the ledger has these tables for; None if it has nobody."""
+    datasets, populations = ledger.datasets, ledger.populations
+    names = {datasets[name].population for name in found if name in datasets}
+    first = next(iter(found))
+    if not names and first in populations and all(one.population != first for one in datasets.values()):
+        names = {first}  # opened, and then ended before its tables were written down
+    if len(names) > 1:
+        raise BadParameter(
+            "ledger", ", ".join(found), f"must be tables of one budget: in the ledger they are under {len(names)}"
+        )
+    if names:
+        return populations[names.pop()]
+    for name, data in found.items():
+        try:
+            ledger.owner.check_unprotected(name, first, marks=data.marks)
+        except AlreadyProtected as same:
+            known = ", ".join(datasets)
+            raise AlreadyProtected(f"{same}; call the table here as the ledger does: {known}") from None
+    if populations:
+        raise BadParameter(
+            "tables",
+            ", ".join(found),
+            f"must hold a table that this ledger has ({', '.join(datasets or populations)}): tables beside it share "
+            "its budget; for other people use another ledger",
+        )
+    return None
+
+
+def _opened(ledger: Ledger, found: Mapping[str, _Data], wanted: Wanted) -> Population:
+    if wanted.budget is None:
+        raise BadParameter("budget", None, "must be given once for a new ledger: what all answers together may cost")
+    first, budget = next(iter(found)), wanted.budget
+    words = (
+        next(iter(found.values())).unit if len(found) == 1 else "; ".join(f"{n}: {d.unit}" for n, d in found.items())
+    )
+    relation = wanted.neighbours or Neighbours.ADD_REMOVE
+    rule = wanted.rule or (Rule.BASIC if isinstance(budget, Approx) else None)  # as in a session without a ledger
+    _once(
+        lambda: ledger.owner.protect(first, budget, unit=words, neighbours=relation, rule=rule),
+        lambda: first in ledger.populations,
+    )
+    return ledger.populations[first]
+
+
+def _check(known: Population, wanted: Wanted) -> None:
+    """A session has in mind what the ledger promises these people."""
+    if wanted.budget not in (None, known.budget):
+        raise BadParameter(
+            "budget",
+            str(wanted.budget),
+            f"must be left out: the ledger has {known.budget} for {known.name!r}; discreet budget changes it",
+        )
+    if wanted.neighbours not in (None, known.neighbours):
+        raise BadParameter(
+            "neighbours", wanted.neighbours, f"must be left out: the budget in the ledger is for {known.neighbours}"
+        )
+    if wanted.rule not in (None, known.rule):
+        raise BadParameter(
+            "rule", wanted.rule, f"must be left out: the budget in the ledger is counted by {known.rule}"
+        )
+
+
+def _check_table(ledger: Ledger, name: str, data: _Data) -> None:
+    """A table has the unit and the data that the ledger knows it by, if it does."""
+    known = ledger.datasets.get(name)
+    if known is not None:
+        unit = known.about.get("unit")
+        if unit is None:
+            raise BadParameter("ledger", name, "must be no ledger of a curator: ask the curator, with dp.connect")
+        if unit != data.unit:
+            raise BadParameter("unit", data.unit, f"must be {unit!r}: the budget in the ledger protects that")
+        if not ledger.owner.recognises(name, data.marks):
+            raise BadParameter(
+                name,
+                data.place,
+                f"must be the data that the ledger has, {known.about.get('file')}: put newer data about the same "
+                "people in its place; for other people use another ledger",
+            )
+
+
+def _let_in(ledger: Ledger, population: str) -> None:
+    owner = ledger.owner
+    if ANALYST not in ledger.analysts:
+        _once(lambda: owner.add_analyst(ANALYST), lambda: ANALYST in ledger.analysts)
+    if population not in ledger.analysts[ANALYST].caps:
+        owner.grant(ANALYST, population)
+
+
+def _once(act: Callable[[], Any], done: Callable[[], bool]) -> None:
+    """An act of the owner, unless another process was quicker."""
+    try:
+        act()
+    except (AlreadyProtected, BadParameter):
+        if not done():
+            raise

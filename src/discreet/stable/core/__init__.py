@@ -1,0 +1,1 @@
+"""What every stable map is: domains, metrics, total functions, releases."""

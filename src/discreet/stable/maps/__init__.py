@@ -1,0 +1,1 @@
+"""The stable maps, one file each."""

@@ -1,1 +1,0 @@
-"""Questions about tables: schema, plan, doors, bounding, noise, answers."""

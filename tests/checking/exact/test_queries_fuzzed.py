@@ -1,0 +1,201 @@
+"""Random questions against made-up neighbours: whatever the SQL door accepts, one unit moves no more than it may."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.checking import check_query
+from discreet.engines.memory.engine import memory
+from discreet.errors import BadQuestion
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.query.estimate import noise_plan
+from discreet.query.estimate.statistics import Rows
+from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Outcome
+from discreet.query.plan.work import AnyWork, Engine, Work
+from discreet.query.run import Quote
+from discreet.session.session import Query, Workload
+from tests.checking.exact.test_queries import CAPS, Faulty
+from tests.query.front.sql.test_parse_fuzz import Grammar
+
+VISITS = pa.table(
+    {
+        "patient_id": [1],
+        "clinic": ["a"],
+        "cost": [1.0],
+        "day": [date(2024, 1, 1)],
+        "year": [2020],
+        "note": ["x"],
+        "paid": [True],
+        "at": [datetime(2024, 1, 1)],
+    }
+)
+PATIENTS = pa.table({"id": [1], "age": [3], "city": ["c"]})
+BUDGETS: list[tuple[Any, dict[str, Any]]] = [
+    (dp.Approx(100, "1e-5"), {"epsilon": 1}),
+    (dp.ZCDP(1, "1e-6"), {"rho": 1}),
+    (dp.Pure(9), {"epsilon": 1}),
+]
+
+
+def session(engine: Engine, caps: dict[str, Any], budget: Any) -> dp.Session:
+    visits = {
+        "cost": dp.bounds(0, 500),
+        "clinic": dp.keys(["a", "b"]),
+        "year": dp.bounds(2000, 2030),
+        "note": dp.unknown_keys(),
+    }
+    return dp.Session(
+        visits=dp.table(VISITS, unit="patient_id", columns=visits, **caps),
+        patients=dp.table(
+            PATIENTS,
+            unit="id",
+            columns={"age": dp.bounds(0, 120), "city": dp.unknown_keys()},
+            **caps,
+        ),
+        engine=engine,
+        budget=budget,
+    )
+
+
+def accepted(engine: Engine, seed: int, number: int) -> Iterator[tuple[str, Query, dict[str, Any]]]:
+    """So many random questions that have a price, each with random caps and a random kind of budget."""
+    dice = random.Random(seed)
+    while number:
+        text, caps, (budget, price) = Grammar(dice, wild=0.0).query(), dice.choice(CAPS), dice.choice(BUDGETS)
+        try:
+            query = session(engine, caps, budget).sql(text)
+            query.preview(**price)
+        except (BadQuestion, dp.errors.NotATheorem):
+            continue
+        number -= 1
+        yield text, query, price
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_unit_reaches_too_far_in_memory(seed: int) -> None:
+    for text, query, price in accepted(memory(), seed, 30):
+        report = check_query(query, tables=4, seed=seed, **price)
+        assert report.ok, (text, report)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_unit_reaches_too_far_on_duckdb(seed: int) -> None:
+    for text, query, price in accepted(dp.engines.duckdb(threads=1), 100 + seed, 12):
+        report = check_query(query, tables=2, seed=seed, **price)
+        assert report.ok, (text, report)
+
+
+def test_random_questions_find_a_planted_fault() -> None:
+    """A cap that is one too large; so the tests above can fail."""
+
+    def larger(work: AnyWork) -> AnyWork:
+        if isinstance(work, Work):
+            return replace(work, weights=replace(work.weights, cap=work.weights.cap + 1))
+        return replace(work, cap=work.cap + 1)
+
+    found = [
+        not check_query(query, tables=4, seed=1, **price).ok for _, query, price in accepted(Faulty(larger), 0, 12)
+    ]
+    assert sum(found) >= 2
+
+
+# --- what workloads cost ----------------------------------------------------------------------------------------------
+
+
+def workloads(seed: int, number: int) -> Iterator[tuple[Workload, dict[str, Any]]]:
+    """So many random workloads, each of one to three questions about one session."""
+    dice = random.Random(seed)
+    for _ in range(number):
+        caps, (budget, price) = dice.choice(CAPS), dice.choice(BUDGETS)
+        asking = session(memory(), caps, budget)
+        found: list[Query] = []
+        while len(found) < dice.choice((1, 2, 3)):
+            try:
+                query = asking.sql(Grammar(dice, wild=0.0).query())
+                query.preview(**price)
+            except (BadQuestion, dp.errors.NotATheorem):
+                continue
+            more = [query.again(replace(query.plan, measures=(m,), outcome=_only(m.name))) for m in query.plan.measures]
+            found += [query, *more]
+        yield asking.workload(found), price
+
+
+def _only(name: str) -> Outcome:
+    return Outcome(((name, Column(name)),))
+
+
+def spent(asked: Quote) -> tuple[Fraction, Fraction, Fraction]:
+    """ε, ρ and δ of all noises and keys: each statistic once, the two sides of a range together once."""
+    epsilon, rho, delta = Fraction(0), Fraction(0), Fraction(0)
+    for found, selection in zip(asked.plan.sets, asked.plan.selections, strict=True):
+        for statistic, one in found.items():
+            if isinstance(statistic, Rows) and statistic.beside is not None:
+                other = replace(statistic, value=statistic.beside, beside=statistic.value)
+                assert found[other].noise == one.noise
+                share = Fraction(1, 2)  # the other half comes with the other side
+            else:
+                share = Fraction(1)
+            if isinstance(one.noise, Gaussian):
+                rho += share * one.noise.moves_squared / (2 * one.noise.sigma_squared)
+            else:
+                epsilon += share * one.noise.moves / one.noise.scale
+        delta += 0 if selection is None else selection.delta
+    return epsilon, rho, delta
+
+
+def kept(asked: Quote) -> bool:
+    """Whether that is within what the questions may cost, and every statistic that an answer needs is there."""
+    epsilon, rho, delta = spent(asked)
+    for question in asked.questions:
+        for part in question.parts:
+            assert {s for recipe in part.recipes for s in recipe.needs} <= asked.noised(part).keys()
+    match asked.allowance:
+        case dp.Pure() as most:
+            return epsilon <= most.epsilon and rho == 0 == delta
+        case dp.ZCDP() as most:
+            return epsilon == 0 and rho <= most.rho and delta <= most.delta
+        case most if rho:
+            return epsilon == 0 and rho <= largest_zcdp(dp.Approx(most.epsilon, most.delta - delta)).rho
+        case most:
+            return epsilon <= most.epsilon and delta <= most.delta
+
+
+def test_a_workload_costs_what_its_noises_cost() -> None:
+    sides = 0
+    for work, price in workloads(0, 300):
+        asked = work._quote(price.get("epsilon"), None, price.get("rho"))
+        assert kept(asked)
+        before = work.session.remaining
+        work.session._purse.spend(asked.plan.price)
+        epsilon, rho, delta = spent(asked)
+        match before, work.session.remaining:
+            case (dp.ZCDP() as a, dp.ZCDP() as b):
+                assert a.rho - b.rho >= rho
+                assert a.delta - b.delta >= delta
+            case (dp.Pure() as a, dp.Pure() as b):
+                assert a.epsilon - b.epsilon >= epsilon
+            case (dp.Approx() as a, dp.Approx() as b):
+                assert a.epsilon - b.epsilon >= (epsilon or 1)
+                assert a.delta - b.delta >= delta
+            case _:
+                raise AssertionError
+        sides += any(isinstance(s, Rows) and s.beside is not None for found in asked.plan.sets for s in found)
+    assert sides >= 5
+
+
+def test_sums_that_nobody_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sums for the price of one: so the test above can fail."""
+    monkeypatch.setattr(noise_plan, "paid_with", lambda s: isinstance(s, Rows) or s)
+    found = [not kept(work._quote(price.get("epsilon"), None, price.get("rho"))) for work, price in workloads(0, 20)]
+    assert any(found)

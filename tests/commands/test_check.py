@@ -1,0 +1,71 @@
+"""The commands, as the command line will call them."""
+
+import json
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from discreet import stable
+from discreet.commands.check import audit_command, check_command
+from discreet.mechanisms.additive.laplace import laplace
+from tests.checking.planted import Map, by
+
+HERE = "tests.commands.test_check"
+fine = stable.count()
+wrong = Map(len, by(0))
+noisy = laplace(sensitivity=1, epsilon=1)
+keyed = stable.count_by(["a"]) >> laplace(epsilon=1)
+
+
+@pytest.fixture
+def app() -> typer.Typer:
+    app = typer.Typer()
+    app.command("check")(check_command)
+    app.command("audit")(audit_command)
+    return app
+
+
+def run(app: typer.Typer, *arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+def test_a_claim_that_holds_exits_with_0(app: typer.Typer) -> None:
+    done = run(app, "check", f"{HERE}:fine", "--rows", "2")
+    assert done.exit_code == 0
+    assert "ok: counted rows" in done.output
+
+
+def test_a_claim_that_does_not_exits_with_1(app: typer.Typer) -> None:
+    done = run(app, "check", f"{HERE}:wrong", "--values", "[0, None]", "--format", "json")
+    assert done.exit_code == 1
+    report = json.loads(done.output)
+    assert not report["ok"]
+    assert {report["counterexample"]["first"], report["counterexample"]["second"]} == {"[0]", "[]"}
+
+
+def test_our_own_claims_are_checked_without_a_target(app: typer.Typer) -> None:
+    done = run(app, "check")
+    assert done.exit_code == 0, done.output
+    assert "laplace" in done.output
+
+
+def test_releases_and_html(app: typer.Typer) -> None:
+    done = run(app, "check", f"{HERE}:keyed", "--values", "['a', 'b']", "--rows", "1", "--format", "html")
+    assert done.exit_code == 0
+    assert done.output.startswith("<section")
+
+
+def test_an_audit(app: typer.Typer) -> None:
+    done = run(app, "audit", f"{HERE}:noisy", "0", "9", "--samples", "2000")
+    assert done.exit_code == 1
+    assert "claimed ε ≤ 1; refuted" in done.output
+    done = run(app, "audit", f"{HERE}:noisy", "0", "1", "--samples", "2000", "--delta", "1e-6", "--format", "json")
+    assert done.exit_code == 0
+    assert json.loads(done.output)["refuted"] is False
+
+
+def test_bad_arguments_say_what_they_must_be(app: typer.Typer) -> None:
+    assert "module:name" in str(run(app, "check", "nothing").exception)
+    assert "Python literal" in str(run(app, "check", f"{HERE}:fine", "--values", "import os").exception)

@@ -1,0 +1,315 @@
+"""``dp.connect``: the same interface from afar, over a real socket."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+import threading
+from collections.abc import Callable
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet import connect
+from discreet.curator import verify_card, verify_receipt
+from discreet.curator.client.client import RemoteQuery, RemoteSession, RemoteWorkload
+from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview
+from discreet.errors import (
+    BadParameter,
+    BadQuestion,
+    CuratorRefused,
+    KeyReused,
+    LedgerUnavailable,
+    NotRegistered,
+    OverBudget,
+    Unsupported,
+)
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.preview import Preview
+from discreet.session.session import Query, Session, Workload
+from tests.helpers.curator.land import CITIES
+from tests.helpers.curator.town import Town
+
+COUNT = "SELECT city, COUNT(*) AS n, AVG(pay) AS pay FROM people GROUP BY city"
+
+
+def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
+    town, url = served
+    session = connect(url, town.ann)
+    assert (session.dataset, session.tables) == ("town", ("people", "trips"))
+    query = session.sql(COUNT)
+    preview = query.preview(epsilon="1")
+    assert preview.affordable
+    assert preview.error("n") > 0
+    assert "n: ±" in str(preview)
+    before = session._standing()["spent"]
+    answer = query.release(epsilon="1")
+    assert session._standing()["spent"] != before
+    standing = session._standing()
+    assert (str(session.remaining), str(session.budget)) == (standing["remaining"]["text"], standing["budget"]["text"])
+    assert session.budget == dp.Approx(10**6, "1e-18")
+    assert isinstance(session.remaining, dp.ZCDP)
+    assert answer.columns == ("city", "n", "pay")
+    assert answer["city"] == list(CITIES)
+    assert len(answer) == 3
+    assert [set(row) for row in answer] == [{"city", "n", "pay"}] * 3
+    assert answer.errors()["n"][0] == pytest.approx(preview.error("n"), rel=0.01)
+    assert answer.errors("0.95") == answer.errors()
+    with pytest.raises(BadParameter):
+        answer.errors("0.5")
+    with pytest.raises(BadParameter):
+        answer["nothing"]
+    low, high = answer.intervals()["n"][0] or (0, 0)
+    assert low < answer["n"][0] < high
+    assert answer.to_arrow().column_names == ["city", "n", "n_error", "pay", "pay_error"]
+    assert list(answer.to_pandas(errors=False)) == ["city", "n", "pay"]
+    assert answer.to_polars().height == 3
+    assert "spent" in answer.explain()
+    assert "Aton" in str(answer)
+    assert str(answer).endswith(answer.counted)
+    assert answer.counted == preview.counted
+    verify_receipt(answer.receipt, session.public_key)
+    verify_card(answer.card, session.public_key)
+    assert session.answer(answer.number).rows == answer.rows
+    assert session.answers()[-1]["number"] == answer.number
+    assert session.sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1000).value == pytest.approx(120, abs=5)
+    assert (query.release(error={"n": 30, "pay": 100}).errors()["n"][0] or 99) <= 30
+
+
+def test_a_total_is_told_from_a_group_of_null(served: tuple[Town, str]) -> None:
+    town, url = served
+    text = "SELECT city, GROUPING(city) AS g, COUNT(*) AS n FROM people GROUP BY ROLLUP (city) ORDER BY GROUPING(city)"
+    answer = connect(url, town.ann).sql(text).release(epsilon="1")
+    assert answer["g"] == [0] * (len(answer.rows) - 1) + [1]
+    assert answer["city"][-1] is None
+
+
+def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str], tmp_path: Path) -> None:
+    town, url = served
+    query = connect(url, town.ann).sql("SELECT MIN(day) AS first, AVG(day) AS middle, COUNT(*) AS n FROM trips")
+    assert "first: ± " in str(query.preview(epsilon="50"))
+    assert " days" in str(query.preview(epsilon="50"))
+    answer = query.release(epsilon="50")
+    (row,) = answer.rows
+    assert (type(row["first"]), type(row["middle"]), type(row["n"])) == (date, datetime, int)
+    low, high = answer.intervals()["first"][0] or (None, None)
+    assert low <= row["first"] <= high
+    assert " days" in str(answer)
+    assert "<td>" in answer._repr_html_()
+    assert '"first":"within ' in answer.card.replace("\\", "")
+    answer.write(str(tmp_path / "answer.parquet"))
+    assert (tmp_path / "answer.parquet").exists()
+    assert answer.plot("n")
+
+
+def test_a_preview_is_told_like_that_of_a_session(served: tuple[Town, str]) -> None:
+    town, url = served
+    preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
+    cost, count, pay, counted, advice = str(preview).splitlines()
+    assert cost.startswith("costs rho ")
+    assert cost.endswith("would be left")
+    assert count == f"n: ± {preview.error('n'):.4g} (90%)"
+    assert pay == f"pay: ± {preview.error('pay'):.4g} (90%) in a group of 40 rows"
+    assert counted == preview.counted != ""
+    assert advice.startswith("half the error")
+    assert repr(preview) == str(preview)
+    over = connect(url, town.ann).sql(COUNT).preview(epsilon=10_000_000)
+    assert "more than is left" in str(over)
+
+
+def test_the_plan_is_told(served: tuple[Town, str]) -> None:
+    town, url = served
+    query = connect(url, town.ann).sql(COUNT)
+    assert query.explain(epsilon="1").startswith("read people")
+    assert "Gaussian" in query.explain(epsilon="1") or "gaussian" in query.explain(epsilon="1")
+    assert "Gaussian" not in query.explain()
+
+
+def test_all_error_bars_together(served: tuple[Town, str]) -> None:
+    town, url = served
+    answer = (
+        connect(url, town.ann)
+        .sql("SELECT AVG(day) AS middle, MIN(day) AS first, COUNT(*) AS n FROM trips")
+        .release(epsilon="50")
+    )
+    alone, together = answer.intervals("0.95"), answer.intervals(simultaneous=True)
+    assert set(alone) == set(together) == {"middle", "first", "n"}
+    for name in alone:
+        (one,), (all_,) = alone[name], together[name]
+        assert one is not None
+        assert all_ is not None
+        assert all_[0] <= one[0] <= answer[name][0] <= one[1] <= all_[1]
+    with pytest.raises(BadParameter):
+        answer.intervals("0.5")
+
+
+def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) -> None:
+    town, url = served
+    session = connect(url, town.ann)
+    query = session.sql(COUNT)
+    acts: tuple[Callable[[], object], ...] = (
+        lambda: session.with_columns(people={}),
+        lambda: query.quote(epsilon=1),
+        lambda: query.statements("duckdb"),
+    )
+    for act in acts:
+        with pytest.raises(Unsupported, match="from afar"):
+            act()
+    answer = query.release(epsilon="1")
+    with pytest.raises(Unsupported, match="event from afar"):
+        _ = answer.event
+    assert verify_receipt(answer.receipt, session.public_key).event["event"]["kind"]
+
+
+@pytest.mark.parametrize("sequence", ["x", "1", -1, 0, 1.5, None])
+def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any) -> None:
+    town, url = served
+    session = connect(url, town.ann)
+    for read in (session.answer, session.answers_to):
+        with pytest.raises(BadParameter, match="sequence"):
+            read(sequence)
+
+
+def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
+    """What a session, query or answer here has, one from afar has or refuses; but for what is not of an analyst."""
+    pairs: tuple[tuple[type, type, set[str]], ...] = (
+        (Session, RemoteSession, {"engine", "serving"}),
+        (Query, RemoteQuery, set()),
+        (Workload, RemoteWorkload, set()),
+        (TableAnswer, RemoteAnswer, {"outcome", "released"}),
+        (Preview, RemotePreview, set()),
+    )
+    for here, afar, owners in pairs:
+        assert {name for name in dir(here) if name[0] != "_"} - set(dir(afar)) <= owners
+
+
+def test_what_is_taken_here_is_taken_from_afar() -> None:
+    """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
+    refused = {"with_columns", "quote", "statements"}
+    pairs: tuple[tuple[type, type], ...] = (
+        (Session, RemoteSession),
+        (Query, RemoteQuery),
+        (Workload, RemoteWorkload),
+        (TableAnswer, RemoteAnswer),
+        (Preview, RemotePreview),
+    )
+    seen = 0
+    for here, afar in pairs:
+        for name in dir(here):
+            ours, theirs = getattr(here, name), getattr(afar, name, None)
+            if name[0] == "_" or theirs is None or not inspect.isfunction(ours) or name in refused:
+                continue
+            wanted, found = inspect.signature(ours).parameters, inspect.signature(theirs).parameters
+            for parameter in wanted.values():
+                assert parameter.name in found, (here, name, parameter)
+                assert found[parameter.name].kind == parameter.kind, (here, name, parameter)
+                seen += 1
+                if parameter.name != "confidence":  # from afar it is the one that was asked for
+                    assert found[parameter.name].default == parameter.default, (here, name, parameter)
+            assert set(found) - set(wanted) <= {"key", "confidence"}, (here, name)
+    assert seen > 60
+
+
+def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
+    town, url = served
+    query = connect(url, town.ann).sql(COUNT)
+    assert query.release(epsilon="1/3", key="k").said == query.release(epsilon="1/3", key="k").said
+    with pytest.raises(KeyReused):
+        query.release(epsilon="1/2", key="k")
+    assert query.release(epsilon="1/3").number != query.release(epsilon="1/3").number
+
+
+def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
+    town, url = served
+    session = connect(url, town.ann)
+    with pytest.raises(Unsupported, match="SELECT"):
+        session.sql("SELECT * FROM people").release(epsilon=1)
+    with pytest.raises(BadQuestion):
+        session.sql("SELECT secret, COUNT(*) FROM people GROUP BY secret").preview(epsilon=1)
+    with pytest.raises(BadParameter):
+        session.sql(COUNT).release()
+    with pytest.raises(OverBudget):
+        session.sql(COUNT).release(epsilon=10_000_000)
+    with pytest.raises(CuratorRefused, match="a valid token") as found:
+        connect(url, "discreet_0_0")
+    assert found.value.kind == "Unauthorised"
+    assert connect(url, f" {town.ann}\n").tables == session.tables  # as it was copied
+    for wrong in ("", "two words", "non\u00e9", "a\nb", None):
+        with pytest.raises(BadParameter, match="the text that the owner was shown"):
+            connect(url, wrong)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter):
+        connect(url, town.ann, "other")
+    with pytest.raises(BadParameter, match="town"):
+        connect(url, town.owner)  # the owner sees two
+    with pytest.raises(BadParameter):
+        connect("ftp://somewhere", town.ann)
+    with pytest.raises(NotRegistered):
+        session._line.get("/api/datasets/nowhere")
+
+
+class Torn:
+    """Stands between client and server, and throws the first answer to a question away."""
+
+    def __init__(self, url: str) -> None:
+        host, port = url.removeprefix("http://").split(":")
+        self.there = host, int(port)
+        self.door = socket.create_server(("127.0.0.1", 0))
+        self.torn = 0
+        self.thread = threading.Thread(target=self.pass_on)
+        self.thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.door.getsockname()[1]}"
+
+    def pass_on(self) -> None:
+        while True:
+            try:
+                here, _ = self.door.accept()
+            except OSError:
+                return
+            with here, socket.create_connection(self.there) as there:
+                asked = whole(here)
+                there.sendall(asked)
+                answer = whole(there)
+                if b"/questions" in asked and not self.torn:
+                    self.torn += 1
+                else:
+                    here.sendall(answer)
+
+    def close(self) -> None:
+        self.door.shutdown(socket.SHUT_RDWR)
+        self.door.close()
+        self.thread.join()
+
+
+def whole(line: socket.socket) -> bytes:
+    """One HTTP message, by the length that it names."""
+    found = b""
+    while b"\r\n\r\n" not in found:
+        found += line.recv(1 << 16)
+    head, _, body = found.partition(b"\r\n\r\n")
+    named = [one for one in head.lower().split(b"\r\n") if one.startswith(b"content-length:")]
+    size = int(named[0].split(b":")[1]) if named else 0
+    while len(body) < size:
+        body += line.recv(1 << 16)
+    return head + b"\r\n\r\n" + body
+
+
+def test_a_broken_line_is_tried_again_and_charged_once(served: tuple[Town, str]) -> None:
+    town, url = served
+    before = len(town.curator.ledger.entries(kind="charge"))
+    between = Torn(url)
+    answer = connect(between.url, town.ann).sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1)
+    between.close()
+    assert between.torn == 1
+    assert len(answer) == 1
+    assert len(town.curator.ledger.entries(kind="charge")) == before + 1
+
+
+def test_nobody_there() -> None:
+    with pytest.raises(LedgerUnavailable):
+        connect("http://127.0.0.1:1", "discreet_0_0")

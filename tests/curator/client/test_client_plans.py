@@ -1,0 +1,171 @@
+"""What can be asked here can be asked from afar: the same plans, the same prices, the same refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet.curator.client.client import RemoteQuery, RemoteSession
+from discreet.errors import BadParameter, BadQuestion, CuratorRefused, DiscreetError, Unsupported
+from discreet.session.session import Query
+from tests.helpers.curator.shop import Shop, open_shop
+
+N = dp.count()
+Asking = Callable[[Any], Any]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
+        yield found
+
+
+class Silent:
+    """A line that nobody may use."""
+
+    def get(self, path: str) -> Any:
+        raise AssertionError(path)
+
+    def post(self, path: str, body: Any) -> Any:
+        raise AssertionError(path)
+
+
+def silent(shop: Shop) -> RemoteSession:
+    """The session without its line: whatever it says, it says by itself."""
+    return replace(shop.afar, _line=Silent())  # type: ignore[arg-type]
+
+
+def test_the_public_schema_is_the_schema(shop: Shop) -> None:
+    here, afar = shop.here.schemas, shop.afar.schemas
+    assert list(here) == list(afar) == ["orders", "lines", "regions"]
+    for name, ours in here.items():
+        theirs = afar[name]
+        assert theirs.stored == ours.stored
+        long = {"shelf"} & set(ours.fields)
+        assert {n: f for n, f in theirs.fields.items() if n not in long} == {
+            n: f for n, f in ours.fields.items() if n not in long
+        }
+        assert replace(theirs.table, columns={}) == replace(ours.table, columns={}, source=None)
+    assert shop.afar.schema["neighbours"] == "ADD_REMOVE"
+    assert len(shop.afar.schema["tables"]["lines"]["columns"][-1]["keys"]) == 1000
+
+
+VERBS: list[Asking] = [
+    lambda s: s["orders"].agg(n=N),
+    lambda s: s["orders"].filter("paid", dp.col("amount") > 0.1).group_by("region").agg(n=N, a=dp.mean("amount")),
+    lambda s: s["orders"].group_by("size", late=dp.col("day") > date(2025, 6, 30)).agg(N),
+    lambda s: s["orders"].rollup("region", "size").agg(n=N, s=dp.sum("price")),
+    lambda s: s["orders"].cube("region", "paid").agg(n=N),
+    lambda s: s["orders"].select("buyer", "region", half="price / 2").agg(dp.sum("half")),
+    lambda s: s["orders"].with_columns(month=dp.col("day").part("month")).group_by("month").agg(n=N),
+    lambda s: s["orders"].with_column("x", "price").rename({"x": "y"}).drop("note", "id").agg(dp.sum("y")),
+    lambda s: s["orders"].per_unit("buyer").agg(n=N).agg(m=dp.mean("CLAMP(n, 0, 9)")),
+    lambda s: s["orders"].group_by("buyer").agg(n=N).with_columns(n="CLAMP(n, 0, 9)").group_by("n").agg(people=N),
+    lambda s: s["orders"].join(s["regions"], on="region").group_by("zone").agg(n=N),
+    lambda s: s["lines"].join(s["orders"], on=[("order_id", "id")]).group_by("region").agg(p=dp.sum("pieces")),
+    lambda s: s["orders"].filter("paid").union_all(s["orders"].filter("NOT paid")).agg(n=N),
+    lambda s: s["lines"].group_by("shelf").agg(n=N),
+    lambda s: s["orders"].group_by("note").agg(n=N),
+    lambda s: s["orders"].agg(dp.median("price"), dp.quantile("price", "0.9"), dp.min("day"), dp.max("at")),
+    lambda s: s["orders"].agg(dp.variance("price"), dp.correlation("price", "amount"), dp.count_distinct("buyer")),
+    lambda s: s["orders"].group_by("region").agg(n=N).having("n > 10").order_by("n DESC", "region").limit(2),
+    lambda s: s.sql("SELECT region, COUNT(*) AS n FROM orders GROUP BY region").having("n > 3").order_by("n").limit(1),
+    lambda s: s.sql("SELECT region, SUM(price) / COUNT(*) AS m FROM orders GROUP BY 1").order_by("m", descending=True),
+    lambda s: s.ask(s.sql("SELECT COUNT(*) FROM orders WHERE region IS NULL").plan),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("asking", VERBS, ids=range(len(VERBS)))
+def test_the_same_plan_for_the_same_price(shop: Shop, asking: Asking) -> None:
+    here, afar = asking(shop.here), asking(shop.afar)
+    assert isinstance(here, Query)
+    assert isinstance(afar, RemoteQuery)
+    assert afar.plan == here.plan
+    a, b = here.preview(epsilon="1"), afar.preview(epsilon="1")
+    assert b.cost == a.cost
+    assert [b.error(one.name) for one in a.columns] == [one.error for one in a.columns]
+    assert afar.explain(epsilon="1") == "\n".join(b.story)
+    if afar._prepared is not None:
+        assert afar.explain() == here.explain()
+    else:  # keys of a public table, or a long list of them
+        with pytest.raises(BadParameter, match="only the curator knows"):
+            afar.explain()
+
+
+def test_an_answer_to_verbs_is_that_to_its_text(shop: Shop) -> None:
+    query = shop.afar["orders"].group_by("region").agg(n=N).order_by("n DESC")
+    answer = query.release(epsilon=1000)
+    assert answer.columns == ("region", "n")
+    assert sorted(answer["n"]) == pytest.approx([40, 40, 40], abs=5)
+    charge = shop.afar.answers()[-1]
+    assert charge["query"] == query.text == "SELECT region, COUNT(*) AS n FROM orders GROUP BY region ORDER BY n DESC"
+    assert shop.here.sql(charge["query"]).plan == query.plan
+
+
+REFUSED: list[Asking] = [
+    lambda s: s["order"],
+    lambda s: s["orders"].filter("amont > 1"),
+    lambda s: s["orders"].group_by("buyer").agg(n=N).agg(x=dp.sum("m")),
+    lambda s: s["orders"].agg(dp.sum("note")),
+    lambda s: s["orders"].agg(dp.sum("id")),
+    lambda s: s["orders"].group_by("amount").agg(n=N),
+    lambda s: s["orders"].group_by("id").agg(n=N),
+    lambda s: s["orders"].filter(dp.col("region").is_in([])).agg(n=N),
+    lambda s: s["orders"].join(s["orders"], on="region").agg(n=N),
+    lambda s: s["regions"].agg(n=N),
+    lambda s: s["orders"].release(epsilon=1),
+    lambda s: s["orders"].agg(n=N).sort("n"),
+    lambda s: s["orders"].agg(n=N).limit(1).having("n > 1"),
+    lambda s: s.sql("SELECT COUNT(*) FROM order"),
+    lambda s: s.sql("SELECT * FROM orders"),
+    lambda s: s.sql("SELECT SUM(prize) FROM orders"),
+    lambda s: s.sql("SELECT COUNT(blob) FROM orders"),
+    lambda s: s.sql("DROP TABLE orders"),
+    lambda s: s.sql("SELECT COUNT(*) FROM lines").having("m > 1"),
+]
+
+
+@pytest.mark.parametrize("asking", REFUSED, ids=range(len(REFUSED)))
+def test_the_same_refusal_without_a_word_over_the_line(shop: Shop, asking: Asking) -> None:
+    with pytest.raises(DiscreetError) as here:
+        asking(shop.here)
+    with pytest.raises(type(here.value)) as afar:
+        asking(silent(shop))
+    assert (type(afar.value), str(afar.value)) == (type(here.value), str(here.value))
+
+
+def test_what_the_client_cannot_know_the_curator_decides(shop: Shop) -> None:
+    """Keys of public tables, and long lists of keys."""
+    ways: list[Asking] = [
+        lambda s: s["orders"].join(s["regions"], on="region").group_by("zone").agg(n=N),
+        lambda s: s.sql("SELECT shelf, COUNT(*) AS n FROM lines WHERE shelf = 's1100' GROUP BY shelf"),
+    ]
+    for asking in ways:
+        assert asking(silent(shop)).plan == asking(shop.here).plan
+        assert asking(shop.afar).preview(epsilon=1).cost == asking(shop.here).preview(epsilon=1).cost
+
+
+def test_a_plan_without_a_text_is_refused_and_nothing_is_sent(shop: Shop) -> None:
+    with pytest.raises(Unsupported, match="decimal"):
+        silent(shop)["orders"].filter(dp.col("price") > Fraction(1, 3)).agg(n=N)
+
+
+def test_a_curator_of_another_version(shop: Shop) -> None:
+    old = {"tables": {"orders": {"unit": "buyer", "columns": []}}}
+    session = replace(shop.afar, schema=old)
+    with pytest.raises(CuratorRefused, match="version"):
+        session.sql("SELECT COUNT(*) FROM orders")
+
+
+def test_errors_that_only_a_curator_can_tell_come_over_the_line(shop: Shop) -> None:
+    with pytest.raises(BadParameter):
+        shop.afar["orders"].agg(n=N).preview(epsilon=-1)
+    many = " UNION ALL ".join(["SELECT * FROM orders"] * 17)
+    with pytest.raises(BadQuestion, match="at most 16"):
+        shop.afar.sql(f"SELECT COUNT(*) FROM ({many}) t").preview(epsilon=1)

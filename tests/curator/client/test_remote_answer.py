@@ -1,0 +1,123 @@
+"""Numbers that agree, from afar: what a session here gives, stored with the answer, for nothing."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet.curator.client.remote_answer import RemoteAnswer, answers_of
+from discreet.curator.service import serialize
+from discreet.errors import Unsupported
+from discreet.query.answer import answer as answers
+from discreet.query.answer.answer import TableAnswer
+from tests.helpers.curator.shop import Shop, open_shop
+from tests.helpers.curator.town import Town
+
+QUESTIONS = [
+    "SELECT COUNT(*) AS n FROM orders WHERE id < 0",
+    "SELECT region, COUNT(*) AS n, AVG(price) AS mean FROM orders GROUP BY region ORDER BY n DESC",
+    "SELECT region, size, COUNT(*) AS n, SUM(price) AS s FROM orders GROUP BY ROLLUP (region, size)",
+    "SELECT region, paid, SUM(price) / COUNT(*) AS m, COUNT(*) AS n FROM orders GROUP BY CUBE (region, paid)",
+    "SELECT size, AVG(day) AS middle, MIN(at) AS first, COUNT(*) AS n FROM orders GROUP BY ROLLUP (size)",
+    "SELECT size, COUNT(*) AS n FROM orders GROUP BY size HAVING COUNT(*) > 0 ORDER BY n LIMIT 2",
+    "SELECT note, COUNT(*) AS n FROM orders GROUP BY note",
+    "SELECT MEDIAN(price) AS m, COUNT(DISTINCT buyer) AS people FROM orders",
+]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
+        yield found
+
+
+def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:
+    """An answer as it comes over the line."""
+    return RemoteAnswer(json.loads(serialize.dump({"answer": serialize.answer_from_afar(found, confidence)})))
+
+
+def test_an_answer_that_was_stored_without_intervals_together_has_those_of_its_error_bars(shop: Shop) -> None:
+    told = dict(sent(shop.here.sql("SELECT COUNT(*) AS n FROM orders").release(epsilon="1")).said["answer"])
+    del told["intervals_together"]
+    earlier = RemoteAnswer({"answer": told})
+    (n,), (error,) = earlier["n"], earlier.errors(simultaneous=True)["n"]
+    assert error is not None
+    assert earlier.intervals(simultaneous=True) == {"n": [(n - error, n + error)]}
+
+
+@pytest.mark.parametrize("sql", QUESTIONS)
+def test_what_comes_over_the_line_is_what_is_here(shop: Shop, sql: str) -> None:
+    for epsilon in ("0.05", "3"):
+        here = shop.here.sql(sql).release(epsilon=epsilon)
+        afar, agreed = sent(here).consistent(), here.consistent()
+        assert afar.columns == agreed.columns
+        assert afar.rows == agreed.rows
+        assert afar.errors() == agreed.errors("0.9")
+        assert afar.errors(simultaneous=True) == agreed.errors("0.9", simultaneous=True)
+        assert afar.intervals() == {
+            name: [None if pair is None else tuple(map(finite, pair)) for pair in column]
+            for name, column in agreed.intervals("0.9").items()
+        }
+        for there, found in ((afar, agreed), (sent(here), here)):
+            assert there.intervals(simultaneous=True) == {
+                name: [None if pair is None else tuple(map(finite, pair)) for pair in column]
+                for name, column in found.intervals("0.9", simultaneous=True).items()
+            }
+        assert afar.story == agreed.story
+        assert (afar.cost, afar.counted) == (agreed.cost, agreed.counted)
+        assert afar.consistent() is afar
+        assert sent(here).rows == here.rows  # and the answer itself stays as it was
+
+
+def finite(end: Any) -> Any:
+    """As JSON can hold it."""
+    return None if isinstance(end, float) and not math.isfinite(end) else end
+
+
+def test_totals_are_the_sums_of_their_parts_and_nothing_is_charged(shop: Shop) -> None:
+    answer = shop.afar["orders"].rollup("region").agg(n=dp.count()).release(epsilon="0.2")
+    charges = len(shop.afar.answers())
+    *parts, total = answer.consistent()["n"]
+    assert sum(parts) == total
+    assert all(n >= 0 for n in parts)
+    assert "least squares" in answer.consistent().explain()
+    assert answer.consistent().to_arrow().column_names == ["region", "n", "n_error"]
+    assert answer.consistent().receipt == answer.receipt
+    assert shop.afar.answer(answer.number).consistent().rows == answer.consistent().rows
+    assert len(shop.afar.answers()) == charges
+
+
+def test_every_answer_of_a_workload_can_agree(shop: Shop) -> None:
+    both = shop.afar.workload([QUESTIONS[0], QUESTIONS[2]]).release(epsilon="0.1")
+    count, rollup = (one.consistent() for one in both)
+    assert count["n"][0] >= 0
+    *_, total = rollup["n"]
+    assert sum(n for n, row in zip(rollup["n"], rollup.rows, strict=True) if row["size"] is not None) == total
+
+
+def test_an_answer_that_was_stored_without_them_is_refused_by_name(shop: Shop) -> None:
+    told = serialize.answer_from_afar(shop.here.sql(QUESTIONS[1]).release(epsilon="1"), "0.95")
+    for old in ({name: one for name, one in told.items() if name != "consistent"}, told | {"consistent": None}):
+        (answer,) = answers_of({"answer": old})
+        assert len(answer) == 3
+        with pytest.raises(Unsupported, match="stored without"):
+            answer.consistent()
+
+
+def test_an_answer_is_good_without_them(
+    town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("canary7f3a")
+
+    monkeypatch.setattr(answers, "agreeing", fail)
+    said = town.ask("SELECT COUNT(*) AS n FROM people").json()
+    assert said["answer"]["consistent"] is None
+    assert len(said["answer"]["rows"]) == 1
+    assert "not made to agree: RuntimeError" in caplog.text
+    assert "canary" not in caplog.text

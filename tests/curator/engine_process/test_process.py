@@ -1,0 +1,300 @@
+"""The engine's own process: its limits, its end, and what it may say."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.curator.engine_process.ipc import pack, read_columns, read_exact, unpack, write_exact
+from discreet.curator.engine_process.process import Isolated
+from discreet.curator.engine_process.scratch import PREFIX, Scratch, sweep
+from discreet.curator.limits import Limits
+from discreet.engines.duckdb.engine import duckdb
+from discreet.errors import BadData, EngineFailed, LedgerBusy
+from discreet.privacy.promises.measures import Pure
+from discreet.query.plan.schema import keys, table
+from discreet.query.plan.work import Exact
+from discreet.session.session import Session
+from tests.helpers.processes import gone
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "t.parquet"
+    pq.write_table(pa.table({"id": list(range(100)), "city": ["a", "b"] * 50}), path)
+    return str(path)
+
+
+@pytest.fixture
+def engine() -> Iterator[Isolated]:
+    found = Isolated(Limits(), threads=1)
+    yield found
+    found.close()
+
+
+def processes(engine: Isolated) -> list[psutil.Process]:
+    return [psutil.Process(one._process.pid) for one in engine._all if one._process is not None]
+
+
+def question(source: str, engine: Isolated) -> Session:
+    return Session(t=table([source], unit="id", columns={"city": keys(["a", "b"])}), budget=Pure(10**9), engine=engine)
+
+
+SQL = "SELECT city, COUNT(*) AS n FROM t GROUP BY city"
+
+
+def test_it_computes_what_the_engine_in_this_process_computes(source: str, engine: Isolated) -> None:
+    assert engine.columns([source]) == duckdb().columns([source])
+    assert question(source, engine).sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
+
+
+def test_a_process_that_hangs_is_killed_at_the_deadline_and_the_next_question_gets_a_new_one(source: str) -> None:
+    engine = Isolated(Limits(deadline=Fraction(1, 2)), threads=1)
+    session = question(source, engine)
+    session.sql(SQL).release(epsilon=10**6)
+    (first,) = processes(engine)
+    first.suspend()
+    with pytest.raises(EngineFailed) as found:
+        session.sql(SQL).release(epsilon=1)
+    assert str(found.value) == str(EngineFailed())
+    assert not first.is_running()
+    roomy = Limits()
+    object.__setattr__(engine._all[0], "_limits", roomy)
+    assert session.sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
+    engine.close()
+
+
+def test_a_process_that_dies_fails_with_the_same_words(source: str, engine: Isolated) -> None:
+    session = question(source, engine)
+    session.sql(SQL).release(epsilon=10**6)
+    processes(engine)[0].kill()
+    processes(engine)[0].wait()
+    assert session.sql(SQL).release(epsilon=10**6)["n"] == [50, 50]  # dead before it was asked: started again
+    scratch = engine._all[0]._scratch
+    assert scratch is not None
+    folder = Path(scratch.path)
+    assert folder.stat().st_mode & 0o077 == 0
+    engine.close()
+    assert not folder.exists()
+
+
+def test_closing_while_a_question_is_computed_fails_that_question(source: str, engine: Isolated) -> None:
+    session = question(source, engine)
+    session.sql(SQL).release(epsilon=10**6)
+    (process,) = processes(engine)
+    process.suspend()
+    with engine.reserved(), ThreadPoolExecutor(1) as pool:
+        held = engine._here.process
+
+        def run() -> object:
+            engine._here.process = held
+            return session.sql(SQL).release(epsilon=1)
+
+        asked = pool.submit(run)
+        engine.close()
+        with pytest.raises(EngineFailed):
+            asked.result()
+    assert gone(process)
+
+
+def test_it_has_no_more_memory_than_it_may(tmp_path: Path) -> None:
+    path = tmp_path / "many.parquet"
+    many = 600_000
+    pq.write_table(pa.table({"id": list(range(many)), "text": [f"{i:0200d}" for i in range(many)]}), path)
+    engine = Isolated(Limits(memory=96 << 20, deadline=Fraction(60)), threads=1)
+    try:
+        session = Session(t=table([str(path)], unit="id"), budget=Pure(100), engine=engine)
+        with pytest.raises(EngineFailed):
+            session.sql("SELECT COUNT(DISTINCT text) AS n FROM t").release(epsilon=1)
+        core, _ = processes(engine)[0].rlimit(psutil.RLIMIT_CORE) if processes(engine) else (0, 0)
+        assert core == 0
+    finally:
+        engine.close()
+
+
+def test_it_ends_when_the_service_ends_and_takes_its_folder_with_it(source: str, engine: Isolated) -> None:
+    engine.columns([source])
+    (process,) = processes(engine)
+    child, scratch = engine._all[0]._process, engine._all[0]._scratch
+    assert child is not None
+    assert child.stdin is not None
+    assert scratch is not None
+    (Path(scratch.path) / "spilled").write_text("rows that did not fit")
+    child.stdin.close()  # what the kernel does when the service is killed
+    process.wait(timeout=20)
+    child.stdin = None
+    assert not Path(scratch.path).exists()
+
+
+def test_what_a_crash_left_is_swept_away_and_what_is_in_use_is_not(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    engine = Isolated(Limits(), threads=1)
+    engine.columns([source])
+    (process,), used = processes(engine), engine._all[0]._scratch
+    assert used is not None
+    left, link, other = tmp_path / f"{PREFIX}left", tmp_path / f"{PREFIX}link", tmp_path / "other"
+    for folder in (left, other):
+        folder.mkdir()
+        (folder / "spilled").write_text("rows that did not fit")
+    link.symlink_to(other)
+    assert sweep() == 1
+    assert not left.exists()
+    assert (other / "spilled").exists()
+    assert Path(used.path).exists()
+    process.suspend()  # so that it cannot clear up behind itself
+    os.close(used.lock)  # the service dies: its engine still holds the folder
+    assert sweep() == 0
+    process.kill()
+    process.wait()
+    assert sweep() == 1
+    assert not Path(used.path).exists()
+    used.lock = os.open(tmp_path, os.O_RDONLY)
+    engine.close()
+
+
+def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    made, make = [], tempfile.mkdtemp
+
+    def robbed(**options: str) -> str:
+        made.append(make(**options))
+        if len(made) < 3:
+            assert sweep() == 1
+        return made[-1]
+
+    monkeypatch.setattr(tempfile, "mkdtemp", robbed)
+    scratch = Scratch()
+    assert (len(made), scratch.path) == (3, made[2])
+    assert sweep() == 0
+    scratch.remove()
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_process_that_does_not_listen_is_killed_at_the_deadline(source: str) -> None:
+    """A question that is larger than the pipe waits for no reader beyond the deadline."""
+    engine = Isolated(Limits(deadline=Fraction(1, 2)), threads=1)
+    engine.columns([source])
+    (process,) = processes(engine)
+    process.suspend()
+    many = keys([f"key {i:0100d}" for i in range(5_000)])
+    session = Session(t=table([source], unit="id", columns={"city": many}), budget=Pure(10), engine=engine)
+    with pytest.raises(EngineFailed):
+        session.sql(SQL).release(epsilon=1)
+    assert gone(process)
+    engine.close()
+
+
+def test_what_a_process_says_of_a_failure_is_logged_only_as_a_name(
+    source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    session = question(source, engine)
+    for said, logged in (("MemoryError", "MemoryError"), ("row 7\nis canary", "without a name")):
+        reply = json.dumps({"failed": said}).encode()
+        monkeypatch.setattr(engine._all[0], "_ask", lambda *_, reply=reply: reply)
+        with pytest.raises(EngineFailed):
+            session.sql(SQL).release(epsilon=1)
+        assert caplog.messages[-1] == f"the engine failed: {logged}"
+    assert "canary" not in caplog.text
+
+
+def test_if_memory_runs_out_the_engine_goes_before_the_service(source: str, engine: Isolated) -> None:
+    engine.columns([source])
+    (process,) = processes(engine)
+    assert Path(f"/proc/{process.pid}/oom_score_adj").read_text().strip() == "1000"
+
+
+def test_its_environment_holds_nothing_of_ours(source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCREET_SECRET", "x")
+    engine.columns([source])
+    assert set(processes(engine)[0].environ()) <= {"PATH", "TMPDIR", "TZ", "LC_CTYPE"}
+
+
+def test_when_all_are_busy_nothing_is_spent(source: str) -> None:
+    engine = Isolated(Limits(patience=Fraction(1, 100)), threads=1)
+    with engine.reserved(), pytest.raises(LedgerBusy), engine.reserved():
+        pass
+    with engine.reserved():  # given back
+        pass
+    engine.close()
+
+
+def test_what_cannot_be_opened_says_so_without_a_value(tmp_path: Path, engine: Isolated) -> None:
+    path = tmp_path / "bad.parquet"
+    path.write_bytes(b"canary7f3a")
+    with pytest.raises(BadData) as found:
+        engine.columns([str(path)])
+    assert "canary" not in str(found.value)
+
+
+# --- frames ---------------------------------------------------------------------------------------------------------
+
+
+def test_exact_numbers_survive() -> None:
+    found = Exact(
+        ((1, "a", True, None), (2, "é\n", False, date(2025, 1, 2)), (3, "", None, datetime(2025, 1, 2, 3, 4, 5, 6))),
+        (np.array([1, -(2**63), 2**63 - 1]), np.array([2**100, 0, -1], dtype=object)),
+    )
+    (back,) = read_exact(write_exact([found]))
+    assert back.keys == found.keys
+    assert [n.tolist() for n in back.numbers] == [n.tolist() for n in found.numbers]
+    assert [n.dtype for n in back.numbers] == [np.int64, object]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        b"",
+        b"\x80\x04}.",  # a pickle
+        b"[]",
+        b"{}",
+        b'{"works": 3}',
+        b'{"works": [{"keys": [[1]], "numbers": [[1, 2]]}]}',
+        b'{"works": [{"keys": [[1]], "numbers": [[1.5]]}]}',
+        b'{"works": [{"keys": [[1]], "numbers": [[true]]}]}',
+        b'{"works": [{"keys": [[1]], "numbers": [["1"]]}]}',
+        b'{"works": [{"keys": [[1]], "numbers": [[null]]}]}',
+        b'{"works": [{"keys": [[1], [1]], "numbers": [[1, 2]]}]}',
+        b'{"works": [{"keys": [[1.5]], "numbers": [[1]]}]}',
+        b'{"works": [{"keys": [[{"date": "x"}]], "numbers": [[1]]}]}',
+        b'{"works": [{"keys": [[[1]]], "numbers": [[1]]}]}',
+        json.dumps({"works": [{"keys": [[1]], "numbers": [[10**60]]}]}).encode(),
+        b"[" * 100_000,
+    ],
+)
+def test_whatever_a_process_says_is_exact_numbers_or_a_failure(said: bytes) -> None:
+    with pytest.raises(EngineFailed):
+        read_exact(said)
+    with pytest.raises(EngineFailed):
+        read_columns(said)
+
+
+def test_frames_end_where_they_say() -> None:
+    data = pack(b"abc") + pack(b"") + b"\x00\x00"
+
+    def read(size: int) -> bytes:
+        nonlocal data
+        part, data = data[:size], data[size:]
+        return part
+
+    assert (unpack(read), unpack(read)) == (b"abc", b"")
+    with pytest.raises(EOFError):
+        unpack(read)
+    data = b"\xff" * 16
+    with pytest.raises(EOFError):
+        unpack(read)

@@ -1,0 +1,162 @@
+"""Several server processes on one ledger, and servers that are killed: no answer without a charge, no cap exceeded."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from discreet.curator import verify_receipt
+from discreet.curator.engine_process.scratch import PREFIX
+from discreet.curator.service.opening import open_curator
+from discreet.privacy.promises.measures import Pure
+from tests.helpers.curator.servers import Server, Village
+
+CLIENTS = 64
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def village(request: pytest.FixtureRequest, tmp_path: Path) -> Village:
+    dsn = None if request.param == "sqlite" else request.getfixturevalue("durable_postgres_dsn")
+    return Village(tmp_path / "village", ledger=dsn)
+
+
+def race(village: Village, servers: list[Server], round_: int) -> list[int]:
+    """All clients ask at the same instant, each once."""
+    start = threading.Barrier(CLIENTS)
+
+    def client(i: int) -> int:
+        token = village.tokens[i % len(village.tokens)]
+        start.wait()
+        return servers[i % len(servers)].ask(token, f"round {round_} client {i}")[0]
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        return list(pool.map(client, range(CLIENTS)))
+
+
+@pytest.mark.slow
+def test_a_cap_for_ten_gives_ten_answers_whoever_asks_where(village: Village) -> None:
+    with village.server() as one, village.server() as other:
+        for round_ in range(2):
+            statuses = race(village, [one, other], round_)
+            assert sorted(set(statuses)) == [200, 402]
+            assert statuses.count(200) == 10
+            curator = open_curator(village.config)
+            assert curator.ledger.standing("other").remaining == Pure(0)
+            curator.ledger.owner.set_budget("other", Pure(round_ + 2), reason="one more round")
+            curator.close()
+
+
+# --- crashes --------------------------------------------------------------------------------------------------------
+
+
+def deliver(village: Village, server: Server, delivered: dict[str, Any], stop: Callable[[], bool], seed: int) -> None:
+    """Ask until the server is gone; write down what was answered."""
+    token, i = village.tokens[seed % len(village.tokens)], 0
+    while not stop():
+        key = f"{server.port} {seed} {i}"
+        i += 1
+        try:
+            status, said = server.ask(token, key)
+        except OSError:
+            return
+        if status == 200:
+            delivered[key] = said
+
+
+def check(village: Village, delivered: dict[str, Any], before: int) -> int:
+    """The ledger opens as it is, spends, has every delivered answer as it was delivered, and never fewer charges."""
+    curator = open_curator(village.config)
+    try:
+        assert curator.ledger.trouble is None
+        assert curator.verified()["ok"]
+        charges = {line.entry.sequence: line for line in curator.ledger.entries(kind="charge", limit=1_000_000)}
+        assert len(charges) >= before
+        for key, said in delivered.items():
+            assert charges[said["number"]].entry.body["key"] == key
+            assert charges[said["number"]].answered
+            receipt = verify_receipt(said["receipt"], curator.ledger.public_key)
+            assert receipt.hash == charges[said["number"]].entry.hash
+        assert len({said["number"] for said in delivered.values()}) == len(delivered)
+        return len(charges)
+    finally:
+        curator.close()
+
+
+def crash(village: Village, draw: Random, delivered: dict[str, Any], clients: int = 4) -> None:
+    """Serve under load, and kill the server at a random instant."""
+    with village.server() as server:
+        done = threading.Event()
+        status, said = server.ask(village.tokens[0], f"{server.port} first")  # from here on there is load
+        assert status == 200
+        delivered[f"{server.port} first"] = said
+        threads = [
+            threading.Thread(target=deliver, args=(village, server, delivered, done.is_set, i)) for i in range(clients)
+        ]
+        for thread in threads:
+            thread.start()
+        done.wait(draw.uniform(0.0, 1.5))  # the instant at which the power fails; nothing depends on how long it is
+        server.kill()
+        done.set()
+        for thread in threads:
+            thread.join()
+
+
+@pytest.mark.slow
+def test_killed_under_load_again_and_again(village: Village) -> None:
+    curator = open_curator(village.config)
+    curator.ledger.owner.set_budget("other", Pure(10**6), reason="room for many questions")
+    curator.close()
+    draw, delivered, charges = Random(4), dict[str, Any](), 0
+    for _ in range(3):
+        crash(village, draw, delivered)
+        charges = check(village, delivered, charges)
+    assert charges >= len(delivered) > 3
+
+
+POINTS = {
+    "planned": "none",
+    "appended": "none",
+    "committed": "lost",
+    "head": "lost",
+    "noise": "lost",
+    "stored": "kept",
+    "sending": "kept",
+}
+"""Where the server dies, and what is there afterwards: no charge, a charge without an answer, or the answer too."""
+
+
+@pytest.mark.slow
+def test_dying_at_each_point_of_a_question(tmp_path: Path) -> None:
+    village = Village(tmp_path / "village", analysts=1)
+    (token,) = village.tokens
+    for point in POINTS:
+        with village.server(point) as server, pytest.raises(OSError, match=r".*"):
+            server.ask(token, point)
+    curator = open_curator(village.config)
+    charges = {line.entry.body["key"]: line for line in curator.ledger.entries(kind="charge")}
+    curator.close()
+    for point, what in POINTS.items():
+        assert (point in charges) is (what != "none"), point
+        if point in charges:
+            assert charges[point].answered is (what == "kept"), point
+    with village.server() as server:
+        left = list(village.temporary.glob(f"{PREFIX}*"))  # of all the engines that were killed, nothing is left
+        assert len(left) <= len(village.config.datasets)
+        for point, what in POINTS.items():
+            status, said = server.ask(token, point)
+            if what == "lost":
+                assert said["error"]["kind"] in ("LedgerBusy", "EngineFailed")  # by how long ago it was
+            else:
+                assert status == 200
+                assert server.ask(token, point) == (status, said)
+            if what == "kept":
+                assert said["number"] == charges[point].entry.sequence
+    curator = open_curator(village.config)
+    assert len(curator.ledger.entries(kind="charge")) == len(POINTS)  # whatever happened, each was charged once
+    curator.close()

@@ -1,0 +1,266 @@
+"""The engine over any PEP 249 driver, on real databases: DuckDB, PostgreSQL, MariaDB; and Databricks' text on Spark.
+
+The class is the same for all; so is the rehearsal, which must find a server that means something else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import duckdb as driver
+import psycopg
+import pyarrow as pa
+import pytest
+import sqlglot
+import sqlglot.expressions as exp
+
+import discreet as dp
+from discreet.engines.experimental.databases import WAREHOUSES, kinds, reading
+from discreet.engines.experimental.dialects import DATABRICKS, MARIADB
+from discreet.engines.experimental.engine import Experimental, ExperimentalWarning, experimental
+from discreet.engines.experimental.source import Warehouse
+from discreet.engines.experimental.trial_run import agrees, origin, rehearse, works
+from discreet.engines.sql.dialects import DUCKDB, POSTGRES
+from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable, Unsupported
+from discreet.query.plan.schema import StoredKind
+from tests.helpers.mariadb import MariaDB
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+KINDS = kinds(
+    INTEGER="integer bigint", REAL="double double+precision", TEXT="varchar text", BOOLEAN="boolean", DATE="date",
+    DECIMAL="numeric decimal", TIMESTAMP="timestamp timestamp+without+time+zone",
+)  # fmt: skip
+ON_DUCKDB = Warehouse(dialect=DUCKDB, kinds=KINDS, read=reading())
+ON_POSTGRES = Warehouse(dialect=POSTGRES, kinds=KINDS, read=reading(TEXT='({0} COLLATE "C")'))
+ROWS = "CREATE TABLE visits AS SELECT x % 40 AS patient, x % 7 AS cost, 'w' || (x % 3) AS ward FROM range(400) AS t(x)"
+PATIENTS = {"unit": "patient", "columns": {"cost": dp.bounds(0, 5), "ward": dp.keys(["w0", "w1"])}}
+EXACTLY = dp.Pure(10**9)
+"""So much that the noise rounds to nothing."""
+
+
+@pytest.fixture
+def duckdb_file(tmp_path: Any) -> Callable[[], Any]:
+    path = str(tmp_path / "clinic.duckdb")
+    with driver.connect(path) as connection:
+        connection.execute(ROWS)
+    return lambda: driver.connect(path, read_only=True)
+
+
+def session(engine: Any, table: str = "main.visits", budget: Any = EXACTLY) -> dp.Session:
+    return dp.Session(visits=dp.table(table, **PATIENTS), engine=engine, budget=budget)  # type: ignore[arg-type]
+
+
+def released(asked: dp.Session) -> list[tuple[Any, ...]]:
+    answer = asked.sql("SELECT ward, COUNT(*) AS n, SUM(cost) AS total FROM visits GROUP BY ward").release(
+        epsilon=10**8
+    )
+    columns = (answer["ward"], map(round, answer["n"]), map(round, answer["total"]))
+    return list(zip(*columns, strict=True))
+
+
+# --- the class --------------------------------------------------------------------------------------------------------
+
+
+def test_over_duckdb(duckdb_file: Callable[[], Any]) -> None:
+    rows = [(f"w{x % 3}", min(x % 7, 5)) for x in range(400)]
+    counted = [(w, sum(r[0] == w for r in rows), sum(r[1] for r in rows if r[0] == w)) for w in ("w0", "w1")]
+    assert released(session(Experimental(ON_DUCKDB, duckdb_file))) == counted
+
+
+def test_over_postgres(fresh_database: str) -> None:
+    with psycopg.connect(fresh_database) as connection:
+        connection.execute(ROWS.replace("range(400)", "generate_series(0, 399)").encode())
+    engine = Experimental(ON_POSTGRES, lambda: psycopg.connect(fresh_database))
+    rows = released(session(engine, "public.visits"))
+    assert [row[0] for row in rows] == ["w0", "w1"]
+    assert [row[1] for row in rows] == [134, 133]
+    assert {how.kind for how in engine.columns("public.visits").values()} == {StoredKind.INTEGER, StoredKind.TEXT}
+
+
+def test_over_mariadb(mariadb: MariaDB) -> None:
+    table = pa.table({
+        "patient": pa.array([x % 40 for x in range(400)], pa.int32()),
+        "cost": pa.array([x % 7 for x in range(400)], pa.int8()),
+        "ward": [f"w{x % 3}" for x in range(400)],
+    })  # fmt: skip
+    with pytest.warns(ExperimentalWarning, match="mariadb"):
+        engine = experimental("mariadb", mariadb.connect)
+    rows = released(session(engine, mariadb.load(table)))
+    assert [row[:2] for row in rows] == [("w0", 134), ("w1", 133)]
+
+
+def test_mariadb_reads_back_every_text_as_it_was(mariadb: MariaDB) -> None:
+    with mariadb.connect() as connection, connection.cursor() as cursor:
+        for mode in ("", "NO_BACKSLASH_ESCAPES", "ANSI_QUOTES"):
+            cursor.execute(f"SET SESSION sql_mode = '{mode}'")
+            for text in ("'", "\\", "\\'", "a\\", "';--", '"', "\0", "\n", "é", "👍", "%s", "\\n"):
+                cursor.execute(f"SELECT {MARIADB.text(text)}")
+                assert cursor.fetchone() == (text,)
+
+
+def test_a_server_that_is_away_costs_nothing(duckdb_file: Callable[[], Any]) -> None:
+    away = False
+
+    def connect() -> Any:
+        if away:
+            raise OSError("password=secret")
+        return duckdb_file()
+
+    asked = session(Experimental(ON_DUCKDB, connect))
+    away = True
+    with pytest.raises(EngineUnreachable) as raised:
+        released(asked)
+    assert "secret" not in str(raised.value)
+    assert asked.remaining == EXACTLY
+
+
+def test_what_a_dialect_cannot_do_is_refused_before_the_payment(duckdb_file: Callable[[], Any]) -> None:
+    lacking = {name: form for name, form in DUCKDB.templates.items() if name != "length"}
+    engine = Experimental(replace(ON_DUCKDB, dialect=replace(DUCKDB, name="lacking", templates=lacking)), duckdb_file)
+    asked = session(engine)
+    with pytest.raises(Unsupported, match="length on lacking"):
+        asked.sql("SELECT COUNT(*) AS n FROM visits WHERE LENGTH(ward) = 2").release(epsilon=1)
+    assert asked.remaining == EXACTLY
+
+
+def test_a_failure_says_nothing(duckdb_file: Callable[[], Any], caplog: pytest.LogCaptureFixture) -> None:
+    asked = session(Experimental(ON_DUCKDB, Later(duckdb_file)))
+    with caplog.at_level(logging.ERROR), pytest.raises(EngineFailed) as raised:
+        released(asked)
+    assert "Meier" not in str(raised.value) + caplog.text
+    assert asked.remaining != EXACTLY  # it stays paid
+
+
+class Later:
+    """Connections that fail on the first statement over the owner's rows, after those that describe them."""
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self.connect = connect
+        self.rows: list[Any] = []
+
+    def __call__(self) -> Any:
+        return self
+
+    def cursor(self) -> Any:
+        return self
+
+    def execute(self, sql: str) -> None:
+        if '"visits"' in sql:
+            raise driver.Error("the row of Meier is broken")
+        with self.connect() as connection:
+            self.rows = connection.execute(sql).fetchall()
+
+    def fetchall(self) -> list[Any]:
+        return self.rows
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize("source", ["visits", "a.b.c.d", "a..b", 7, ("a",), ("a", "b\0"), ""])
+def test_a_table_must_be_named(duckdb_file: Callable[[], Any], source: Any) -> None:
+    with pytest.raises(BadData, match="named"):
+        Experimental(ON_DUCKDB, duckdb_file).columns(source)
+
+
+def test_a_table_that_is_not_there(duckdb_file: Callable[[], Any]) -> None:
+    engine = Experimental(ON_DUCKDB, duckdb_file)
+    for source in ("main.nothing", "main.nothing'; DROP TABLE visits; --", ("main", 'x"y')):
+        with pytest.raises(BadData, match="may read"):
+            engine.columns(source)
+    assert engine.columns("main.visits")
+
+
+def test_bad_parameters() -> None:
+    with pytest.raises(BadParameter, match="must be one of bigquery"):
+        experimental("oracle", lambda: None)
+    with pytest.raises(BadParameter, match="function that opens"):
+        experimental("bigquery", "a connection")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", WAREHOUSES)
+def test_the_catalogue_is_asked_by_quoted_names(name: str) -> None:
+    sql = WAREHOUSES[name].question(("shop", "o'brien"))
+    parser = {"sqlserver": "tsql", "mariadb": "mysql"}.get(name, name)
+    (tree,) = sqlglot.parse(sql, dialect=parser)
+    assert isinstance(tree, exp.Select)
+    assert {"shop", "o'brien"} <= {literal.this for literal in tree.find_all(exp.Literal, exp.National)}
+    three = WAREHOUSES[name].question(("main", "shop", "orders"))
+    assert "main" in three
+
+
+def test_types_of_a_catalogue() -> None:
+    def kind(name: str, *described: Any) -> Any:
+        return WAREHOUSES[name].origin(("a", "b"), [("day", "date", None, None, None), ("x", *described)]).stored["x"]
+
+    assert kind("mysql", "tinyint", "tinyint(1)", None, 0).kind is StoredKind.BOOLEAN
+    assert kind("mysql", "bigint", "bigint(20) unsigned", None, 0).kind is StoredKind.INTEGER
+    assert kind("mysql", "decimal", "decimal(10,2)", None, 2).scale == 2
+    assert kind("snowflake", "NUMBER", None, None, 4).scale == 4
+    assert kind("snowflake", "TEXT", None, "en-ci", None).kind is StoredKind.OTHER  # A would be a
+    assert kind("snowflake", "TEXT", None, None, None).kind is StoredKind.TEXT
+    assert kind("bigquery", "NUMERIC(10, 3)", "NUMERIC(10, 3)", None, None).scale == 3
+    assert kind("bigquery", "STRING", "STRING", "und:ci", None).kind is StoredKind.OTHER
+    assert kind("bigquery", "ARRAY<STRING>", "ARRAY<STRING>", None, None).kind is StoredKind.OTHER
+    assert kind("databricks", "DECIMAL", "decimal(12,1)", None, 1).scale == 1
+    assert kind("sqlserver", "money", None, None, 4).scale == 4
+
+
+# --- the rehearsal ----------------------------------------------------------------------------------------------------
+
+
+def on_duckdb(sql: str) -> Sequence[Sequence[Any]]:
+    with driver.connect() as connection:
+        return connection.execute(sql).fetchall()
+
+
+def test_a_server_that_computes_as_we_do_passes(postgres_dsn: str) -> None:
+    rehearse(DUCKDB, on_duckdb)
+    with psycopg.connect(postgres_dsn) as connection:
+        rehearse(POSTGRES, lambda sql: connection.execute(sql.encode()).fetchall())
+
+
+TEXT = MARIADB.templates["cast_text"]
+WRONG = {
+    "division rounds": {"quotient": "CAST(round({0} / {1}) AS SIGNED)"},
+    "division goes down": {"div": "CAST(floor({0} / NULLIF({1}, 0)) AS SIGNED)"},
+    "the rest follows the divisor": {"mod": "((({0} % NULLIF({1}, 0)) + {1}) % NULLIF({1}, 0))"},
+    "half is cut": {"half": "({0} DIV 2)"},
+    "another hash": {"md5": "sha1({0})"},
+    "another joint in the hash": {"integer_to_text": "CAST({0} + 0.0 AS CHAR)"},
+    "spaces at the end do not count": {"cast_text": TEXT.replace("nopad_bin", "bin")},
+    "letters of any case are equal": {"cast_text": TEXT.replace("nopad_bin", "general_nopad_ci")},
+    "lengths in bytes": {"length": "length({0})"},
+    "all letters are lowered": {"lower": "lower({0})"},
+    "a number may end with a line": {"matching": "nullif(regexp_substr(replace({0}, '\n', ''), {1}), '')"},
+    "weeks begin on Sunday": {"day_of_week": "dayofweek({0})"},
+    "floats are summed": {"sum": "sum(CAST({0} AS DOUBLE))"},
+    "no such function": {"sign": "no_such_function({0})"},
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_server_that_means_something_else_is_refused(wrong: str, mariadb: MariaDB) -> None:
+    planted = replace(MARIADB, templates={**MARIADB.templates, **WRONG[wrong]})
+    engine = Experimental(replace(WAREHOUSES["mariadb"], dialect=planted), mariadb.connect)
+    with pytest.raises(BadData, match="must compute as plain Python does"):
+        engine.ready()
+
+
+def test_a_refused_server_sees_no_table(mariadb: MariaDB) -> None:
+    planted = replace(MARIADB, templates={**MARIADB.templates, "md5": "reverse(md5({0}))"})
+    engine = Experimental(replace(WAREHOUSES["mariadb"], dialect=planted), mariadb.connect)
+    with pytest.raises(BadData, match="the bounding"):
+        engine.columns("lab.nothing")
+
+
+def test_databricks_text_on_spark(spark: SparkSession) -> None:
+    """A few of them: the contract suite has asked Spark for all of it, in the same words."""
+    here = origin(DATABRICKS)
+    for what, work in works(DATABRICKS, here)[2::9]:
+        assert agrees(work, DATABRICKS, here, lambda sql: [tuple(row) for row in spark.sql(sql).collect()]), what

@@ -1,0 +1,170 @@
+"""Noise plans keep their allowance: by an accountant of its own, and the threshold by the exact tail."""
+
+import math
+from fractions import Fraction
+from math import isqrt
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadParameter, NotATheorem
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.additive.laplace import Laplace
+from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.budgets.calibrate import covers
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.estimate.error_bounds import Share, sum_error
+from discreet.query.estimate.noise_plan import Need, _quantile, _threshold, check_allowance, plan_noise, tree_of
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.query.lower.bounding import Noise
+from discreet.query.plan.expressions import Column, Literal
+from discreet.query.plan.schema import Caps
+
+COUNT = Rows(Literal(1), 1, Fraction(1))
+TOTAL = Rows(Column("x"), 1 << 29, Fraction(1, 1 << 22))
+BINS = Bins(Column("b"), 300, Fraction(0), Fraction(1, 3), False)
+CAPS = Caps(max_rows=10, max_groups=10, max_rows_per_group=1)
+ADD = Neighbours.ADD_REMOVE
+
+
+def need(*statistics: Statistic, grouped: bool = True, selects: bool = False, caps: Caps = CAPS) -> Need:
+    found = dict.fromkeys(statistics, 1.0)
+    if selects:
+        found[Units()] = 1.0
+    return Need(caps=caps, statistics=found, grouped=grouped, selects=selects)
+
+
+EVERYTHING = need(COUNT, TOTAL, BINS, Distinct(Column("x")), Units())
+
+
+def test_a_pure_allowance_is_spent_exactly() -> None:
+    plan = plan_noise((EVERYTHING, need(COUNT, grouped=False)), Pure("1/3"), ADD)
+    assert plan.noise is Noise.LAPLACE
+    assert price_basic(plan.event).epsilon == Fraction(1, 3)
+    assert plan.price == plan.event
+
+
+def test_a_concentrated_allowance_is_spent_exactly() -> None:
+    plan = plan_noise((EVERYTHING, need(COUNT, grouped=False)), ZCDP("1/7"), ADD)
+    assert plan.noise is Noise.GAUSSIAN
+    assert price_zcdp(plan.event) == ZCDP("1/7")
+
+
+@pytest.mark.parametrize("selects", [False, True])
+@pytest.mark.parametrize("allowance", [Approx(1, "1e-8"), Approx("0.1", "1e-5"), Approx(5, "1e-12")])
+@pytest.mark.parametrize("caps", [CAPS, Caps(), Caps(max_groups=40), Caps(max_groups=300, max_rows_per_group=2)])
+def test_an_approximate_allowance_covers_what_runs(selects: bool, allowance: Approx, caps: Caps) -> None:
+    plan = plan_noise((need(COUNT, TOTAL, selects=selects, caps=caps),), allowance, ADD)
+    assert covers(plan.event, allowance)
+    if plan.noise is Noise.LAPLACE:
+        assert price_basic(plan.event).epsilon == allowance.epsilon
+
+
+def test_both_noises_are_chosen_where_they_are_better() -> None:
+    few = plan_noise((need(COUNT, grouped=False),), Approx(1, "1e-8"), ADD)
+    many = plan_noise((need(COUNT, caps=Caps(max_groups=50, max_rows_per_group=1)),), Approx(1, "1e-8"), ADD)
+    assert (few.noise, many.noise) == (Noise.LAPLACE, Noise.GAUSSIAN)
+
+
+def test_changing_a_unit_takes_twice_the_noise() -> None:
+    for allowance in (Pure(1), ZCDP(1)):
+        one = plan_noise((need(COUNT),), allowance, ADD).sets[0][COUNT].noise
+        two = plan_noise((need(COUNT),), allowance, Neighbours.CHANGE_ONE).sets[0][COUNT].noise
+        if isinstance(one, Laplace):
+            assert isinstance(two, Laplace)
+            assert two.scale == 2 * one.scale
+        else:
+            assert isinstance(one, Gaussian)
+            assert isinstance(two, Gaussian)
+            assert two.sigma_squared == 4 * one.sigma_squared
+
+
+def test_noise_moves_with_the_bound_and_the_levels() -> None:
+    plan = plan_noise((need(COUNT, TOTAL, BINS),), ZCDP(1), ADD)
+    found = {s: one.noise for s, one in plan.sets[0].items()}
+    scale = plan.sets[0][COUNT].scale
+    assert found[COUNT].moves_squared == 10 * scale**2  # type: ignore[union-attr]
+    assert found[TOTAL].moves_squared == 10 * (scale << 29) ** 2  # type: ignore[union-attr]
+    assert found[BINS].moves_squared == 10 * scale**2 * len(tree_of(BINS).levels)  # type: ignore[union-attr]
+
+
+# --- keys that nobody listed ------------------------------------------------------------------------------------------
+
+DRAWN = [Gaussian(Fraction(17**2 << 40), 10 << 40, dimension=2), Laplace(Fraction(10 << 20), 10 << 20, dimension=2)]
+
+
+@pytest.mark.parametrize("drawn", DRAWN, ids=["Gaussian", "Laplace"])
+@pytest.mark.parametrize("most", [10, 64, 256])
+def test_the_threshold_is_certified_for_every_number_of_keys(drawn: Gaussian | Laplace, most: int) -> None:
+    scale, cap, delta = 1 << 20, 10, Fraction(1, 10**8)
+    threshold = _threshold(drawn, scale, cap, most, delta)
+    risks = []
+    for t in range(1, most + 1):
+        weight = scale
+        if t > cap:
+            weight = isqrt(scale * scale * cap // t) if isinstance(drawn, Gaussian) else scale * cap // t
+        risks.append(t * drawn.tail_up(threshold - weight - 1) / 2)
+    assert max(risks) <= delta
+    assert max(risks) > delta * Fraction(7, 10), "the threshold is far from the least one"
+
+
+@pytest.mark.parametrize("drawn", DRAWN, ids=["Gaussian", "Laplace"])
+def test_a_quantile_is_near_the_least(drawn: Gaussian | Laplace) -> None:
+    for miss in (Fraction(1, 10), Fraction(1, 10**9), Fraction(1, 10**40)):
+        a = _quantile(drawn, miss)
+        assert drawn.tail_up(a - 1) / 2 <= miss < drawn.tail_up(int(a * 0.999)) / 2
+
+
+def test_keys_that_nobody_listed_need_delta() -> None:
+    for allowance in (Pure(1), ZCDP(1), Approx(1, 0)):
+        with pytest.raises(NotATheorem, match="cost delta"):
+            plan_noise((need(COUNT, selects=True),), allowance, ADD)
+
+
+def test_an_allowance_of_nothing_buys_nothing() -> None:
+    with pytest.raises(BadParameter):
+        check_allowance(Pure(0))
+
+
+# --- two sides --------------------------------------------------------------------------------------------------------
+
+ABOVE, BELOW = Rows(Column("u"), 100, Fraction(1), Column("v")), Rows(Column("v"), 100, Fraction(1), Column("u"))
+
+
+@pytest.mark.parametrize("allowance", [Pure("1/3"), ZCDP("1/7")])
+def test_two_sides_are_paid_for_once(allowance: Pure | ZCDP) -> None:
+    both = plan_noise((need(ABOVE, BELOW),), allowance, ADD)
+    alone = plan_noise((need(Rows(Column("u"), 100, Fraction(1))),), allowance, ADD)
+    assert both.sets[0][ABOVE].noise == both.sets[0][BELOW].noise == next(iter(alone.sets[0].values())).noise
+    if isinstance(allowance, Pure):
+        assert price_basic(both.event).epsilon == allowance.epsilon
+    else:
+        assert price_zcdp(both.event) == allowance
+
+
+def test_two_sides_beside_a_count_share_with_it() -> None:
+    plan = plan_noise((need(ABOVE, BELOW, COUNT, grouped=False),), Pure(1), ADD)
+    assert price_basic(plan.event).epsilon == 1
+    assert plan.sets[0][COUNT].noise.event != plan.sets[0][ABOVE].noise.event
+
+
+@pytest.mark.parametrize("allowance", [Pure(100), ZCDP(200)])
+@pytest.mark.parametrize("miss", [0.3, 0.05, 1e-3])
+def test_the_error_of_two_draws_by_exact_convolution(allowance: Pure | ZCDP, miss: float) -> None:
+    small = Caps(max_rows=1, max_groups=1, max_rows_per_group=1)
+    one = plan_noise((need(ABOVE, BELOW, caps=small, grouped=False),), allowance, ADD).sets[0][ABOVE]
+    noise = one.noise
+    wide = 60 if isinstance(noise, Laplace) else 12
+    step = max(1, int(noise.scale if isinstance(noise, Laplace) else math.sqrt(noise.sigma_squared)) // 200)
+    k = np.arange(-wide * 200, wide * 200 + 1) * step
+    log = (
+        -np.abs(k) / float(noise.scale) if isinstance(noise, Laplace) else -(k**2.0) / (2 * float(noise.sigma_squared))
+    )
+    mass = np.exp(log) / np.exp(log).sum()
+    both = np.convolve(mass, mass)
+    at = np.arange(2 * k[0], 2 * k[-1] + 1, step)
+    cells = sum_error([Share(one, 1.0, 2)], miss) / float(one.unit)
+    beyond = float(both[np.abs(at) > cells].sum())
+    assert 0.9 * miss < beyond < 1.02 * miss  # a lattice of 200 points for each scale

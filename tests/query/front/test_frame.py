@@ -1,0 +1,352 @@
+"""The DataFrame door: verbs, what they refuse, and what follows the columns around."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadQuestion, Unsupported
+from discreet.query.front import verbs as dp
+from discreet.query.front.frame import Frame, having, limit, order_by
+from discreet.query.functions.catalogue import FUNCTIONS
+from discreet.query.plan.expressions import Call, Column, Literal
+from discreet.query.plan.nodes import Aggregate, Filter, Join, Measure, Project, Question, Scan
+from discreet.query.plan.postprocess import FUNCTIONS as AFTER
+from discreet.query.resolve.unresolved import Apply, Said
+
+TABLES = {"visits": ("patient_id", "clinic", "cost", "day", "visit cost"), "patients": ("id", "age")}
+col = dp.col
+
+
+def frame(name: str = "visits", unit: str | None = "patient_id") -> Frame[Question]:
+    return Frame.of(name, TABLES, lambda asked: asked, unit=unit)
+
+
+visits, patients = frame(), frame("patients", "id")
+
+# --- expressions ------------------------------------------------------------------------------------------------------
+
+
+def test_a_lone_word_is_a_column_and_other_texts_are_sql() -> None:
+    assert visits.agg(dp.sum("cost")).measures[0].arguments == (Column("cost"),)
+    assert visits.agg(dp.sum("cost + 1")).measures[0].arguments == (
+        Call("add", (Column("cost"), Literal(Fraction(1)))),
+    )
+    tables = {"t": ("order", "select", "true", "visit cost", "a.b", 'q"q')}
+    for name in tables["t"]:
+        source = Frame.of("t", tables, lambda asked: asked)
+        assert source.agg(dp.sum(col(name))).measures[0].arguments == (Column(name),)
+        if name.isidentifier():
+            assert source.agg(dp.sum(name)).measures[0].arguments == (Column(name),)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (1, Fraction(1)),
+        (True, True),
+        (0.1, Fraction(1, 10)),
+        (1e22, Fraction(10**22)),
+        (Decimal("0.10"), Fraction(1, 10)),
+        (Fraction(1, 3), Fraction(1, 3)),
+        (np.int64(7), Fraction(7)),
+        (np.float64(0.1), Fraction(1, 10)),
+        ("a", "a"),
+        (None, None),
+        (date(2024, 1, 1), date(2024, 1, 1)),
+        (datetime(2024, 1, 1), datetime(2024, 1, 1)),
+    ],
+)
+def test_constants_are_exact(value: Any, expected: Any) -> None:
+    assert dp.lit(value).said == Literal(expected)
+    assert type(expected) is type(dp.lit(value).said.value)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        float("nan"),
+        float("inf"),
+        Decimal("nan"),
+        [],
+        {},
+        b"a",
+        object(),
+        1j,
+        "a\0",
+        "\ud800",
+        10**200,
+        Fraction(1, 10**200),
+    ],
+)
+def test_other_constants_are_refused(value: Any) -> None:
+    with pytest.raises(BadQuestion):
+        dp.lit(value)
+
+
+def test_an_expression_is_not_true_or_false() -> None:
+    with pytest.raises(BadQuestion, match="not true or false"):
+        _ = col("cost") > 1 and col("cost") < 3
+    with pytest.raises(BadQuestion, match="not true or false"):
+        _ = 1 < col("cost") < 3
+    with pytest.raises(BadQuestion, match="not true or false"):
+        _ = not col("paid")
+    with pytest.raises(BadQuestion, match="not true or false"):
+        _ = col("cost") in [col("cost"), 1]
+
+
+def test_expressions_show_what_they_say() -> None:
+    assert repr((col("a") + 1) * 2 > dp.sum("x")) == "Expr(((a + 1) * 2) > sum(x))"
+    assert repr(dp.count()) == "Expr(count(*))"
+    assert repr(col("a").is_in(["x", None])) == "Expr(in(a, 'x', NULL))"
+
+
+METHODS: list[dp.Expr] = [
+    col("x").abs(), col("x").round(), col("x").round(2), col("x").floor(), col("x").ceil(), col("x").clamp(0, 1),
+    col("x").bucket(0, 1, 2), col("x").is_in([1]), col("x").between(0, 1), col("x").is_null(), col("x").not_null(),
+    col("x").or_else(1), col("x").null_if(1), col("x").like("a"), col("x").ilike("a"), col("x").starts_with("a"),
+    col("x").ends_with("a"), col("x").contains("a"), col("x").lower(), col("x").upper(), col("x").trim(),
+    col("x").length(), col("x").substring(1), col("x").substring(1, 2), col("x").concat("a"), col("x").part("dow"),
+    col("x").trunc("month"), col("x").until(date(2024, 1, 1)), col("x").add_days(1), dp.case((col("x"), 1)),
+    *(col("x").cast(to) for to in ("integer", "decimal", "real", "text", "date", "timestamp", "boolean")),
+    col("x") + 1, col("x") - 1, col("x") * 1, col("x") / 1, col("x") // 1, col("x") % 1, col("x") ** 2, -col("x"),
+    col("x") == 1, col("x") != 1, col("x") < 1, col("x") <= 1, col("x") > 1, col("x") >= 1, ~col("x"),
+    col("x") & col("x"), col("x") | col("x"),
+]  # fmt: skip
+
+
+def functions(said: Said) -> set[str]:
+    return {said.function}.union(*map(functions, said.arguments)) if isinstance(said, Apply) else set()
+
+
+@pytest.mark.parametrize("made", METHODS, ids=repr)
+def test_every_method_makes_functions_that_typing_knows(made: dp.Expr) -> None:
+    assert functions(made.said)
+    assert functions(made.said) <= set(FUNCTIONS)
+
+
+def test_what_can_follow_a_release_can_also_be_asked_of_a_row() -> None:
+    assert set(FUNCTIONS) >= AFTER
+
+
+def test_keys_of_a_cube_and_a_rollup_can_be_named() -> None:
+    for verb in (visits.cube, visits.rollup):
+        named = verb("clinic", dear="cost > 50").agg(n=dp.count())
+        assert named == verb("clinic", (col("cost") > 50).alias("dear")).agg(n=dp.count())
+
+
+# --- verbs ------------------------------------------------------------------------------------------------------------
+
+
+def test_frames_never_change() -> None:
+    before = frame()
+    before.filter("cost > 1").select("cost").agg(dp.count())
+    assert (before.rows, before.units) == (frame().rows, frame().units)
+    assert repr(before) == "Frame(patient_id, clinic, cost, day, visit cost)"
+
+
+def test_columns_follow() -> None:
+    assert visits.select("cost", "clinic").columns == ("cost", "clinic")
+    assert visits.select(col("visit cost"), half="cost / 2").columns == ("visit cost", "half")
+    assert visits.with_column("cost", "cost + 1").columns == visits.columns
+    assert visits.with_columns(a="cost", b="cost").columns == (*visits.columns, "a", "b")
+    assert visits.rename({"COST": "price"}).columns == ("patient_id", "clinic", "price", "day", "visit cost")
+    assert visits.drop("cost", "day").columns == ("patient_id", "clinic", "visit cost")
+    assert visits.join(visits, on="patient_id").columns[5:] == tuple(f"{name}_2" for name in visits.columns)
+
+
+def test_no_condition_is_no_filter() -> None:
+    assert visits.filter() == visits
+
+
+def test_the_unit_is_followed_through_verbs() -> None:
+    assert visits.units == {"patient_id"}
+    assert visits.filter("cost > 1").units == {"patient_id"}
+    assert visits.rename({"patient_id": "who"}).units == {"who"}
+    assert visits.select("patient_id", who="patient_id").units == {"patient_id", "who"}
+    assert visits.select("cost", patient_id="cost").units == frozenset()
+    assert visits.with_column("patient_id", "patient_id + 0").units == frozenset()
+    joined = visits.join(patients, on=[("patient_id", "id")])
+    assert joined.units == {"patient_id", "id"}
+    assert visits.join(patients, on=[("patient_id", "id")], how="left").units == {"patient_id"}
+    assert visits.join(visits, on="patient_id").units == {"patient_id", "patient_id_2"}
+    assert visits.union_all(visits).units == {"patient_id"}
+    other = visits.with_column("patient_id", "1")
+    assert visits.union_all(other).units == frozenset()
+    assert visits.per_unit("clinic", who="patient_id").agg(n=dp.count()).units == {"who"}
+
+
+def test_groups_by_the_unit_are_frames_and_others_are_questions() -> None:
+    assert isinstance(visits.group_by("patient_id", "clinic").agg(dp.count()), Frame)
+    assert isinstance(visits.group_by("clinic").agg(dp.count()), Question)
+    assert isinstance(visits.rename({"patient_id": "who"}).group_by("who").agg(dp.count()), Frame)
+    assert isinstance(visits.group_by("patient_id + 0").agg(dp.count()), Question)
+    assert isinstance(visits.rollup("patient_id").agg(dp.count()), Question)  # which is refused later, by its types
+    assert isinstance(frame(unit=None).group_by("patient_id").agg(dp.count()), Question)
+    with pytest.raises(BadQuestion, match="per_unit needs the unit"):
+        visits.per_unit("clinic")
+
+
+def test_a_question_about_a_summary() -> None:
+    asked = (
+        visits.filter("cost > 0")
+        .per_unit("patient_id")
+        .agg(total=dp.sum("cost"), n=dp.count())
+        .filter("n > 1")
+        .join(patients, on=[("patient_id", "id")])
+        .group_by("age")
+        .agg(mean=dp.mean("total"))
+    )
+    assert isinstance(asked.source, Join)
+    assert isinstance(asked.source.left, Filter)
+    assert asked.source.right == Scan("patients")
+    assert asked.measures == (Measure("mean", Aggregate.AVG, (Column("total"),)),)
+
+
+WRONG: list[tuple[Callable[[], object], str]] = [
+    (lambda: Frame.of("visit", TABLES, lambda asked: asked), "no table visit; did you mean visits"),
+    (lambda: visits.filter("costt > 1"), "no column costt; did you mean cost"),
+    (lambda: visits.filter(col("a.b") > 1), "no column 'a.b'"),
+    (lambda: visits.filter("cost >"), "not SQL that we understand"),
+    (lambda: visits.filter("cost > 1; DROP TABLE visits"), "a second statement"),
+    (lambda: visits.filter("SELECT 1"), r"not SQL|a subquery"),
+    (lambda: visits.filter("cost IN (SELECT 1 FROM visits)"), "IN \\(SELECT"),
+    (lambda: visits.filter("COUNT(*) > 1"), "an aggregate in filter"),
+    (lambda: visits.select(dp.sum("cost")), "an aggregate in select"),
+    (lambda: visits.with_column("a", dp.count()), "an aggregate in with_columns"),
+    (lambda: visits.with_column("__unit", "cost"), "does not begin with __"),
+    (lambda: visits.rename({"cost": "__unit"}), "does not begin with __"),
+    (lambda: visits.rename({"cost": "clinic"}), "two columns are named clinic"),
+    (lambda: visits.drop("nothing"), "no column nothing"),
+    (lambda: visits.filter(1), "needs an expression"),  # type: ignore[arg-type]
+    (lambda: visits.group_by(None).agg(), "needs an expression"),  # type: ignore[arg-type]
+    (lambda: col(""), "named by a text"),
+    (lambda: col(3), "named by a text"),  # type: ignore[arg-type]
+    (lambda: col("x").cast("blob"), "a cast is to one of"),
+    (lambda: col("x").part("century"), "the part CENTURY"),
+    (dp.case, "at least one pair"),
+    (lambda: dp.quantile("cost", "1.5"), "from 0 to 1"),
+    (lambda: dp.quantile("cost", "many"), "from 0 to 1"),
+    (lambda: dp.quantile("cost", "1/0"), "from 0 to 1"),
+    (visits.agg, "1 to 200 outputs"),
+    (lambda: visits.agg("cost"), "cost must be in GROUP BY"),
+    (lambda: visits.agg(dp.sum(dp.count())), "an aggregate in an aggregate"),
+    (lambda: visits.group_by(dp.count()).agg(), "an aggregate in GROUP BY"),
+    (lambda: visits.group_by(dp.lit(1)).agg(), "not a constant"),
+    (lambda: visits.group_by("clinic").agg(clinic=dp.count()), "two columns are named clinic"),
+    (lambda: visits.join(patients, on=[]), "at least one pair"),
+    (lambda: visits.join(patients, on="id"), "no column id"),
+    (lambda: visits.join(patients, on=[("patient_id", "id")], how="outer"), "neither inner nor left"),
+    (lambda: visits.union_all(patients), "the same columns"),
+    (lambda: visits.union_all("patients"), "union_all needs a table of the session"),  # type: ignore[arg-type]
+    (lambda: visits.join("patients", on="patient_id"), r'join needs a table .*join\(session\["patients"\]'),  # type: ignore[arg-type]
+    (lambda: visits.join(patients), 'join needs on="id"'),
+    (lambda: visits.join(patients, on={"patient_id": "id"}), "join needs on="),  # type: ignore[arg-type]
+    (lambda: visits.join(patients, on=3), "join needs on="),  # type: ignore[arg-type]
+    (lambda: visits.join(patients, on=[("a", "b", "c")]), "join needs on="),  # type: ignore[list-item]
+    *((lambda verb=verb: getattr(visits, verb)("cost"), f"{verb} of rows cannot be asked here; ")
+      for verb in ("sort", "order_by", "limit", "head", "having", "preview", "release", "explain")),
+    *((lambda verb=verb: getattr(visits.group_by("clinic"), verb)("n"), f"{verb} before agg cannot be asked here; ")
+      for verb in ("sort", "order_by", "limit", "having", "filter", "preview", "release", "explain")),
+    (lambda: visits.per_unit("patient_id").release(), "release before agg"),
+    (lambda: visits.cube(*["cost"] * 7), "64 grouping sets"),
+    (lambda: visits.rollup().agg(), "1 to 200 outputs"),
+    (lambda: visits.rollup("clinic").agg(dp.grouping("cost"), dp.count()), "GROUPING must be a key"),
+    (lambda: having(visits.rollup("clinic").agg(n=dp.count()), "GROUPING(n) = 1"), "GROUPING must be a key"),
+    (dp.grouping, "at least one key"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "message"), WRONG)
+def test_wrong_verbs_say_what_is_wrong(act: Callable[[], object], message: str) -> None:
+    with pytest.raises(BadQuestion, match=message):
+        act()
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+def repeated(start: Any, step: Callable[[Any], Any], times: int) -> Any:
+    for _ in range(times):
+        start = step(start)
+    return start
+
+
+@pytest.mark.parametrize(
+    "step", [lambda e: e + e, lambda e: e & e, lambda e: e.between(e, e), lambda e: dp.case((e, e)), lambda e: -e]
+)
+def test_an_expression_cannot_grow_without_limit(step: Callable[[dp.Expr], dp.Expr]) -> None:
+    with pytest.raises(BadQuestion, match="too large"):
+        repeated(col("x"), step, 1_000)
+
+
+def test_a_list_has_a_limit() -> None:
+    with pytest.raises(BadQuestion, match="too large"):
+        col("x").is_in(range(20_000))
+
+
+def test_many_conditions_are_one_level() -> None:
+    made = col("x") == 0
+    for i in range(1, 500):
+        made = made | (col("x") == i)
+    assert isinstance(made.said, Apply)
+    assert len(made.said.arguments) == 500
+
+
+@pytest.mark.parametrize(
+    "step", [lambda f: f.union_all(f), lambda f: f.join(f, on="cost"), lambda f: f.with_column("cost", "cost")]
+)
+def test_a_plan_cannot_grow_without_limit(step: Callable[[Frame[Question]], Frame[Question]]) -> None:
+    with pytest.raises(BadQuestion, match=r"too large|nested more than 50"):
+        repeated(visits, step, 100)
+
+
+# --- after the question -----------------------------------------------------------------------------------------------
+
+ASKED = visits.group_by("clinic").agg(n=dp.count(), mean=dp.sum("cost") / dp.count())
+
+
+def test_having_order_by_and_limit() -> None:
+    found = limit(order_by(having(ASKED, "n > 10", col("MEAN") < 5), "mean desc", col("n"), descending=True), 3).outcome
+    mean = Call("div", (Column("sum_cost"), Column("n")))
+    assert found.having == Call(
+        "and",
+        (Call("gt", (Column("n"), Literal(Fraction(10)))), Call("lt", (mean, Literal(Fraction(5))))),
+    )
+    assert [(order.expression, order.descending) for order in found.order] == [(mean, True), (Column("n"), True)]
+    assert found.limit == 3
+    assert order_by(ASKED, "n ASC", "clinic", descending=True).outcome.order[0].descending is False
+
+
+AFTERWARDS: list[tuple[Callable[[], object], type[BadQuestion], str]] = [
+    (lambda: having(ASKED, "m > 1"), BadQuestion, "no output m"),
+    (lambda: having(ASKED, dp.count() > 1), Unsupported, "an aggregate here"),
+    (lambda: having(ASKED, col("clinic").cast("integer") > 1), Unsupported, "CAST_INTEGER of a released value"),
+    (lambda: having(limit(ASKED, 3), "n > 1"), BadQuestion, "having comes before limit"),
+    (lambda: order_by(limit(ASKED, 3), "n"), BadQuestion, "order_by comes before limit"),
+    (lambda: limit(ASKED, -1), BadQuestion, "whole number"),
+    (lambda: limit(ASKED, True), BadQuestion, "whole number"),
+    (lambda: limit(ASKED, 2.0), BadQuestion, "whole number"),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize(("act", "error", "message"), AFTERWARDS)
+def test_wrong_endings_say_what_is_wrong(act: Callable[[], object], error: type[BadQuestion], message: str) -> None:
+    with pytest.raises(error, match=message):
+        act()
+
+
+def test_times_with_a_zone_are_left_to_typing() -> None:
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    found = visits.filter(col("day") > moment).rows.relation
+    assert found == Filter(Scan("visits"), Call("gt", (Column("day"), Literal(moment))))
+
+
+def test_selecting_nothing_new_is_still_a_projection() -> None:
+    assert isinstance(visits.select("cost").rows.relation, Project)

@@ -1,0 +1,557 @@
+"""Sessions as users have them: ask, preview, release, spend, refuse."""
+
+import math
+import re
+from collections.abc import Sequence
+from datetime import date
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import discreet as dp
+from discreet.engines.memory.engine import memory
+from discreet.errors import (
+    BadData,
+    BadParameter,
+    BadQuestion,
+    EngineFailed,
+    NotATheorem,
+    OverBudget,
+    ReceiptRefused,
+    Unsupported,
+)
+from discreet.query.plan.work import AnyWork, Exact
+
+PEOPLE = 4_000
+EPOCH = date(1970, 1, 1)
+VISITS = pa.table(
+    {
+        "patient_id": [i // 2 for i in range(2 * PEOPLE)],
+        "clinic": ["North" if i % 3 else "South" for i in range(2 * PEOPLE)],
+        "cost": [float(i % 100) for i in range(2 * PEOPLE)],
+        "drug": [f"d{i % 7}" for i in range(2 * PEOPLE)],
+    }
+)
+COLUMNS = {"cost": dp.bounds(0, 100), "clinic": dp.keys(["North", "South", "West"]), "drug": dp.unknown_keys()}
+
+
+def session(source: Any = VISITS, **options: Any) -> dp.Session:
+    given: dict[str, Any] = {"budget": dp.Approx(10, "1e-6")} | options
+    return dp.Session(visits=dp.table(source, unit="patient_id", columns=COLUMNS, max_rows=2), **given)
+
+
+def test_the_example_of_the_design() -> None:
+    asked = session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean_cost FROM visits GROUP BY clinic")
+    preview = asked.preview(epsilon="0.3")
+    answer = asked.release(epsilon="0.3")
+    assert answer.columns == ("clinic", "n", "mean_cost")
+    assert answer["clinic"] == ["North", "South", "West"]
+    exact = {"North": 5333, "South": 2667, "West": 0}
+    errors = answer.errors("0.999999999")["n"]  # each fails with probability 1e-9
+    for row, error in zip(answer, errors, strict=True):
+        assert abs(row["n"] - exact[row["clinic"]]) <= error
+    assert preview.error("n") == pytest.approx(answer.errors()["n"][0])
+    assert answer.receipt is not None
+    assert "patient" not in str(answer)
+
+
+def test_a_preview_is_free_and_a_release_is_not() -> None:
+    s = session()
+    asked = s.sql("SELECT COUNT(*) AS n FROM visits")
+    asked.preview(epsilon=1)
+    assert s.remaining == dp.Approx(10, "1e-6")
+    asked.release(epsilon=1)
+    assert s.remaining == dp.Approx(9, "1e-6")
+
+
+def test_the_budget_counts_down_exactly_and_then_refuses() -> None:
+    s = session(budget=dp.Pure("0.3"))
+    asked = s.sql("SELECT COUNT(*) AS n FROM visits")
+    for _ in range(3):
+        asked.release(epsilon="0.1")
+    assert s.remaining == dp.Pure(0)
+    with pytest.raises(OverBudget):
+        asked.release(epsilon="1e-12")
+    with pytest.raises(BadParameter, match="all noise"):
+        asked.release(epsilon="1e-300")
+
+
+@pytest.mark.parametrize(
+    ("options", "price", "key"),
+    [
+        ({"budget": dp.Pure(10)}, {"epsilon": "0.3"}, "clinic"),
+        *(
+            (options, price, key)
+            for key in ("clinic", "drug")
+            for options, price in (
+                ({"budget": dp.Approx(10, "1e-6")}, {"epsilon": "0.3"}),
+                ({"budget": dp.Approx(10, "1e-6"), "rule": dp.Rule.ZCDP}, {"epsilon": "0.3"}),
+                ({"budget": dp.ZCDP(10, "1e-6")}, {"rho": "0.3"}),
+            )
+        ),
+    ],
+)
+def test_what_a_preview_says_it_costs_is_what_is_charged(options: Any, price: dict[str, Any], key: str) -> None:
+    """Not the allowance: keys that are listed need no delta, and none is taken."""
+    s = session(**options)
+    query = s.sql(f"SELECT {key}, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY {key}")
+    said, told = query.preview(**price), query.explain(**price).splitlines()[-1]
+    answer = query.release(**price)
+    assert (said.cost, told) == (answer.cost, f"all together: {answer.cost}")
+    assert said.remaining == str(s.remaining)
+    dear = dict.fromkeys(price, 10_000)
+    with pytest.raises(OverBudget, match=f"^asked for {re.escape(query.preview(**dear).cost)}, and"):
+        query.release(**dear)
+
+
+def test_an_error_can_be_asked_for() -> None:
+    s = session()
+    asked = s.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    answer = asked.release(error=25, confidence="0.95")
+    errors = [e for e in answer.errors("0.95")["n"] if e is not None]
+    assert 24 < max(errors) <= 25
+    assert asked.preview(error={"n": 25}).error("n") <= 25
+    with pytest.raises(BadParameter, match="error"):
+        asked.release(error={"m": 1})
+    with pytest.raises(BadParameter, match="error"):
+        asked.release(epsilon=1, error=3)
+
+
+@pytest.mark.parametrize("what", ["STDDEV(cost)", "VARIANCE(cost)", "MAX(cost)", "QUANTILE(cost, 0.99)"])
+def test_an_error_that_depends_on_the_values_has_no_price(what: str) -> None:
+    opened = session()
+    query = opened.sql(f"SELECT {what} AS x, COUNT(*) AS n FROM visits")
+    assert "spread evenly" in str(query.preview(epsilon=1)).splitlines()[1]
+    assert "spread evenly" not in str(query.preview(epsilon=1)).splitlines()[2]
+    before = opened.remaining
+    for wanted in (5, {"x": 5}):
+        with pytest.raises(BadParameter, match="depends on how the values lie"):
+            query.release(error=wanted)
+    assert opened.remaining == before
+    assert query.preview(error={"n": 60}).error("n") <= 60
+
+
+class Watched:
+    """The memory engine, which counts its runs and may fail."""
+
+    def __init__(self, fails: bool = False) -> None:
+        self.runs = 0
+        self.fails = fails
+
+    @property
+    def name(self) -> str:
+        return "watched"
+
+    def columns(self, source: object) -> Any:
+        return memory().columns(source)
+
+    def run(self, works: Sequence[AnyWork], schemas: Any) -> tuple[Exact, ...]:
+        self.runs += 1
+        if self.fails:
+            raise EngineFailed
+        return memory().run(works, schemas)
+
+
+def test_data_is_touched_once_and_only_after_paying() -> None:
+    engine = Watched()
+    s = session(engine=engine, budget=dp.Pure(1))
+    asked = s.sql("SELECT COUNT(*) AS n, AVG(cost) AS a FROM visits")
+    asked.preview(epsilon="0.5")
+    asked.explain(epsilon="0.5")
+    with pytest.raises(OverBudget):
+        asked.release(epsilon=2)
+    assert engine.runs == 0
+    answer = asked.release(epsilon="0.5")
+    assert engine.runs == 1
+    assert [answer["n"], answer["n"]] == [answer["n"], answer["n"]]  # a value, not a plan
+    assert engine.runs == 1
+
+
+def test_a_failing_engine_keeps_the_charge_and_says_nothing() -> None:
+    s = session(engine=Watched(fails=True), budget=dp.Pure(1))
+    with pytest.raises(EngineFailed, match=r"^the engine could not finish; what was spent stays spent"):
+        s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
+    assert s.remaining == dp.Pure("3/4")
+
+
+def test_what_is_paid_and_failed_can_be_asked_again_for_one_answer() -> None:
+    engine = Watched(fails=True)
+    s = session(engine=engine, budget=dp.Pure(1))
+    with pytest.raises(EngineFailed) as caught:
+        s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
+    first = caught.value.again
+    assert first is not None
+    with pytest.raises(EngineFailed) as caught:
+        first()
+    again = caught.value.again
+    assert again is not None
+    engine.fails = False
+    assert isinstance(again().value, int)
+    assert s.remaining == dp.Pure("3/4")
+    with pytest.raises(ReceiptRefused, match="one payment is good for one release"):
+        again()
+    assert s.remaining == dp.Pure("3/4")
+
+
+def test_fresh_noise_for_each_release() -> None:
+    asked = session(budget=dp.Pure(10)).sql("SELECT COUNT(*) AS n FROM visits")
+    assert len({asked.release(epsilon="0.001").value for _ in range(12)}) > 1  # equal by chance: below 1e-30
+
+
+def test_equal_questions_cost_the_same_whatever_the_data() -> None:
+    empty = VISITS.slice(0, 0)
+    for text in (
+        "SELECT clinic, AVG(cost) AS a FROM visits GROUP BY clinic",
+        "SELECT drug, COUNT(*) AS n FROM visits GROUP BY drug",
+    ):
+        full, none = session(), session(empty)
+        assert full.sql(text).release(epsilon=1).event == none.sql(text).release(epsilon=1).event
+        assert full.remaining == none.remaining
+
+
+def test_empty_groups_get_noise_of_their_own() -> None:
+    s = dp.Session(
+        t=dp.table(VISITS.slice(0, 0), unit="patient_id", columns={"clinic": dp.keys([f"c{i}" for i in range(200)])}),
+        budget=dp.Pure(1),
+    )
+    noise = s.sql("SELECT clinic, COUNT(*) AS n FROM t GROUP BY clinic").release(epsilon="0.1")["n"]
+    assert len(noise) == 200
+    assert len(set(noise)) > 20
+
+
+def test_a_key_that_few_have_is_never_named() -> None:
+    rare = pa.table({"patient_id": [1], "drug": ["secret"]})
+    s = dp.Session(
+        t=dp.table(rare, unit="patient_id", columns={"drug": dp.unknown_keys()}), budget=dp.Approx(1, "1e-12")
+    )
+    assert len(s.sql("SELECT drug, COUNT(*) AS n FROM t GROUP BY drug").release(epsilon=1)) == 0  # 1e-12 at most
+
+
+def test_keys_that_nobody_listed_need_delta() -> None:
+    s = session(budget=dp.Pure(1))
+    with pytest.raises(NotATheorem, match="delta"):
+        s.sql("SELECT drug, COUNT(*) AS n FROM visits GROUP BY drug").release(epsilon=1)
+    assert s.remaining == dp.Pure(1)
+
+
+def test_a_workload_shares_what_it_can() -> None:
+    s = session()
+    n = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
+    mean = "SELECT clinic, COUNT(*) AS m, AVG(cost) AS a FROM visits GROUP BY clinic"
+    together = s.workload([n, mean])
+    assert together.preview(epsilon=1)[0].error("n") == together.preview(epsilon=1)[1].error("m")
+    first, second = together.release(epsilon=1)
+    assert first["n"] == second["m"], "released once"
+    assert s.remaining == dp.Approx(9, s.remaining.delta)  # type: ignore[union-attr]
+
+
+def test_true_is_not_1_in_a_workload() -> None:
+    """To Python they are equal: the second question was asked of the rows of the first."""
+    rows = "SELECT id, CASE WHEN w > 4 THEN {} ELSE {} END AS y FROM t"
+    ones = f"SELECT SUM(y) AS s FROM ({rows.format(1, 0)}) v"
+    fives = f"SELECT SUM(CASE WHEN y THEN 5 ELSE 3 END) AS s FROM ({rows.format(True, False)}) v"
+    for engine in (memory(), dp.engines.duckdb(threads=1)):
+        t = dp.table(pa.table({"id": [1, 2, 3], "w": [4, 5, 6]}), unit="id", max_rows=1)
+        s = dp.Session(t=t, budget=dp.Pure(1 << 20), engine=engine)
+        for order, exact in (([ones, fives], [2, 13]), ([fives, ones], [13, 2])):
+            assert [answer.value for answer in s.workload(order).release(epsilon=1 << 16)] == exact
+
+
+def test_rules_and_budgets() -> None:
+    many = session(budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP)
+    asked = many.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    for _ in range(30):
+        asked.release(epsilon="0.1")  # thirty times a tenth, of one: squares add up
+    with pytest.raises(BadParameter, match="rho"):
+        session().sql("SELECT COUNT(*) AS n FROM visits").release(rho=1)
+    with pytest.raises(BadParameter, match="epsilon"):
+        session(budget=dp.ZCDP(1)).sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
+    with pytest.raises(BadParameter, match="epsilon"):
+        session().sql("SELECT COUNT(*) AS n FROM visits").release()
+
+
+def test_change_one_costs_twice_the_noise() -> None:
+    text = "SELECT COUNT(*) AS n FROM visits"
+    one = session().sql(text).preview(epsilon=1).error("n")
+    two = session(neighbours=dp.Neighbours.CHANGE_ONE).sql(text).preview(epsilon=1).error("n")
+    assert two == pytest.approx(2 * one, rel=0.05)
+
+
+# --- answers ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_has_many_doors(tmp_path: Path) -> None:
+    answer = (
+        session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY clinic").release(epsilon=1)
+    )
+    assert answer.to_arrow().column_names == ["clinic", "n", "n_error", "a", "a_error"]
+    assert answer.to_pandas().shape == (3, 5)
+    assert answer.to_polars(errors=False).columns == ["clinic", "n", "a"]
+    answer.write(str(tmp_path / "answer.parquet"))
+    assert pyarrow.parquet.read_table(tmp_path / "answer.parquet") == answer.to_arrow()
+    assert "<table>" in answer._repr_html_()
+    assert "spent epsilon 1" in str(answer)
+    assert "clinic" in answer.explain()
+    assert answer.plot("n").axes[0].get_ylabel() == "n"
+
+
+@pytest.mark.parametrize("made", ["released", "consistent"])
+def test_a_picture_shows_the_intervals_and_what_is_a_total(made: str) -> None:
+    data = pa.table({"who": [1, 2, 3], "shop": ["a", None, "b"], "day": [date(2025, 1, 2)] * 3})
+    columns = {"shop": dp.keys(["a", "b", None]), "day": dp.bounds("2025-01-01", "2025-12-31")}
+    s = dp.Session(t=dp.table(data, unit="who", columns=columns, max_rows=1), budget=dp.Pure(1))
+    text = "SELECT shop, COUNT(*) AS n, MEDIAN(day) AS d FROM t GROUP BY ROLLUP (shop)"
+    answer = s.sql(text).release(epsilon="0.1")
+    answer = answer if made == "released" else answer.consistent()
+    for name in ("n", "d"):
+        axes = answer.plot(name).axes[0]
+        drawn = [[float(y) for _, y in bar] for bar in axes.collections[0].get_segments()]
+        ends = [one for one in answer.intervals()[name] if one is not None]
+        wanted = [[(end - EPOCH).days if name == "d" else end for end in one] for one in ends]
+        assert drawn == [pytest.approx(one) for one in wanted]
+        assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b", "NULL", "all"]
+
+
+def test_intervals_that_hold_together_are_wider() -> None:
+    answer = session().sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon=1)
+    one, all_of_them = answer.errors("0.95")["n"], answer.errors("0.95", simultaneous=True)["n"]
+    assert all(a is not None and b is not None and a < b for a, b in zip(one, all_of_them, strict=True))
+
+
+def test_computed_columns_have_error_bars_where_they_can() -> None:
+    s = session()
+    ratio = s.sql("SELECT SUM(cost) / COUNT(*) AS r FROM visits").release(epsilon=5)
+    low, high = ratio.intervals("0.999999")["r"][0] or (math.nan, math.nan)
+    assert low <= 49.5 <= high
+    twice = s.sql("SELECT COUNT(*) * COUNT(*) AS r FROM visits").release(epsilon=1)
+    assert twice.intervals()["r"] == [None]
+
+
+def test_counts_can_be_made_non_negative() -> None:
+    empty = session(VISITS.slice(0, 0))
+    answer = empty.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon="0.01")
+    assert min(answer.consistent()["n"]) >= 0
+
+
+# --- estimates that are paid for --------------------------------------------------------------------------------------
+
+
+def test_bounds_are_suggested_for_a_price() -> None:
+    s = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.Pure(20))
+    found = s.suggest_bounds("cost", epsilon=10)
+    assert (int(found.low), int(found.high)) == (0, 128)
+    assert s.remaining == dp.Pure(10)
+    wider = s.with_columns(visits={"cost": found.declared})
+    wider.sql("SELECT AVG(cost) AS a FROM visits").release(epsilon=5)
+    assert s.remaining == dp.Pure(5), "one budget"
+    assert s.suggest_max_rows("visits", epsilon=5) in range(1, 5)
+    with pytest.raises(BadParameter, match="column"):
+        s.suggest_bounds("clinic", epsilon=1)
+
+
+# --- sources and bad input --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "folder", "glob", "pandas", "polars"])
+def test_sources(kind: str, tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(VISITS, tmp_path / "a.parquet")
+    pyarrow.csv.write_csv(VISITS, tmp_path / "a.csv")
+    (tmp_path / "parts").mkdir()
+    for i in range(4):
+        pyarrow.parquet.write_table(VISITS.slice(i * 2000, 2000), tmp_path / "parts" / f"{i}.parquet")
+    import pandas as pd
+    import polars as pl
+
+    source = {
+        "parquet": tmp_path / "a.parquet",
+        "csv": str(tmp_path / "a.csv"),
+        "folder": tmp_path / "parts",
+        "glob": str(tmp_path / "parts" / "*.parquet"),
+        "pandas": pd.DataFrame(VISITS.to_pydict()),
+        "polars": pl.from_arrow(VISITS),
+    }[kind]
+    s = session(source, budget=dp.Approx(10_000, "1e-6"))
+    exact = s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=5_000)
+    assert exact.value == 8000  # noise of scale 2/5000: 0 but for a chance below 1e-900
+
+
+def test_bad_declarations_are_refused_before_anything() -> None:
+    good = dp.table(VISITS, unit="patient_id")
+    with pytest.raises(BadData):
+        dp.Session(t=dp.table("no/such/file.parquet", unit="x"), budget=dp.Pure(1))
+    bad: list[dict[str, Any]] = [
+        {"unit": "nobody"},
+        {"unit": "cost"},
+        {"unit": "patient_id", "columns": {"costs": dp.bounds(0, 1)}},
+        {"unit": "patient_id", "columns": {"clinic": dp.bounds(0, 1)}},
+        {"unit": "patient_id", "columns": {"cost": dp.keys(["a"])}},
+        {"unit": "patient_id", "max_rows": 0},
+        {},
+        {"unit": "patient_id", "public": True},
+        {"unit": "patient_id -> nowhere.id"},
+    ]
+    for options in bad:
+        with pytest.raises(BadParameter):
+            dp.Session(t=dp.table(VISITS, **options), budget=dp.Pure(1))
+    with pytest.raises(BadParameter, match="below high"):
+        dp.bounds(1, 0)
+    for budget in (1, dp.GDP(1)):
+        with pytest.raises(BadParameter):
+            dp.Session(t=good, budget=budget)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter):
+        dp.Session(budget=dp.Pure(1))
+
+
+@pytest.mark.parametrize("name", ["__id", "__unit", "#id"])
+def test_a_unit_must_not_have_one_of_our_own_names(name: str) -> None:
+    rows = pa.table({name: [1], "w": [4]})
+    with pytest.raises(BadParameter, match="rename the column"):
+        dp.Session(t=dp.table(rows, unit=name), budget=dp.Pure(1))
+
+
+def test_bad_questions_are_refused_before_anything() -> None:
+    s = session()
+    for text, words in {
+        "SELECT AVG(costs) FROM visits": "did you mean",
+        "SELECT COUNT(*) FROM visit": "did you mean",
+        "SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id": "each unit",
+        "SELECT cost, COUNT(*) FROM visits GROUP BY cost": "cost",
+        "SELECT COUNT(*) FROM visits; DROP TABLE visits": "statement",
+        "DELETE FROM visits": "SELECT|DELETE",
+        "SELECT AVG(0) AS a FROM visits": "constant",
+        "SELECT VARIANCE(3) AS v FROM visits": "constant",
+        "SELECT CORR(1, cost) AS c FROM visits": "constant",
+    }.items():
+        with pytest.raises(BadQuestion, match=words):
+            s.sql(text)
+    assert s.remaining == dp.Approx(10, "1e-6")
+
+
+def test_fractions_of_a_budget() -> None:
+    s = session(budget=dp.Approx(Fraction(1, 3), "1e-6"))
+    s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="1/3")
+    assert s.remaining == dp.Approx(0, "1e-6")
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_shell_shows_is_short() -> None:
+    query = session().sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    assert repr(query) == "Query(clinic, n of visits; preview(...) is free, release(...) pays)"
+    assert repr(query.preview(epsilon=1)) == str(query.preview(epsilon=1))
+    answer = query.release(epsilon=1)
+    assert repr(answer) == str(answer)
+
+
+def test_a_preview_says_what_would_halve_the_error() -> None:
+    text = "SELECT COUNT(*) AS n FROM visits"
+    query = session().sql(text)
+    first = query.preview(epsilon="0.3")
+    assert first.advice.endswith("epsilon 3/5")
+    assert query.preview(epsilon="0.6").error("n") == pytest.approx(first.error("n") / 2, abs=0.5)
+    in_rho = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.ZCDP(1, "1e-9")).sql(text)
+    assert in_rho.preview(rho="0.1").advice.endswith("rho 2/5")
+    assert in_rho.preview(rho="0.4").error("n") == pytest.approx(in_rho.preview(rho="0.1").error("n") / 2, abs=0.5)
+
+
+def test_a_price_for_an_error_has_four_digits_and_buys_it() -> None:
+    found = session().sql("SELECT COUNT(*) AS n FROM visits").release(error=13, confidence="0.9")
+    price = found.cost.split()[1].rstrip(",")
+    assert len(price.replace(".", "").lstrip("0")) <= 4
+    assert (found.errors("0.9")["n"][0] or 99) <= 13
+
+
+@pytest.mark.parametrize(("text", "hint"), [
+    ("SELECT AVGG(cost) FROM visits", "did you mean AVG?"),
+    ("SELECT MODE(clinic) FROM visits", "ORDER BY COUNT"),
+    ("SELECT HISTOGRAM(cost) FROM visits", "WIDTH_BUCKET"),
+])  # fmt: skip
+def test_functions_that_cannot_are_refused_with_what_can(text: str, hint: str) -> None:
+    with pytest.raises(Unsupported, match=hint.replace("?", "[?]")):
+        session().sql(text)
+
+
+def test_count_if_counts_under_a_condition() -> None:
+    s = session()
+    same = s.sql("SELECT COUNT(*) FILTER (WHERE cost > 50) AS n FROM visits")
+    assert s.sql("SELECT COUNT_IF(cost > 50) AS n FROM visits").plan == same.plan
+    with pytest.raises(Unsupported):
+        s.sql("SELECT COUNT_IF(DISTINCT cost > 50) AS n FROM visits")
+
+
+def test_a_column_that_is_not_there_is_named_with_the_nearest() -> None:
+    with pytest.raises(BadParameter, match="did you mean cost"):
+        dp.Session(visits=dp.table(VISITS, unit="patient_id", columns={"costs": dp.bounds(0, 1)}), budget=dp.Pure(1))
+
+
+def test_group_by_all_is_all_that_is_not_an_aggregate() -> None:
+    s = session()
+    text = "SELECT clinic, cost > 50 AS dear, 1 AS one, COUNT(*) AS n, SUM(cost) / COUNT(*) AS m FROM visits GROUP BY "
+    assert s.sql(text + "ALL").plan == s.sql(text + "clinic, cost > 50").plan
+    assert s.sql("SELECT COUNT(*) AS n FROM visits GROUP BY ALL").plan == s.sql("SELECT COUNT(*) AS n FROM visits").plan
+    for refused in (
+        "SELECT clinic, cost, COUNT(*) AS n FROM visits GROUP BY ALL",
+        "SELECT clinic FROM visits GROUP BY ALL",
+    ):
+        with pytest.raises(BadQuestion):
+            s.sql(refused)
+
+
+# --- GROUPING -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "sets",
+    [
+        "clinic, paid",
+        "ROLLUP (clinic, paid)",
+        "CUBE (clinic, paid)",
+        "GROUPING SETS ((paid), (clinic), (paid, clinic), ())",
+    ],
+)
+def test_grouping_is_what_duckdb_says_it_is(sets: str) -> None:
+    """A listed NULL and a total look the same but for GROUPING: both are in the data here."""
+    rows = pa.table(
+        {
+            "who": range(12),
+            "clinic": ["North", "South", None] * 4,
+            "paid": [True, False, True, False, None, None] * 2,
+        }
+    )
+    text = (
+        "SELECT clinic, paid, GROUPING(clinic, paid) AS g, GROUPING(paid) AS p, GROUPING(paid, clinic) AS r, "
+        f"COUNT(*) AS n FROM visits GROUP BY {sets}"
+    )
+    keys = {"clinic": dp.keys(["North", "South", None]), "paid": dp.keys([True, False, None])}
+    table = dp.table(rows, unit="who", columns=keys, max_rows=1)
+    answer = dp.Session(visits=table, budget=dp.Pure(1000)).sql(text).release(epsilon=1000)
+    database = duckdb.connect()
+    database.register("visits", rows)
+    expected = set(database.sql(text).fetchall())
+    for found in (answer, answer.consistent()):
+        shown = {tuple(row[name] for name in ("clinic", "paid", "g", "p", "r")) for row in found if row["n"] > 0.5}
+        assert shown == {row[:-1] for row in expected}  # groups of nobody are answered, too; at this price they show 0
+    assert "g" not in answer.errors()  # it is public
+
+
+def test_grouping_keeps_and_orders_rows_and_costs_nothing() -> None:
+    s = session()
+    text = (
+        "SELECT clinic, CASE WHEN GROUPING(clinic) = 1 THEN 'all' ELSE clinic END AS place, "
+        "COUNT(*) AS n, COUNT(*) * GROUPING(clinic) AS total FROM visits GROUP BY ROLLUP (clinic)"
+    )
+    plain = s.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY ROLLUP (clinic)")
+    assert s.sql(text).quote(epsilon=1).plan.price == plain.quote(epsilon=1).plan.price
+    answer = s.sql(f"{text} ORDER BY GROUPING(clinic) DESC, clinic").release(epsilon=1)
+    assert answer["place"] == ["all", "North", "South", "West"]
+    assert answer["total"] == [answer["n"][0], 0, 0, 0]
+    assert answer.errors()["total"] == [answer.errors()["n"][0], 0, 0, 0]
+    assert s.sql(f"{text} HAVING GROUPING(clinic) = 1").release(epsilon=1)["place"] == ["all"]
+    assert answer.to_arrow()["place"].to_pylist() == answer["place"]

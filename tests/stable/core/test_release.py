@@ -1,0 +1,205 @@
+"""Releases: prices before data, exact at every distance; pay before draw; post-processing for free."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet import stable
+from discreet.answer import Answer
+from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.mechanisms.additive.gaussian import gaussian
+from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.selection.exponential import exponential
+from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
+from discreet.noise.grid import public_grid
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import ZCDP, Pure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.receipt import Receipt
+from discreet.randomness import Recorder, SystemBits
+from discreet.stable import EDIT, Release, units
+
+CHANGE_ONE = Neighbours.CHANGE_ONE
+BOTH = list(Neighbours)
+
+
+@pytest.mark.parametrize(("neighbours", "moves"), [(Neighbours.ADD_REMOVE, 1), (CHANGE_ONE, 2)])
+def test_a_histogram_gets_the_noise_of_its_sensitivity(neighbours: Neighbours, moves: int) -> None:
+    counts = stable.count_by(keys=["a", "b", "c"], neighbours=neighbours)
+    pure, rho = counts >> laplace(epsilon="1/3"), counts >> gaussian(rho="1/8")
+    assert pure.event() == events.DiscreteLaplace(scale=3 * moves, sensitivity=moves)
+    assert rho.event() == events.DiscreteGaussian(sigma_squared=4 * moves, sensitivity_squared=moves, dimension=3)
+    assert pure.cost() == Pure("1/3")
+    assert rho.cost() == ZCDP("1/8")
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_group_privacy_is_exact(d: int) -> None:
+    total = stable.cap_rows(3, unit="id") >> stable.sum(of="x", bounds=(-4, 7))
+    assert (total >> laplace(epsilon="1/10")).cost(distance=d) == Pure(Fraction(d, 10)) == Pure("1/10").group(d)
+    assert (total >> gaussian(rho="1/10")).cost(distance=d) == ZCDP(Fraction(d * d, 10)) == ZCDP("1/10").group(d)
+    fixed = total >> laplace(scale=42)
+    assert fixed.cost(d) == Pure(Fraction(21 * d, 42))
+    assert fixed.event(d) == events.DiscreteLaplace(scale=42, sensitivity=21 * d)
+
+
+def test_entries_of_a_vector_that_can_move_are_few() -> None:
+    stream = stable.as_vector(4, bounds=(0, 1)) >> laplace(epsilon=1)
+    assert [stream.cost(d).epsilon for d in (1, 3, 4, 9)] == [1, 3, 4, 4]  # type: ignore[union-attr]
+    assert (stable.as_vector(4, bounds=(0, 1)) >> gaussian(rho=1)).cost(3) == ZCDP(3)  # not 9: other entries
+
+
+def test_a_made_mechanism_is_priced_by_the_map() -> None:
+    release = stable.count() >> laplace(sensitivity=3, epsilon=1)
+    assert release.event() == events.DiscreteLaplace(scale=3, sensitivity=1)
+    assert release.cost() == Pure("1/3")
+    assert (stable.count() >> gaussian(sensitivity=2, sigma=4)).cost() == ZCDP("1/32")
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"), [(exponential, events.Exponential), (permute_and_flip, events.PermuteAndFlip)]
+)
+def test_a_choice_is_priced_by_how_far_any_score_moves(make: Any, kind: Any) -> None:
+    for neighbours in BOTH:
+        counts = stable.cap_rows(3, unit=0, neighbours=neighbours) >> stable.count_by(["a", "b"], by=1)
+        release = counts >> make(sensitivity=3, epsilon=1)
+        assert release.event() == kind(1)
+        assert release.cost(2) == Pure(2)
+        assert release([(i, "b") for i in range(500)]).value in (0, 1)
+        with pytest.raises(BadParameter, match="must cover"):
+            counts >> make(sensitivity=2, epsilon=1)
+        with pytest.raises(BadParameter, match="monotone"):
+            counts >> make(sensitivity=3, epsilon=1, monotone=True)
+    with pytest.raises(BadParameter, match="vector of scores"):
+        stable.count() >> make(sensitivity=1, epsilon=1)
+
+
+def test_the_answer_has_all_that_an_answer_has() -> None:
+    release = stable.filter(str.isupper) >> stable.count_by(["A", "B"]) >> laplace(epsilon=1)
+    answer = release(["A", "b", "B", "B", None])
+    assert isinstance(answer, Answer)
+    assert answer.value.shape == (2,)
+    assert answer.value.dtype == np.int64
+    assert answer.event == release.event()
+    assert answer.cost == "epsilon 1"
+    assert answer.accuracy is release.accuracy
+    assert answer.error_at("0.95") == release.error_at("0.95") == 4.0
+    assert answer.story == release.told()
+    assert release.explain().splitlines() == [
+        "1. kept rows where isupper holds",
+        "2. grouped by the row under 2 public keys",
+        "3. counted each group",
+        "4. discrete Laplace noise of scale 1",
+        "5. costs epsilon 1 against one row added or removed",
+    ]
+
+
+def test_a_release_is_its_exact_answer_plus_its_noise() -> None:
+    release = stable.sum(bounds=(0, 10)) >> laplace(scale=5)
+    tape = Recorder(SystemBits())
+    assert isinstance(release, stable.Release)
+    drawn = release.draw([1, 2, 30], tape)
+    assert drawn - 13 == release.mechanism.draw(0, tape.replay())
+
+
+def test_answers_on_the_far_ends() -> None:
+    big = 2**70
+    release = stable.sum(bounds=(-big, big)) >> laplace(epsilon=1)
+    assert isinstance(release([big, 10 * big]).value, int)
+    vector = stable.sum_by(["a"], by=0, of=1, bounds=(0, big)) >> laplace(scale=1)
+    assert vector([("a", big)]).value.shape == (1,)
+    assert (stable.count() >> laplace(epsilon=1))([]).value is not None
+
+
+# --- receipts -----------------------------------------------------------------------------------------------------
+
+
+def test_a_receipt_is_good_for_one_release() -> None:
+    release = stable.count() >> laplace(epsilon=1)
+    receipt = Receipt(release.event(), number=1)
+    assert release([1, 2], receipt).receipt is receipt
+    with pytest.raises(ReceiptRefused, match="used already"):
+        release([1, 2], receipt)
+    with pytest.raises(ReceiptRefused, match="paid for"):
+        release([1, 2], Receipt(release.event(2), number=2))
+
+
+def test_the_receipt_is_used_before_the_data_are_read() -> None:
+    looked: list[Any] = []
+    release = stable.filter(looked.append) >> stable.count() >> laplace(epsilon=1)
+    with pytest.raises(ReceiptRefused):
+        release([1, 2], Receipt(events.Pure(1), number=1))
+    assert looked == []
+
+
+def test_the_wrong_container_costs_nothing_and_says_nothing() -> None:
+    release = stable.count() >> laplace(epsilon=1)
+    receipt = Receipt(release.event(), number=1)
+    with pytest.raises(BadData, match="must be a list") as refused:
+        release("a secret", receipt)
+    assert "secret" not in str(refused.value)
+    assert not receipt.used
+
+
+# --- behind and before --------------------------------------------------------------------------------------------
+
+
+def test_post_processing_keeps_the_price() -> None:
+    grid = public_grid(0, 10, scale=10)
+    release = stable.quantise(grid) >> stable.sum() >> laplace(epsilon=1)
+    rounded = release.then(grid.value).then(lambda x: max(x, 0.0), "not below 0", accuracy=release.accuracy)
+    assert rounded.cost(3) == release.cost(3) == Pure(3)
+    assert rounded.event() == release.event()
+    answer = rounded([1.5, 2.5])
+    assert isinstance(answer.value, float)
+    assert answer.value >= 0
+    assert answer.story[-2:] == ("value", "not below 0")
+    assert rounded.accuracy is release.accuracy
+    with pytest.raises(BadParameter, match="no accuracy"):
+        release.then(abs).error_at("0.9")
+    with pytest.raises(BadParameter, match="function of the released value"):
+        release.then(5)  # type: ignore[arg-type]
+
+
+def test_a_map_before_a_release_multiplies_the_distance() -> None:
+    release = stable.count() >> laplace(epsilon="1/5")
+    people = stable.cap_rows(4, unit="id") >> release
+    assert people.input_metric == units("id")
+    assert [people.cost(d) for d in (1, 2)] == [Pure("4/5"), Pure("8/5")]
+    assert people.accuracy is release.accuracy
+    assert people.told() == ("kept at most 4 rows of each unit by 'id'", *release.told())
+    assert isinstance(people([{"id": 1}]).value, int)
+    with pytest.raises(BadParameter, match="must be priced for rows added, removed or changed"):
+        stable.cap_rows(4, unit="id", neighbours=CHANGE_ONE) >> release
+    with pytest.raises(BadParameter, match="must take what comes before it"):
+        stable.group_by(["a"]) >> release
+    with pytest.raises(BadParameter, match="must take what comes before it"):
+        stable.count() >> release
+
+
+def test_a_release_of_groups() -> None:
+    grouped = stable.count().after(stable.group_by(["a", "b"]).output_domain, EDIT) >> laplace(epsilon=1)
+    whole = stable.group_by(["a", "b"], neighbours=CHANGE_ONE) >> grouped
+    assert whole.cost() == Pure(1)
+    assert whole(["a"]).value.shape == (2,)
+    with pytest.raises(BadParameter, match="keys of the groups"):
+        stable.group_by(["a", "c"], neighbours=CHANGE_ONE) >> grouped
+    assert grouped({"a": [1], "b": []}).value.shape == (2,)
+
+
+@pytest.mark.parametrize("distance", [0, -1, 1.5, "1", True])
+def test_a_price_needs_a_distance(distance: Any) -> None:
+    release = stable.count() >> laplace(epsilon=1)
+    with pytest.raises(BadParameter, match="distance"):
+        release.cost(distance)
+    with pytest.raises(BadParameter, match="distance"):
+        release.event(distance)
+
+
+def test_a_release_is_abstract() -> None:
+    with pytest.raises(TypeError):
+        Release()  # type: ignore[abstract]
