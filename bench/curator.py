@@ -23,9 +23,9 @@ from random import Random
 from typing import Any
 
 from bench.measure import Row, show
-from discreet.curator import open_ledger, verify_ledger
 from discreet.curator.service.access import TABLE
 from discreet.curator.service.opening import open_curator
+from discreet.ledger import open_ledger, verify_ledger
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.curator.grammar import malformed, question

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bench.measure import Row, cpu_once, show
-from discreet.curator import Ledger, import_ledger, open_ledger, verify_ledger
+from discreet.ledger import Ledger, import_ledger, open_ledger, verify_ledger
 from discreet.ledger.charges import charged, priced
 from discreet.ledger.entries import read_entry, write_entry
 from discreet.ledger.state import Books, write_event

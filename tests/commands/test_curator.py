@@ -19,10 +19,10 @@ import discreet as dp
 from discreet.commands.curator import add_commands
 from discreet.commands.init import propose_unit
 from discreet.commands.table_options import read_ends, read_keys
-from discreet.curator import open_ledger
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from discreet.errors import BadParameter
+from discreet.ledger import open_ledger
 from discreet.query.plan.schema import Stored, StoredKind, bounds
 from tests.helpers.curator.land import CANARY, write_town
 

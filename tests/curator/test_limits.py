@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.curator import Ledger
 from discreet.curator.error_replies import Refusal
 from discreet.curator.http import serving
 from discreet.curator.limits import Limits, Meter
 from discreet.curator.service.reply_timing import Grid
 from discreet.curator.service.service import STRANGERS
 from discreet.errors import BadParameter
+from discreet.ledger import Ledger
 from discreet.ledger.state import Books
 from tests.helpers.curator.town import Town, bearer, open_town, scope
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from selenium.webdriver.common.keys import Keys
 
-from discreet.curator import verify_card, verify_receipt
+from discreet.ledger import verify_card, verify_receipt
 from tests.helpers.browser import Browser
 from tests.helpers.curator.town import Town, on_a_socket, open_town
 from tests.helpers.processes import until

@@ -10,7 +10,7 @@ from typing import Any
 
 import psycopg
 
-from discreet.curator import Charge, Ledger, open_ledger, verify_ledger
+from discreet.ledger import Charge, Ledger, open_ledger, verify_ledger
 from discreet.ledger.verify import Report
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event

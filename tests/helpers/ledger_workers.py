@@ -18,8 +18,8 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
-from discreet.curator import Ledger
 from discreet.errors import DiscreetError, LedgerError, OverBudget
+from discreet.ledger import Ledger
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place

@@ -12,8 +12,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from discreet.curator import import_ledger, verify_receipt
 from discreet.errors import LedgerUnsafe, OverBudget
+from discreet.ledger import import_ledger, verify_receipt
 from discreet.ledger.entries import columns, read_entry
 from discreet.ledger.migrations import STEPS, VERSION, sa, take_steps, version_of
 from discreet.ledger.state import Books

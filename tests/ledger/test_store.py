@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from discreet.curator import Ledger, replace_key, verify_card, verify_receipt
 from discreet.errors import (
     AlreadyProtected,
     BadParameter,
@@ -26,6 +25,7 @@ from discreet.errors import (
     OverBudget,
     ReceiptRefused,
 )
+from discreet.ledger import Ledger, replace_key, verify_card, verify_receipt
 from discreet.ledger.signing import make_key
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.privacy.budgets.filters import Filter, Rule

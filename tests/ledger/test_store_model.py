@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from discreet.curator import Charge, Ledger
 from discreet.errors import KeyReused, NotRegistered, OverBudget
+from discreet.ledger import Charge, Ledger
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place
 

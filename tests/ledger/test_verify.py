@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator import Ledger, import_ledger, open_ledger
 from discreet.errors import DiscreetError, LedgerError, LedgerMismatch, LedgerUnavailable
+from discreet.ledger import Ledger, import_ledger, open_ledger
 from discreet.ledger.entries import canonical, digest, read_entry
 from discreet.ledger.head_file import HeadFile
 from discreet.privacy.promises.measures import Pure

@@ -16,9 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.curator import open_ledger, verify_ledger
 from discreet.engines.memory.engine import memory
 from discreet.errors import AlreadyProtected, BadParameter, DiscreetError, EngineFailed, OverBudget, ReceiptRefused
+from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Table
 from discreet.query.plan.work import AnyWork, Exact
 from tests.helpers.ledger_workers import context, start

@@ -26,6 +26,7 @@ from discreet.biased.cover import Boxes, gains, guess, holds
 from discreet.biased.sources import SanthaVazirani
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_fixed, exp_up, float_up, log_up, positive
+from discreet.mechanisms.additive.laplace import laplace_under
 from discreet.mechanisms.base.inputs import finite_real
 from discreet.mechanisms.base.mechanism import Mechanism
 from discreet.privacy.promises import events
@@ -310,6 +311,11 @@ def biased_laplace(
 
 
 @lru_cache(maxsize=256)
+@laplace_under.register
+def _(model: SanthaVazirani, sensitivity: Number, epsilon: Number, *, real: bool | None = None) -> BiasedLaplace:
+    return biased_laplace(sensitivity, epsilon, model.gamma, real=real)
+
+
 def _search(moved: Fraction, epsilon: Fraction, gamma: Fraction, *, whole: bool) -> tuple[Fraction, Fraction]:
     """Scale and grid with the least certified expected error among a few shapes."""
     found: list[tuple[Fraction, Fraction, Fraction]] = []

@@ -17,11 +17,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
-from discreet.commands.late import late
 from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import Said
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
+from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.session.session import Query, Session
@@ -130,11 +130,17 @@ def _session(said: Said, budget: Measure | None, ledger: Path | None, rule: str,
     """The file as a session: its budget in a ledger, or gone with the process."""
     if ledger is None and budget is None:
         raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
-    counted = late("declared").read_rule(rule or None, "rule") if rule else None
+    counted = _rule(rule) if rule else None
     session = Session({said.table_name: said.table()}, budget=budget, rule=counted, ledger=ledger)
     if delta and exact(delta, "delta") != getattr(session.budget, "delta", None):
         raise BadParameter("delta", delta, f"must be left out: the ledger has {session.budget} for {said.table_name!r}")
     return session
+
+
+def _rule(text: str) -> Rule | None:
+    from discreet.curator.service.declarations import read_rule
+
+    return read_rule(text, "rule")
 
 
 # --- printing -------------------------------------------------------------------------------------------------------

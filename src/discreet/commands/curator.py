@@ -20,7 +20,6 @@ from rich.table import Table
 
 from discreet.commands.ask import ask_command, preview_command
 from discreet.commands.init import init_command
-from discreet.commands.late import late
 from discreet.commands.output import fail_plainly, gauge
 from discreet.errors import BadParameter, BadSignature, LedgerUnavailable
 from discreet.ledger.entries import read_amounts
@@ -62,11 +61,16 @@ def add_commands(app: typer.Typer) -> None:
 @contextmanager
 def opened(config: Path) -> Iterator[Curator]:
     """The curator of a file, for one command: its ledger as it is, made from the file only if there is none yet."""
-    service, said = late("service"), late("config").read_config(config)
+    from discreet.curator.service.config import read_config
+    from discreet.curator.service.opening import open_curator
+    from discreet.curator.service.service import Curator
+    from discreet.ledger.store import open_ledger
+
+    said = read_config(config)
     try:
-        curator = service.Curator(said, late("store").open_ledger(said.ledger, key=said.key, head=said.head))
+        curator = Curator(said, open_ledger(said.ledger, key=said.key, head=said.head))
     except LedgerUnavailable:
-        curator = late("opening").open_curator(said, create=True)
+        curator = open_curator(said, create=True)
     try:
         yield curator
     finally:
@@ -83,24 +87,28 @@ def serve_command(
     port: Annotated[int, typer.Option(help="instead of the file's")] = 0,
 ) -> None:
     """Start the service: HTTP API and web page."""
-    said: Config = late("config").read_config(config)
-    app = late("app")
+    from discreet.curator.http.app import CONFIG
+    from discreet.curator.http.serving import check_address, run
+    from discreet.curator.service.access import Role
+    from discreet.curator.service.config import read_config
+    from discreet.curator.service.opening import open_curator
+
+    said: Config = read_config(config)
     console = Console()
     address, door = host or said.host, port or said.port
-    late("serving").check_address(address, door)  # before a token is shown
-    with closing(late("opening").open_curator(said, create=True)) as curator:
-        roles = late("access").Role
-        if not any(token.role is roles.OWNER for token in curator.access.tokens().values()):
-            token = curator.access.issue("owner", roles.OWNER)
+    check_address(address, door)  # before a token is shown
+    with closing(open_curator(said, create=True)) as curator:
+        if not any(token.role is Role.OWNER for token in curator.access.tokens().values()):
+            token = curator.access.issue("owner", Role.OWNER)
             console.print(f"the owner's token, shown this once: [bold]{token}[/]", highlight=False, soft_wrap=True)
         for caution in curator.ledger.cautions:
             console.print(f"[yellow]caution[/] {escape(caution)}")
         if curator.ledger.trouble is not None:
             console.print(f"[red]nothing is answered[/]: {escape(curator.ledger.trouble)}")
     console.print(f"http://{address}:{door}", highlight=False)
-    os.environ[app.CONFIG] = str(config.resolve())
+    os.environ[CONFIG] = str(config.resolve())
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    late("serving").run(address, door, said.processes)
+    run(address, door, said.processes)
 
 
 @fail_plainly
@@ -111,9 +119,10 @@ def token_command(
     as_json: AsJson = False,
 ) -> None:
     """A new token for the owner, or for an analyst by name. It is shown once."""
+    from discreet.curator.service.access import Role
+
     with opened(config) as curator:
-        roles = late("access").Role
-        role = roles.OWNER if name == "owner" else roles.ANALYST
+        role = Role.OWNER if name == "owner" else Role.ANALYST
         token = curator.access.issue(name, role, days=days)
     typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
 
@@ -137,20 +146,23 @@ def add_analyst(
     as_json: AsJson = False,
 ) -> None:
     """Let somebody in. Their token is shown once."""
-    declared = late("declared")
+    from discreet.curator.service.access import Role, check_analyst
+    from discreet.curator.service.declarations import read_promise
+    from discreet.ledger.owner_acts import check_cap
+
     given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value}
-    cap = declared.read_promise(given, "cap") if given else None
+    cap = read_promise(given, "cap") if given else None
     with opened(config) as curator:
         known = curator.ledger.populations
         for one in population or known:
             if one not in known:
                 raise BadParameter("population", one, f"must be one of {', '.join(known)}")
             if cap is not None:
-                late("owner").check_cap(known[one], cap)
-        curator.ledger.owner.add_analyst(late("access").check_analyst(name))
+                check_cap(known[one], cap)
+        curator.ledger.owner.add_analyst(check_analyst(name))
         for one in population or known:
             curator.ledger.owner.grant(name, one, cap)
-        token = curator.access.issue(name, late("access").Role.ANALYST, days=days)
+        token = curator.access.issue(name, Role.ANALYST, days=days)
     typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
 
 
@@ -181,6 +193,10 @@ def budget_command(
     as_json: AsJson = False,
 ) -> None:
     """Where the budgets stand; or change one. What was spent stays spent."""
+    from discreet.curator.service.declarations import read_promise
+    from discreet.curator.service.serialize import promise
+    from discreet.curator.service.service import budgets
+
     given = {name: value for name, value in (("epsilon", epsilon), ("delta", delta), ("rho", rho)) if value}
     if given and not population:
         raise BadParameter("population", None, "must be named, to change its budget")
@@ -188,11 +204,11 @@ def budget_command(
         if population and population not in ledger.populations:
             raise BadParameter("population", population, f"must be one of {', '.join(ledger.populations)}")
         if given:
-            ledger.owner.set_budget(population, late("declared").read_promise(given, "budget"), reason=reason)
-        found = [one for one in late("service").budgets(ledger) if not population or one["population"] == population]
+            ledger.owner.set_budget(population, read_promise(given, "budget"), reason=reason)
+        found = [one for one in budgets(ledger) if not population or one["population"] == population]
         for one in found if household else []:
             lost = ledger.household(one["population"], household).spent
-            one["household"] = {"people": household, "spent": None if lost is None else late("shown").promise(lost)}
+            one["household"] = {"people": household, "spent": None if lost is None else promise(lost)}
     if as_json:
         typer.echo(json.dumps(found))
         return
@@ -234,10 +250,12 @@ def show_ledger(
     as_json: AsJson = False,
 ) -> None:
     """The last entries."""
+    from discreet.curator.service.serialize import line
+
     with _ledger(config) as ledger:
         lines = ledger.entries(after=max(0, ledger.head.sequence - last))
         if as_json:
-            typer.echo(json.dumps([late("shown").line(one) for one in lines]))
+            typer.echo(json.dumps([line(one) for one in lines]))
             return
         table = Table("number", "time", "by", "what", "", box=None)
         for one in lines:
@@ -255,11 +273,13 @@ def verify_command(
     as_json: AsJson = False,
 ) -> None:
     """Check every entry, sum and answer, against the head file and receipts."""
+    from discreet.ledger.verify import verify_ledger
+
     location, _, head = _located(config)
     head = head or (Path(f"{location}.head") if isinstance(location, Path) else None)
     texts = [path.read_text(encoding="utf-8") for path in receipts]
     with Console(stderr=True).status("checking every entry"):
-        found = late("verify").verify_ledger(location, head=head, receipts=texts)
+        found = verify_ledger(location, head=head, receipts=texts)
     if as_json:
         typer.echo(json.dumps({"ok": found.good, "entries": found.entries, "problems": list(found.problems)}))
     else:
@@ -291,18 +311,22 @@ def acknowledge_command(config: LedgerOrConfig, reason: Reason, as_json: AsJson 
 
 @contextmanager
 def _ledger(config: Path) -> Iterator[Any]:
+    from discreet.ledger.store import open_ledger
+
     location, key, head = _located(config)
-    with late("store").open_ledger(location, key=key, head=head) as ledger:
+    with open_ledger(location, key=key, head=head) as ledger:
         yield ledger
 
 
 def _located(config: Path) -> tuple[Any, Path | None, Path | None]:
     """Where a ledger, its key and its head are: as curator.toml says, or beside the file of the ledger itself."""
+    from discreet.curator.service.config import read_config
+
     if config.is_file():
         with config.open("rb") as file:
             if file.read(16) == b"SQLite format 3\x00":
                 return config, None, None
-    said: Config = late("config").read_config(config)
+    said: Config = read_config(config)
     return said.ledger, said.key, said.head
 
 

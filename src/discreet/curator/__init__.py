@@ -1,39 +1,10 @@
-"""The curator: holds the data, keeps a durable budget for many analysts. See store.py for the ledger's interface."""
+"""The curator: holds the data, keeps a durable budget for many analysts, answers over HTTP."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from discreet.ledger.charges import Charge
-    from discreet.ledger.receipts import verify_card, verify_receipt
-    from discreet.ledger.store import Ledger, open_ledger, replace_key
-    from discreet.ledger.verify import import_ledger, verify_ledger
-
-__all__ = [
-    "Charge",
-    "Ledger",
-    "import_ledger",
-    "open_ledger",
-    "replace_key",
-    "verify_card",
-    "verify_ledger",
-    "verify_receipt",
-]
-
-# A receipt can be checked without the parts that a database needs.
-_LATE = {
-    "Charge": "charges",
-    "Ledger": "store",
-    "import_ledger": "verify",
-    "open_ledger": "store",
-    "replace_key": "store",
-    "verify_card": "receipts",
-    "verify_ledger": "verify",
-    "verify_receipt": "receipts",
-}
+from discreet import ledger
 
 
 def __getattr__(name: str) -> object:
-    if name in _LATE:
-        return getattr(import_module(f"discreet.curator.{_LATE[name]}"), name)
+    """What moved to ``discreet.ledger`` is still found here."""
+    if name in ledger.__all__:
+        return getattr(ledger, name)
     raise AttributeError(f"module 'discreet.curator' has no attribute {name!r}")

@@ -12,7 +12,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
-from discreet.query.answer.json_values import plain
+from discreet.query.answer.serialize import plain
 from discreet.query.plan.schema import Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
 

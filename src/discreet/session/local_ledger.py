@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from discreet.curator.service import serialize
 from discreet.engines import data_paths
 from discreet.engines.sources import DatabaseTable, Files, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
@@ -27,6 +26,7 @@ from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure
 from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.answer import serialize
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.plan.schema import Table
 

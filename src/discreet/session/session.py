@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from functools import partial
-from importlib import import_module
 from operator import itemgetter
 from os import PathLike
 from typing import Any
@@ -50,8 +49,6 @@ from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.plan.work import Engine
 from discreet.query.run import Answers, Quote, quote, release, works_of
 from discreet.session.price import Keeper, Payment, Purse, Terms
-
-_LEDGERS = "discreet.session.local_ledger"
 
 
 class Session:
@@ -111,8 +108,9 @@ class Session:
         _check_foreign_keys(self._schemas)
         self._keeper: Keeper | None = None
         if ledger is not None:
-            opened = import_module(_LEDGERS)  # an extra, and above this room: only for those who ask for it
-            self._keeper = keeper = opened.keep(
+            from discreet.session.local_ledger import keep  # it needs an extra
+
+            self._keeper = keeper = keep(
                 ledger, given, self._engine.name, budget=budget, neighbours=neighbours, rule=rule
             )
             budget, neighbours, rule, purse = keeper.budget, keeper.neighbours, keeper.rule, keeper.purse("")

@@ -14,7 +14,6 @@ import pytest
 
 import discreet as dp
 from discreet import connect
-from discreet.curator import verify_card, verify_receipt
 from discreet.curator.client.client import RemoteQuery, RemoteSession, RemoteWorkload
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview
 from discreet.errors import (
@@ -27,6 +26,7 @@ from discreet.errors import (
     OverBudget,
     Unsupported,
 )
+from discreet.ledger import verify_card, verify_receipt
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
 from discreet.session.session import Query, Session, Workload

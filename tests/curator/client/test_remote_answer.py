@@ -15,6 +15,7 @@ from discreet.curator.service import serialize
 from discreet.errors import Unsupported
 from discreet.query.answer import answer as answers
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.serialize import dump
 from tests.helpers.curator.shop import Shop, open_shop
 from tests.helpers.curator.town import Town
 
@@ -38,7 +39,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
 
 def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:
     """An answer as it comes over the line."""
-    return RemoteAnswer(json.loads(serialize.dump({"answer": serialize.answer_from_afar(found, confidence)})))
+    return RemoteAnswer(json.loads(dump({"answer": serialize.answer_for_client(found, confidence)})))
 
 
 def test_an_answer_that_was_stored_without_intervals_together_has_those_of_its_error_bars(shop: Shop) -> None:
@@ -101,7 +102,7 @@ def test_every_answer_of_a_workload_can_agree(shop: Shop) -> None:
 
 
 def test_an_answer_that_was_stored_without_them_is_refused_by_name(shop: Shop) -> None:
-    told = serialize.answer_from_afar(shop.here.sql(QUESTIONS[1]).release(epsilon="1"), "0.95")
+    told = serialize.answer_for_client(shop.here.sql(QUESTIONS[1]).release(epsilon="1"), "0.95")
     for old in ({name: one for name, one in told.items() if name != "consistent"}, told | {"consistent": None}):
         (answer,) = answers_of({"answer": old})
         assert len(answer) == 3

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from discreet import errors
-from discreet.curator import verify_card, verify_receipt
 from discreet.curator.error_replies import HINT, STATUS, reply
 from discreet.curator.http.middleware import HEADERS
 from discreet.curator.service.questions import Asked
 from discreet.curator.service.reply_timing import Grid
 from discreet.errors import DiscreetError, EngineFailed
+from discreet.ledger import verify_card, verify_receipt
 from tests.helpers.curator.land import CITIES, NUMBER
 from tests.helpers.curator.town import Town, open_town
 

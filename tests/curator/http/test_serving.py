@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from discreet.curator import verify_receipt
 from discreet.curator.engine_process.scratch import PREFIX
 from discreet.curator.service.opening import open_curator
+from discreet.ledger import verify_receipt
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.curator.servers import Server, Village
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from discreet.curator import verify_card, verify_receipt
 from discreet.curator.error_replies import reply
 from discreet.errors import DiscreetError, EngineFailed, KeyReused, NoEstimate
+from discreet.ledger import verify_card, verify_receipt
 from tests.curator.client.test_client_plans import silent
 from tests.curator.http.test_app import broken, charges
 from tests.helpers.curator.shop import Shop, open_shop

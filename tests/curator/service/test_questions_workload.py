@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from discreet.curator import verify_card, verify_receipt
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.curator.error_replies import reply
 from discreet.curator.service.questions import Together
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused
+from discreet.ledger import verify_card, verify_receipt
 from tests.curator.http.test_app import broken, charges
 from tests.helpers.curator.shop import Shop, open_shop
 from tests.helpers.curator.town import Town

@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.checking.exact.laws import LEFT_OUT, Law
 from discreet.errors import BadParameter, NoLaw
+from discreet.mechanisms.base.mechanism import Mechanism
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.randomness import Bits, exact_law
@@ -156,7 +157,7 @@ def additive_in(mechanism: Any) -> Any:
 
 def _writes_its_law(mechanism: Any) -> bool:
     written = getattr(type(mechanism), "law", None)
-    return written is not None and getattr(written, "__module__", "") != "discreet.mechanisms.base.mechanism"
+    return written is not None and written is not Mechanism.law
 
 
 def _additive_pair(additive: Any, first: list[int], second: list[int], largest_scale: float) -> Pair:

@@ -150,7 +150,7 @@ class _Process:
             return
         self.stop()
         self._scratch = scratch = Scratch()
-        command = [sys.executable, "-I", "-m", "discreet.curator.engine_process.worker", scratch.path]
+        command = [sys.executable, "-I", "-m", f"{__package__}.worker", scratch.path]
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             [*command, str(self._limits.memory), str(self._threads)],
             stdin=subprocess.PIPE,

@@ -148,7 +148,7 @@ class Planned:
 
     def told(self, answers: Sequence[TableAnswer]) -> dict[str, Any]:
         """The answers as they are stored and sent."""
-        found = [serialize.answer_from_afar(one, number(self.confidence, "confidence")) for one in answers]
+        found = [serialize.answer_for_client(one, number(self.confidence, "confidence")) for one in answers]
         if not self.together:
             return found[0]
         return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}

@@ -6,9 +6,7 @@ nothing of how long it took.
 
 from __future__ import annotations
 
-import json
 from dataclasses import fields
-from datetime import date, datetime
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -25,8 +23,8 @@ from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story
-from discreet.query.answer.json_values import plain
 from discreet.query.answer.preview import preview as look_ahead
+from discreet.query.answer.serialize import answer, answer_parts, plain
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.run import Quote
 
@@ -97,18 +95,7 @@ def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confide
 # --- answers --------------------------------------------------------------------------------------------------------
 
 
-def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
-    """An answer with its error bars, as it is stored and sent."""
-    return {
-        "columns": list(found.columns),
-        **_told(found, confidence),
-        "confidence": str(confidence),
-        "cost": found.cost,
-        "counted": found.counted,
-    }
-
-
-def answer_from_afar(found: TableAnswer, confidence: Number) -> dict[str, Any]:
+def answer_for_client(found: TableAnswer, confidence: Number) -> dict[str, Any]:
     """The same for somebody who has only this: ``consistent`` has what is different in the numbers that agree.
 
     They follow from what was released and public things, and cost nothing; should they not be found, the answer is
@@ -120,44 +107,10 @@ def answer_from_afar(found: TableAnswer, confidence: Number) -> dict[str, Any]:
 
 def _agreeing(found: TableAnswer, confidence: Number, told: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        return {name: one for name, one in _told(found.consistent(), confidence).items() if one != told[name]}
+        return {name: one for name, one in answer_parts(found.consistent(), confidence).items() if one != told[name]}
     except Exception as error:
         log.error("an answer was not made to agree: %s", where(error))
         return None
-
-
-def _told(found: TableAnswer, confidence: Number) -> dict[str, Any]:
-    """Rows, error bars and story."""
-    bars = found.errors(confidence)
-    kinds = {name: _moments(found[name]) for name in found.columns}
-    together = found.errors(confidence, simultaneous=True)
-    return {
-        "kinds": {name: kind for name, kind in kinds.items() if kind is not None},
-        "rows": [[plain(row[name]) for name in found.columns] for row in found.rows],
-        "errors": {name: [plain(e) for e in column] for name, column in bars.items()},
-        "errors_together": {name: [plain(e) for e in column] for name, column in together.items()},
-        "intervals": _ends(found.intervals(confidence)),
-        "intervals_together": _ends(found.intervals(confidence, simultaneous=True)),
-        "story": list(found.story),
-    }
-
-
-def _ends(intervals: dict[str, list[tuple[Any, Any] | None]]) -> dict[str, list[list[Any] | None]]:
-    return {
-        name: [None if pair is None else [plain(end) for end in pair] for pair in column]
-        for name, column in intervals.items()
-    }
-
-
-def _moments(values: list[Any]) -> str | None:
-    """Whether a column has dates or times, which JSON cannot tell from text. Their error bars are in days."""
-    kinds = {type(value) for value in values if value is not None}
-    return {datetime: "timestamp", date: "date"}.get(next(iter(kinds))) if len(kinds) == 1 else None
-
-
-def dump(value: Any) -> bytes:
-    """JSON as bytes, without NaN."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
 
 # --- ledger ---------------------------------------------------------------------------------------------------------

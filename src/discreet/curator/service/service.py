@@ -45,6 +45,7 @@ from discreet.ledger.verify import verify_ledger
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
 from discreet.session.session import Query, Session
 
@@ -201,7 +202,7 @@ class Curator:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
             told = found.told(found.session._release(found.quote, found.outcomes, tuple))
-            return serialize.dump(told), accuracy(told)
+            return dump(told), accuracy(told)
         except Known:
             raise
         except Exception as error:
@@ -209,7 +210,7 @@ class Curator:
                 raise
             if not isinstance(error, EngineFailed):
                 log.error("after a payment: %s", where(error))
-            return serialize.dump(reply(EngineFailed())[1]), None
+            return dump(reply(EngineFailed())[1]), None
 
     def _planned(self, room: Room, session: Session, caller: Caller, asked: Asking) -> Planned:
         """What is asked with its price: no data is touched."""

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import singledispatch
 from math import floor
 from typing import Any, NoReturn, overload
 
 from numpy.typing import NDArray
 
 from discreet.answer import confidence_level
-from discreet.biased.laplace import BiasedLaplace, biased_laplace
-from discreet.biased.sources import SanthaVazirani
 from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, positive
 from discreet.mechanisms.additive.shared import Additive, cell_exponent, cell_width, check_dimension, is_real
+from discreet.mechanisms.base.mechanism import Mechanism
 from discreet.mechanisms.base.sensitivity import L1, L2, Linf, Sensitivity, as_l1
 from discreet.noise import additive as noise
 from discreet.privacy.numerics.search import largest
@@ -130,7 +130,7 @@ class _LaplaceMaker:
     (True, True)
 
     With ``randomness=SanthaVazirani(gamma)`` the price holds even if every bit of the source may be biased by gamma,
-    as an adversary likes, given the earlier ones: another mechanism, which needs more noise (laplace.py).
+    as an adversary likes, given the earlier ones: another mechanism, which needs more noise (``discreet.biased``).
 
     >>> from discreet.biased.sources import SanthaVazirani
     >>> laplace(sensitivity=1, epsilon=1, randomness=SanthaVazirani("0.1")).cost
@@ -139,8 +139,8 @@ class _LaplaceMaker:
 
     @overload
     def __call__(
-        self, *, sensitivity: Number, epsilon: Number, randomness: SanthaVazirani, real: bool | None = None
-    ) -> BiasedLaplace: ...
+        self, *, sensitivity: Number, epsilon: Number, randomness: object, real: bool | None = None
+    ) -> Mechanism[Any, Any]: ...
     @overload
     def __call__(
         self, *, sensitivity: Sensitivity, epsilon: Number | None = None, scale: Number | None = None,
@@ -160,10 +160,10 @@ class _LaplaceMaker:
         scale: Number | None = None,
         dimension: int = 1,
         real: bool | None = None,
-        randomness: SanthaVazirani | None = None,
-    ) -> Laplace | LaplaceFor | BiasedLaplace:
+        randomness: object | None = None,
+    ) -> Laplace | LaplaceFor | Mechanism[Any, Any]:
         if randomness is not None:
-            return _for_biased_bits(sensitivity, epsilon, scale, dimension, real=real, source=randomness)
+            return _for_biased_bits(sensitivity, epsilon, scale, dimension, real=real, model=randomness)
         e = None if epsilon is None else positive(epsilon, "epsilon")
         b = None if scale is None else positive(scale, "scale")
         given = sum(x is not None for x in (sensitivity, e, b))
@@ -233,13 +233,21 @@ def _for_biased_bits(
     dimension: int,
     *,
     real: bool | None,
-    source: SanthaVazirani,
-) -> BiasedLaplace:
-    if not isinstance(source, SanthaVazirani):
-        raise BadParameter("randomness", source, 'must be a model of the source, such as SanthaVazirani("0.1")')
+    model: object,
+) -> Mechanism[Any, Any]:
+    if laplace_under.dispatch(type(model)) is laplace_under.dispatch(object):
+        return laplace_under(model, 0, 0)
     if epsilon is None or scale is not None or dimension != 1 or sensitivity is None or isinstance(sensitivity, _NORMS):
-        raise BadParameter("randomness", source, "must come with sensitivity and epsilon alone, for one number")
-    return biased_laplace(sensitivity, epsilon, source.gamma, real=real)
+        raise BadParameter("randomness", model, "must come with sensitivity and epsilon alone, for one number")
+    return laplace_under(model, sensitivity, epsilon, real=real)
+
+
+@singledispatch
+def laplace_under(
+    model: object, sensitivity: Number, epsilon: Number, *, real: bool | None = None
+) -> Mechanism[Any, Any]:
+    """Laplace noise whose price holds under a model of biased bits; ``discreet.biased`` registers the models."""
+    raise BadParameter("randomness", model, 'must be a model of the source, such as SanthaVazirani("0.1")')
 
 
 def _cells_l1(sensitivity: Sensitivity, exponent: int | None, dimension: int) -> int:

@@ -7,7 +7,6 @@ Believes: the docstrings of dp_accounting.dp_event.
 
 from __future__ import annotations
 
-import importlib
 from fractions import Fraction
 from typing import Any
 
@@ -85,6 +84,7 @@ def from_dp_accounting(event: Any) -> Event:
 
 def _their_events() -> Any:
     try:
-        return importlib.import_module("dp_accounting.dp_event")
+        from dp_accounting import dp_event
     except ImportError:
         raise MissingExtra("events of dp_accounting", extra="accounting") from None
+    return dp_event
