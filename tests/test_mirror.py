@@ -1,4 +1,4 @@
-"""Tests mirror src path for path: ``src/discreet/a/b.py`` is tested by ``tests/a/test_b.py`` or ``tests/a/test_b_*.py``."""
+"""Tests mirror src path for path: ``a/b.py`` is tested by ``tests/a/test_b.py`` or ``tests/a/test_b_*.py``."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ ASIDE = {"contracts", "cases", "attacks", "bench", "helpers"}
 ABOUT_THE_PROJECT = {"cases", "docs", "layers", "mirror", "package", "proofs", "servers"}
 
 
-def tests_of(folder: Path) -> set[str]:
+def names_in(folder: Path) -> set[str]:
     """What the test files of a folder are called, without ``test_``."""
     return {path.stem.removeprefix("test_") for path in (TESTS / folder).glob("test_*.py")}
 
@@ -40,12 +40,12 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py") if pa
 def test_every_test_file_is_about_a_module(folder: Path) -> None:
     about = ABOUT_THE_PROJECT if folder == Path() else {"planted"} if folder == Path("checking") else set()
     known = parts_of(folder) | about
-    assert not {test for test in tests_of(folder) if not any(belongs(test, part) for part in known)}
+    assert not {test for test in names_in(folder) if not any(belongs(test, part) for part in known)}
 
 
 def untested() -> set[str]:
     return {
-        str(module) for module in MODULES if not any(belongs(test, module.stem) for test in tests_of(module.parent))
+        str(module) for module in MODULES if not any(belongs(test, module.stem) for test in names_in(module.parent))
     }
 
 
