@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from discreet import exact
 from discreet.errors import BadParameter
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises.measures import Pure
 
 Bound = Callable[[Fraction, int], Fraction]
 
@@ -117,14 +119,21 @@ def test_floats_beyond_range() -> None:
     ("written", "meant"),
     [
         (3, Fraction(3)),
-        (0.1, Fraction(3602879701896397, 36028797018963968)),
+        (0.1, Fraction(1, 10)),
+        (1e-9, Fraction(1, 10**9)),
+        (-2.5, Fraction(-5, 2)),
+        (1e22, Fraction(10**22)),
+        (5e-324, Fraction(5, 10**324)),
         ("0.1", Fraction(1, 10)),
-        (" 1/3 ", Fraction(1, 3)),
+        ("1/3", Fraction(1, 3)),
+        ("+.5", Fraction(1, 2)),
+        ("5.", Fraction(5)),
         ("-2.5e-3", Fraction(-1, 400)),
         (Decimal("0.1"), Fraction(1, 10)),
         (Fraction(2, 7), Fraction(2, 7)),
         (np.int64(7), Fraction(7)),
-        (np.float32(0.5), Fraction(1, 2)),
+        (np.float32(0.1), Fraction(1, 10)),
+        (np.longdouble("0.1"), Fraction(1, 10)),
         (np.float64(0.25), Fraction(1, 4)),
     ],
 )
@@ -132,8 +141,16 @@ def test_numbers_mean_what_is_written(written: Any, meant: Fraction) -> None:
     assert exact.number(written) == meant
 
 
+def test_ten_questions_at_a_tenth_fit_a_budget_of_one() -> None:
+    budget = Filter(Pure(1))
+    for _ in range(10):
+        budget.spend(Pure(0.1))
+    assert budget.remaining == Pure(0)
+
+
 BAD: list[Any] = [
     math.nan, math.inf, -math.inf, "nan", "inf", "", "one", "1/0", "1e999999999", "1e-999999999", "e", "1e",
+    "1_0", " 1", "1 ", "１", "٣", "1e1_0", "1/-3", "1.5/2", "0x10", "1/3e2", "--1", "1e+", ".", "/2",
     "9" * 1000, 10**5000, Fraction(1, 10**5000), Decimal("NaN"), Decimal("Infinity"), None, True, [], b"1", 1j,
     np.float64("nan"), object(),
 ]  # fmt: skip

@@ -40,7 +40,7 @@ class Accuracy(Protocol):
 class Answer:
     """What came out, how far off it may be, what it cost, and how it was made.
 
-    >>> from discreet.privacy import events
+    >>> from discreet.privacy.promises import events
     >>> answer = Answer(value=42, event=events.Pure(1), cost="epsilon 1", story=("counted", "added noise"))
     >>> print(answer)
     42, spent epsilon 1

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -20,11 +21,13 @@ from typing import TypeAlias
 from discreet.errors import BadParameter
 
 Number: TypeAlias = int | float | str | Fraction | Decimal
-"""What a caller may write for an exact number; a float means its own dyadic value, "0.1" means 1/10."""
+"""What a caller may write for an exact number. A float means what it prints: 0.1 and "0.1" are both exactly 1/10."""
 
 BITS = 128
 _LONGEST_TEXT = 400
 _LONGEST_BITS = 4096
+_WRITTEN = re.compile(r"[+-]?(?:[0-9]+/[0-9]+|(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE](?P<exponent>[+-]?[0-9]+))?)")
+"""A fraction of whole numbers, or a decimal with or without an exponent: ASCII digits, no spaces, no underscores."""
 
 
 # --- reading numbers ----------------------------------------------------------------------------------------------
@@ -33,8 +36,11 @@ _LONGEST_BITS = 4096
 def number(value: Number, name: str = "value") -> Fraction:
     """The exact value that the caller wrote.
 
-    >>> number("0.1"), number("1/3"), number(0.5), number("1e-9")
-    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 2), Fraction(1, 1000000000))
+    A float is the shortest decimal that gives back the float, which is what Python prints for it; so ten questions at
+    0.1 fit a budget of 1.
+
+    >>> number("0.1"), number("1/3"), number(0.1), number("1e-9")
+    (Fraction(1, 10), Fraction(1, 3), Fraction(1, 10), Fraction(1, 1000000000))
     """
     must = 'must be a finite number: an int, a Fraction, a float, or text such as "0.1" or "1/3"'
     given: object = value  # a caller may pass anything, whatever the annotation says
@@ -46,8 +52,8 @@ def number(value: Number, name: str = "value") -> Fraction:
         result = _from_text(str(given), name, must)
     elif isinstance(given, numbers.Rational):  # int, Fraction, numpy integers
         result = Fraction(int(given.numerator), int(given.denominator))
-    elif isinstance(given, numbers.Real) and math.isfinite(float(given)):  # float, numpy floats
-        result = Fraction(float(given))
+    elif isinstance(given, numbers.Real) and math.isfinite(float(given)):  # float, numpy floats of any width
+        result = Fraction(str(given))
     else:
         raise BadParameter(name, given, must)
     if max(result.numerator.bit_length(), result.denominator.bit_length()) > _LONGEST_BITS:
@@ -58,15 +64,25 @@ def number(value: Number, name: str = "value") -> Fraction:
 def _from_text(text: str, name: str, must: str) -> Fraction:
     if len(text) > _LONGEST_TEXT:
         raise BadParameter(name, text, f"must be written in at most {_LONGEST_TEXT} characters")
-    exponent = text.lower().rpartition("e")[2].strip().lstrip("+-").replace("_", "") if "e" in text.lower() else "0"
-    if not exponent.isdecimal():
+    written = _WRITTEN.fullmatch(text)
+    if written is None:
         raise BadParameter(name, text, must)
-    if len(exponent.lstrip("0")) > 4:  # before Fraction() would write the zeros out
+    if len((written["exponent"] or "").lstrip("+-0")) > 4:  # before Fraction() would write the zeros out
         raise BadParameter(name, text, f"must have at most {_LONGEST_BITS} bits above and below the line")
     try:
         return Fraction(text)
-    except (ValueError, ZeroDivisionError):
+    except ZeroDivisionError:
         raise BadParameter(name, text, must) from None
+
+
+def measured(value: Number, name: str = "value") -> Fraction:
+    """The exact value of a number that was computed or stored, not written by a person: a float is its binary value.
+
+    >>> measured(0.5), measured(0.1) == Fraction(1, 10)
+    (Fraction(1, 2), False)
+    """
+    given: object = value
+    return Fraction(given) if isinstance(given, float) and math.isfinite(given) else number(value, name)
 
 
 def positive(value: Number, name: str) -> Fraction:

@@ -1,7 +1,7 @@
 """Bits in, exact samples out; knows nothing of privacy.
 
 Every function here samples exactly the stated law from the operating system's randomness. Parameters are exact:
-an int, a Fraction, text such as "0.1" or "1/3", or a float, which means its own dyadic value. Without ``size`` a
+an int, a Fraction, text such as "0.1" or "1/3", or a float, which means what it prints. Without ``size`` a
 Python int comes back, with it a numpy array of int64. There is no seed.
 
 Noise alone is not a release: no budget is charged here. See ``discreet.mechanisms`` for that.

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData
-from discreet.exact import Number, log_up, number
+from discreet.exact import Number, log_up, measured
 from discreet.noise.coin import flips_exp
 from discreet.noise.filter import LARGEST
 from discreet.noise.uniform import uniforms
@@ -125,7 +125,7 @@ def coins(scores: Scores, rate: Fraction) -> Coins:
 
 def _exact(scores: Sequence[Number]) -> list[Fraction]:
     try:
-        exact = [number(s) for s in scores]
+        exact = [measured(s) for s in scores]
     except (ValueError, TypeError):
         raise BadData("scores must be finite numbers: ints, Fractions or floats; check how they are made") from None
     if not exact:

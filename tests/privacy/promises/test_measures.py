@@ -182,7 +182,7 @@ def test_frozen_and_slotted() -> None:
     [
         (Approx("1/2", 1e-6), "epsilon 1/2, delta 1e-06"),
         (Approx("0.1", "1e-6"), "epsilon 1/10, delta 1e-06"),
-        (Pure(0.1), "epsilon 0.1"),
+        (Pure(0.1), "epsilon 1/10"),
         (Pure(Fraction(10**9 + 1, 3 * 10**9)), "epsilon 0.333334"),
         (ZCDP("0.125", "1e-9"), "rho 1/8, delta 1e-09"),
         (GDP(2), "mu 2"),

@@ -29,7 +29,7 @@ from discreet.checking.sampling.observed import runner
 from discreet.checking.sampling.rate_band import TradeOff, trade_off
 from discreet.checking.sampling.samples import Samples, draw
 from discreet.errors import BadParameter
-from discreet.exact import Number, integer, number
+from discreet.exact import Number, integer
 from discreet.privacy.accountants.conversions import gdp_delta, renyi_to_approx, zcdp_to_approx
 from discreet.privacy.accountants.tradeoff import power_up
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
@@ -203,7 +203,7 @@ def _certified(
         delta=delta,
         epsilon_lower=bound,
         failure=failure,
-        refuted=number(p_low) > power_up(claim, number(min(q_up, 1.0))),
+        refuted=Fraction(p_low) > power_up(claim, Fraction(min(q_up, 1.0))),
         samples=drawn,
         choice=choice,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,6 @@ from discreet.checking.sampling.binomial import lower, upper
 from discreet.checking.sampling.distinguishers import nested_questions
 from discreet.checking.sampling.observed import Outcome
 from discreet.errors import MissingExtra
-from discreet.exact import number
 from discreet.privacy.accountants.tradeoff import false_negatives_down
 from discreet.privacy.promises.measures import Measure
 
@@ -41,7 +41,7 @@ class TradeOff:
 
     def allowed(self, false_positive: float) -> float:
         """The least rate of false negatives that the claim allows at this rate of false positives."""
-        return float(false_negatives_down(self.claim, number(false_positive)))
+        return float(false_negatives_down(self.claim, Fraction(false_positive)))
 
     @property
     def refuted(self) -> bool:

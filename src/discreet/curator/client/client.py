@@ -327,5 +327,5 @@ def _key(key: str | None) -> str:
 
 
 def _text(value: Number, name: str) -> str:
-    """Exact text; a float means its own dyadic value, as everywhere."""
+    """Exact text; a float means what it prints, as everywhere."""
     return str(number(value, name))

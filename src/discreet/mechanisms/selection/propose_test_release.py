@@ -18,7 +18,7 @@ from typing import Any
 
 from discreet.answer import Accuracy, Answer, confidence_level
 from discreet.errors import BadData, BadParameter
-from discreet.exact import Number, integer, number, positive
+from discreet.exact import Number, integer, measured, positive
 from discreet.mechanisms.additive.laplace import Laplace, laplace
 from discreet.mechanisms.base.inputs import least_whole, whole
 from discreet.mechanisms.base.laplace_law import laplace_below, laplace_from
@@ -218,6 +218,6 @@ def _next_to(data: tuple[Any, ...], domain: Sequence[Hashable], neighbours: Neig
 
 def _exact(value: Number) -> Fraction:
     try:
-        return number(value)
+        return measured(value)
     except BadParameter:  # its message would hold the value
         raise BadData("the statistic must be a finite number") from None

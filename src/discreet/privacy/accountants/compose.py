@@ -5,7 +5,7 @@ larger of both directions. So ``upper`` is a valid price of whatever ran, adapti
 themselves were fixed in advance; and ``lower`` says how much of it is due to the arithmetic.
 Believes: pld/ (its beliefs about floating point are in pld/beliefs.py); conversions.py for Gaussians alone.
 
->>> from discreet.privacy import events
+>>> from discreet.privacy.promises import events
 >>> bound = compose([events.Pure("0.1")] * 100).epsilon(delta="1e-6")
 >>> bound.width < 1e-9, 4.774567588 < bound.upper < 4.774567589
 (True, True)

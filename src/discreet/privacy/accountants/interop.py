@@ -50,7 +50,7 @@ def to_dp_accounting(event: Event) -> Any:
 
 
 def from_dp_accounting(event: Any) -> Event:
-    """The event of the same meaning; a float means its own dyadic value.
+    """The event of the same meaning; a float means what it prints.
 
     >>> from_dp_accounting(to_dp_accounting(events.Laplace(scale=3)))
     Laplace(scale=3, sensitivity=1)

@@ -93,6 +93,8 @@ class Approx(Promise):
         Chain the definition k times: P0(S) <= e^ε P1(S) + δ <= e^{2ε} P2(S) + e^ε δ + δ and so on.
         """
         k = integer(k, "k", at_least=1)
+        if k == 1:
+            return self
         hopeless = self.delta and (k - 1) * self.epsilon > HUGE  # δ has fewer than 4096 bits, so δe^{(k-1)ε} > 1
         delta = self.delta * _geometric_sum_up(self.epsilon, k) if self.delta and not hopeless else Fraction(0)
         if hopeless or delta >= 1:

@@ -18,7 +18,7 @@ from discreet.privacy.promises.measures import Measure
 class Receipt:
     """Something that was paid for and has not been released yet; written by ``Filter.spend``.
 
-    >>> from discreet.privacy import events
+    >>> from discreet.privacy.promises import events
     >>> receipt = Receipt(events.Laplace(scale=2), number=1)
     >>> receipt.redeem(events.Laplace(scale=2))
     >>> receipt.used

@@ -3,7 +3,7 @@
 Wherever a verb wants an expression, a text is SQL (``"cost / 2"``, ``"year = 2025"``; a lone word is a column) and an
 ``Expr`` is what it says. Beside an operator, and in ``is_in`` and its like, a text is a text.
 
->>> from discreet.table import verbs as dp
+>>> from discreet.query.front import verbs as dp
 >>> dp.col("cost") > 100
 Expr(cost > 100)
 """

@@ -211,7 +211,7 @@ class Release(ABC):
 def price(event: Event) -> Price:
     """The price that is simplest to say: pure where it is pure, else (ε, δ) where it has one, else zCDP.
 
-    >>> from discreet.privacy import events
+    >>> from discreet.privacy.promises import events
     >>> price(events.DiscreteLaplace(scale=2)), price(events.DiscreteGaussian(sigma=2))
     (Pure(epsilon='1/2'), ZCDP(rho='1/8', delta=0))
     """
