@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from discreet.checking.exact.calling import needs_bits
 from discreet.checking.exact.outputs import additive_in, pair_of
 from discreet.checking.exact.privacy_claims import Claim, at_one_step, check_pairs, check_rows, natural_pairs, of_bits
 from discreet.checking.exact.queries import check_query
@@ -152,4 +153,5 @@ def _check_function(
         raise BadParameter(
             "pairs", pairs, "must be given for a function, with the claim: check(f, pairs=..., claim=...)"
         )
+    needs_bits(thing)
     return check_pairs(of_bits(thing, depth if depth is not None else 24), pairs, claim, subject=name_of(thing))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+from discreet.checking.exact.calling import Watched
 from discreet.checking.exact.laws import refutations
 from discreet.checking.exact.outputs import Pair, pair_of, walked
 from discreet.checking.exact.report import Counterexample, Report
@@ -34,11 +35,14 @@ def check_pairs(
 ) -> Report:
     """A claim against the given pairs of neighbours."""
     tried, found = 0, None
+    watched = Watched(laws)
     for first, second in pairs:
         tried += 1
-        found = refuted(laws, first, second, claim, distance)
+        found = refuted(watched, first, second, claim, distance)
         if found is not None:
             break
+    else:
+        watched.conclude(subject)
     return Report(subject, told(claim), "the pairs that were given, both ways", tried, found)
 
 
@@ -47,8 +51,10 @@ def check_rows(
     depth: int | None = None,
 ) -> Report:  # fmt: skip
     """The claims of a release (or of a mechanism that reads rows) against small neighbouring data."""
-    judge = _Judge(lambda a, b: pair_of(thing, a, b, depth=depth), space, event_at)
-    found = look(space, judge, rows=rows, most_pairs=most_pairs, searches=searches)
+    watched = Watched(lambda a, b: pair_of(thing, a, b, depth=depth))
+    found = look(space, _Judge(watched, space, event_at), rows=rows, most_pairs=most_pairs, searches=searches)
+    if found.counterexample is None:
+        watched.conclude(name_of(thing))
     return Report(
         subject=name_of(thing),
         claim=f"{space.metric}, one step: {_told_at_one(event_at)}",

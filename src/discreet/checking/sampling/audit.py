@@ -22,10 +22,11 @@ from typing import Any
 import numpy as np
 
 from discreet.answer import confidence_level
+from discreet.checking.exact.calling import never_answered
 from discreet.checking.exact.stability_claims import name_of
 from discreet.checking.sampling.binomial import lower, upper
 from discreet.checking.sampling.distinguishers import CAUTIONS, Choice, best_questions, epsilon_from
-from discreet.checking.sampling.observed import runner
+from discreet.checking.sampling.observed import Raised, runner
 from discreet.checking.sampling.rate_band import TradeOff, trade_off
 from discreet.checking.sampling.samples import Samples, draw
 from discreet.errors import BadParameter
@@ -161,20 +162,28 @@ def audit(
     if state is not None and max(len(state.first), len(state.second)) > wanted:
         raise BadParameter("samples", samples, "must be at least what the state holds already")
     searched = wanted // SEARCHED
+    subject = name_of(mechanism)
     chosen = _chosen_pair(pair, pairs)
     if len(chosen) > 1:
         if state is not None:
             raise BadParameter("state", "given", "must be left out with several pairs")
         chosen = [_most_promising(run, chosen, targets, searched, wanted - searched, failure)]
     drawn = draw(run, chosen[0], wanted, samples=state, processes=processes, progress=progress)
+    _answered(subject, drawn)
     choices = best_questions(
         drawn.first[:searched], drawn.second[:searched], targets, fresh=wanted - searched, failure=_each(failure)
     )
     reports = [
-        _certified(name_of(mechanism), claim, each, drawn, delta=targets[each.target][1], failure=failure)
-        for each in choices
+        _certified(subject, claim, each, drawn, delta=targets[each.target][1], failure=failure) for each in choices
     ]
     return max(reports, key=lambda r: (r.refuted, r.epsilon_lower - targets[r.choice.target][0]))
+
+
+def _answered(subject: str, drawn: Samples) -> None:
+    """A black box that raises on every run has not been audited at all."""
+    outcomes = (*drawn.first, *drawn.second)
+    if all(isinstance(one, Raised) for one in outcomes):
+        never_answered(subject, {str(one) for one in outcomes})
 
 
 def _each(failure: float) -> float:

@@ -15,8 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.answer import Answer
-from discreet.errors import BadData
-from discreet.randomness import SystemBits
+from discreet.checking.exact.calling import takes
+from discreet.errors import BadData, BadParameter
+from discreet.randomness import Bits, SystemBits
 
 Outcome: TypeAlias = Any
 """bool, int, float, Fraction, str, None, a tuple of such, a ``dict`` with text keys, or ``Raised``."""
@@ -33,9 +34,23 @@ def runner(mechanism: Any) -> Callable[[Any], Any]:
     if hasattr(mechanism, "draw") and hasattr(mechanism, "read"):
         return _Draw(mechanism)
     if callable(mechanism):
+        if not takes(mechanism, 1) and takes(mechanism, 2):
+            return _WithBits(mechanism)
+        if not takes(mechanism, 1):
+            raise BadParameter("mechanism", mechanism, "must take (data), or (data, bits)")
         box: Callable[[Any], Any] = mechanism
         return box
     raise BadData("a mechanism must be a function of data, or have read and draw")
+
+
+class _WithBits:
+    """A function of data and bits, as a function of data."""
+
+    def __init__(self, function: Callable[[Any, Bits], Any]) -> None:
+        self._function = function
+
+    def __call__(self, data: Any) -> Any:
+        return self._function(data, SystemBits())
 
 
 class _Draw:
