@@ -1,7 +1,7 @@
 """How a function that is checked or audited is called, and what to do with one that never answers.
 
-``check`` calls ``f(data, bits)``: it walks every path of the bits. ``audit`` calls ``f(data)``, or ``f(data, bits)`` with
-the system's bits if that is what the function takes.
+``check`` calls ``f(data, bits)``: it walks every path of the bits. ``audit`` calls ``f(data)``, or ``f(data, bits)``
+with the system's bits if that is what the function takes.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class Watched:
         self._failures: set[str] = set()
 
     def __call__(self, *arguments: Any) -> Any:
+        """The same as the function."""
         try:
             found = self._function(*arguments)
         except NoLaw:
