@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadParameter
-from discreet.exact import Number, number, positive
+from discreet.exact import Number, measured, positive
 
 FINENESS = 40  # the grid is 2^40 times finer than the noise, so rounding is lost in it
 _FINEST = -1022
@@ -104,7 +104,7 @@ def public_grid(low: Number, high: Number, *, scale: Number, centre: Number = 0,
     are counted from ``centre``: with narrow bounds far from zero, as for timestamps, pass the lower bound. ``missing``
     is what NaN counts as: the public value nearest to the centre unless said otherwise.
     """
-    bottom, top, middle = number(low, "low"), number(high, "high"), number(centre, "centre")
+    bottom, top, middle = (measured(x, name) for x, name in ((low, "low"), (high, "high"), (centre, "centre")))
     for name, given, bound in (("low", low, bottom), ("high", high, top), ("centre", centre, middle)):
         if abs(bound) > _FARTHEST:
             raise BadParameter(name, given, "must be below 2^900 in size")
@@ -120,7 +120,7 @@ def public_grid(low: Number, high: Number, *, scale: Number, centre: Number = 0,
     if missing is None:
         blank = min(max(0, first), last)
     else:
-        wanted = number(missing, "missing")
+        wanted = measured(missing, "missing")
         if not bottom <= wanted <= top:
             raise BadParameter("missing", missing, "must lie between low and high")
         blank = min(max(round((wanted - middle) / cell), first), last)  # a bound may lie beside the grid

@@ -237,8 +237,8 @@ def test_gdp_epsilon_encloses(k: int, truth: str) -> None:
     bound = to.gdp_epsilon(GDP(mu_squared=k), 1e-6)
     assert abs(float(bound.upper) - float(truth)) < 1e-6 * float(truth)
     assert Fraction(bound.width) <= Fraction(bound.upper) / 2**50
-    assert to.gdp_delta(GDP(mu_squared=k), bound.upper).upper <= Fraction(1e-6)
-    assert to.gdp_delta(GDP(mu_squared=k), bound.lower).lower >= Fraction(1e-6)
+    assert to.gdp_delta(GDP(mu_squared=k), bound.upper).upper <= Fraction(1, 10**6)
+    assert to.gdp_delta(GDP(mu_squared=k), bound.lower).lower >= Fraction(1, 10**6)
 
 
 def test_gdp_at_the_edges() -> None:

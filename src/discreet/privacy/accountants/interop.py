@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import MissingExtra, NoPrice
-from discreet.exact import exp_up, float_down, float_up, log_up, sqrt_down
+from discreet.exact import exp_up, float_down, float_up, log_up, measured, sqrt_down
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event, Sampling
 from discreet.privacy.promises.measures import HUGE
@@ -50,7 +50,7 @@ def to_dp_accounting(event: Event) -> Any:
 
 
 def from_dp_accounting(event: Any) -> Event:
-    """The event of the same meaning; a float means what it prints.
+    """The event of the same meaning; its floats are binary numbers, as it computes with them.
 
     >>> from_dp_accounting(to_dp_accounting(events.Laplace(scale=3)))
     Laplace(scale=3, sensitivity=1)
@@ -58,16 +58,16 @@ def from_dp_accounting(event: Any) -> Event:
     theirs = _their_events()
     match event:
         case theirs.GaussianDpEvent(noise_multiplier=z):
-            return events.Gaussian(sigma=z)
+            return events.Gaussian(sigma=measured(z))
         case theirs.LaplaceDpEvent(noise_multiplier=z):
-            return events.Laplace(scale=z)
+            return events.Laplace(scale=measured(z))
         case theirs.DiscreteLaplaceDpEvent(noise_parameter=a, sensitivity=d) if a > 0:
             return events.DiscreteLaplace(scale=1 / Fraction(a), sensitivity=d)
         case theirs.RandomizedResponseDpEvent(noise_parameter=p, num_buckets=k) if p > 0:
             each = Fraction(p) / k  # the rest of the mass is on the true value
             return events.RandomizedResponse(log_up((1 - Fraction(p) + each) / each), k)
         case theirs.ZCDpEvent(rho=rho, xi=0):
-            return events.ZCDP(rho)
+            return events.ZCDP(measured(rho))
         case theirs.NoOpDpEvent():
             return events.Composed([])
         case theirs.SelfComposedDpEvent(event=inner, count=k):
@@ -75,7 +75,7 @@ def from_dp_accounting(event: Any) -> Event:
         case theirs.ComposedDpEvent(events=parts):
             return events.Composed([from_dp_accounting(part) for part in parts])
         case theirs.PoissonSampledDpEvent(sampling_probability=q, event=inner):
-            return events.Subsampled(from_dp_accounting(inner), q)
+            return events.Subsampled(from_dp_accounting(inner), measured(q))
         case theirs.SampledWithoutReplacementDpEvent(source_dataset_size=n, sample_size=m, event=inner) if n > 0:
             return events.Subsampled(from_dp_accounting(inner), Fraction(m, n), Sampling.WITHOUT_REPLACEMENT)
         case _:
@@ -84,7 +84,7 @@ def from_dp_accounting(event: Any) -> Event:
 
 def _their_events() -> Any:
     try:
-        from dp_accounting import dp_event
+        import dp_accounting.dp_event
     except ImportError:
         raise MissingExtra("events of dp_accounting", extra="accounting") from None
-    return dp_event
+    return dp_accounting.dp_event

@@ -12,6 +12,7 @@ from fractions import Fraction
 from discreet.errors import NoPrice
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.conversions import bounded_range_to_zcdp, pure_to_zcdp_tight
+from discreet.privacy.accountants.laplace_zcdp import discrete_laplace_rho, laplace_rho
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event, MaxNoise
 from discreet.privacy.promises.measures import ZCDP, Pure
@@ -21,7 +22,8 @@ from discreet.privacy.promises.record import short_up
 def price_zcdp(event: Event) -> ZCDP:
     """The ρ of an event, with the δ of approximate zCDP where a part has one.
 
-    Guarantee: sensitivity²/(2σ²) for both Gaussians; ε²/8 for a loss of range ε; ε tanh(ε/2) for anything ε-DP; and
+    Guarantee: sensitivity²/(2σ²) for both Gaussians; the least ρ of Laplace noise (ε - 1 + e^-ε on the line); ε²/8 for
+    a loss of range ε; ε tanh(ε/2) for anything ε-DP; and
     an (ε, δ) box is δ-approximately ε tanh(ε/2), being the pure box except with probability δ. A sample is priced
     only where its inner event has an (ε, δ): a sampled Gaussian is not zCDP with a smaller ρ.
 
@@ -34,6 +36,10 @@ def price_zcdp(event: Event) -> ZCDP:
             | events.DiscreteGaussian(sigma_squared=s, sensitivity_squared=d)
         ):
             return ZCDP(d / (2 * s))
+        case events.Laplace(scale=b, sensitivity=d):
+            return ZCDP(laplace_rho(d / b))
+        case events.DiscreteLaplace(scale=b, sensitivity=d):
+            return ZCDP(discrete_laplace_rho(b, int(d)))
         case events.Exponential(epsilon=e) | events.NoisyMax(epsilon=e, noise=MaxNoise.GUMBEL):
             return bounded_range_to_zcdp(e)
         case events.ZCDP(rho=rho, delta=delta):

@@ -9,6 +9,7 @@ Believes: these theorems, each for parameters chosen adaptively:
   ADVANCED         √(2 log(1/δ') S) + S/2 <= ε with S = Σε_i², Σδ_i <= δ'', δ' + δ'' = δ
                                                         Whitehouse, Ramdas, Rogers and Wu 2023
   zCDP             Σρ_i <= ρ and Σδ_i <= δ              the same; Feldman and Zrnic 2021 for δ = 0
+  EITHER           BASIC with a part of δ, or zCDP with the rest, whichever still admits    either_filter.md
   Rényi            Σε_i(α) <= ε(α) at every order α of the budget, all fixed in advance     Feldman and Zrnic 2021
   GDP              Σμ_i² <= μ²                          Smith and Thakurta 2022; Koskela, Tobaben and Honkela 2023
 Interleaving open interactive mechanisms with anything else: Haney, Shoemate, Tian, Vadhan, Vyrros, Xu and Zhang 2023
@@ -49,6 +50,7 @@ class Rule(Enum):
     BASIC = "epsilons and deltas add up"
     ADVANCED = "squares of epsilons add up"
     ZCDP = "rhos add up"
+    EITHER = "epsilons add up, or rhos do: a charge is admitted while either sum is within its limits"
     PLD = "privacy loss distributions"
     OPTIMAL = "optimal composition"
 
@@ -73,6 +75,10 @@ class Currency:
     concurrent: bool
     """Whether open interactive mechanisms may be interleaved."""
     shown_left: Callable[[Amounts], Measure] | None = None  # where what is left rounds the other way
+    accounts: tuple[slice, ...] = (slice(None),)
+    """Amounts that are counted together: a charge is admitted while all amounts of some account are within limits."""
+    interleaved: Callable[[Amounts], Amounts] | None = None
+    """The amounts of a charge that is interleaved with an open mechanism, where that rules an account out."""
 
     @property
     def nothing(self) -> Amounts:
@@ -81,11 +87,27 @@ class Currency:
 
     def left(self, used: Amounts) -> Measure:
         """What one further charge may cost."""
-        return (self.shown_left or self.shown)(rest(self.limits, used))
+        return (self.shown_left or self.shown)(self.rest(used))
+
+    def rest(self, used: Amounts) -> Amounts:
+        """What is left of each limit; nothing of an account that has been left behind."""
+        left = list(rest(self.limits, used))
+        for account in self.accounts:
+            if self._is_left(used, account):
+                left[account] = [Fraction(0)] * len(left[account])
+        return tuple(left)
 
     def fits(self, used: Amounts, amounts: Amounts) -> bool:
         """Whether these amounts can still be paid."""
-        return fits(self.limits, used, amounts)
+        return any(
+            fits(self.limits[account], used[account], amounts[account]) and not self._is_left(used, account)
+            for account in self.accounts
+        )
+
+    def _is_left(self, used: Amounts, account: slice) -> bool:
+        """Whether an account, one of several, was left behind: one of its sums is above its limit, for good."""
+        over = any(u > limit for u, limit in zip(used[account], self.limits[account], strict=True))
+        return over and len(self.accounts) > 1
 
     def add(self, used: Amounts, amounts: Amounts) -> Amounts:
         """What is used after a payment."""
@@ -188,18 +210,21 @@ class Filter:
         if os.getpid() != self._process:
             raise NotATheorem("a budget belongs to the process that opened it; a fork may have doubled it")
         amounts = self._currency.amounts(what)  # may refuse; nothing has happened yet
-        if not (opens or self._currency.concurrent) and is_interactive(what):
+        alone = self._currency.concurrent or self._currency.interleaved is not None
+        if not (opens or alone) and is_interactive(what):
             raise NotATheorem(
                 "an interactive mechanism stays open, and no theorem lets approximate zCDP interleave: "
                 "pay with open(...), and close it before the next question"
             )
         price = self._currency.shown(amounts)
         with self._lock:
-            if self._open and not self._currency.concurrent:
+            if self._open and not alone:
                 raise NotATheorem(
                     "an interactive mechanism is still open, and no theorem lets approximate zCDP interleave; close it"
                 )
             named = self._agree(what)
+            if self._currency.interleaved is not None and (self._open or (is_interactive(what) and not opens)):
+                amounts = self._currency.interleaved(amounts)
             if not self._currency.fits(self._used, amounts):
                 raise OverBudget(asked=price, left=self._currency.left(self._used))
             self._used = self._currency.add(self._used, amounts)
@@ -313,6 +338,8 @@ def currency_of(budget: Measure, rule: Rule | None = None, *, reserve: Number = 
             return Currency("epsilon, delta", (e, d), _basic_amounts, lambda a: Approx(a[0], a[1]), concurrent=True)
         case Approx(epsilon=e, delta=d):
             slack = (1 - share) * d
+            if rule is Rule.EITHER and d:
+                return _either_currency(budget, share)
             if not slack:
                 raise BadParameter("reserve", reserve, "must leave some delta for the rule itself")
             if rule is Rule.ZCDP:
@@ -334,6 +361,46 @@ def _zcdp_currency(limits: Amounts) -> Currency:
         return price.rho, price.delta
 
     return Currency("rho, delta", limits, amounts, lambda a: ZCDP(a[0], a[1]), concurrent=not limits[1])
+
+
+def _either_currency(budget: Approx, share: Fraction) -> Currency:
+    """Two accounts side by side: (Σε, Σδ) with a share of δ, and (Σρ, Σδ) with the rest. Proof: either_filter.md.
+
+    An event that one of them cannot price counts there as more than all of the limit, so that account is left for good.
+    """
+    first, rest_of_it = share * budget.delta, (1 - share) * budget.delta
+    second = currency_of(Approx(budget.epsilon, rest_of_it), Rule.ZCDP, reserve=share)
+    limits = (budget.epsilon, first, *second.limits)
+    over = (2 * budget.epsilon + 1, Fraction(0)), (2 * second.limits[0] + 1, Fraction(0))
+
+    def amounts(what: Event | Measure) -> Amounts:
+        try:
+            summed = _basic_amounts(what)
+        except NoPrice:
+            return (*over[0], *second.amounts(what))
+        try:
+            return (*summed, *second.amounts(what))
+        except NoPrice:
+            return (*summed, *over[1])
+
+    def shown(a: Amounts) -> Measure:
+        return Approx(a[0], a[1]) if a[0] < over[0][0] else second.shown(a[2:])
+
+    def left(a: Amounts) -> Measure:
+        """The ε of one question of any kind: by the sum, or by ε²/2 >= its ρ."""
+        by_rho = short_down(sqrt_down(2 * a[2]))
+        return Approx(a[0], a[1]) if a[0] >= by_rho else Approx(by_rho, a[3])
+
+    return Currency(
+        "epsilon, delta or rho, delta",
+        limits,
+        amounts,
+        shown,
+        concurrent=False,
+        shown_left=left,
+        accounts=(slice(0, 2), slice(2, 4)),
+        interleaved=lambda a: (*a[:2], *over[1]),
+    )
 
 
 def _squares(epsilon: Fraction, slack: Fraction) -> Fraction:
