@@ -1,4 +1,4 @@
-"""chain.py and books.py: canonical text, links, and that every change of any entry is seen."""
+"""chain.py and state.py: canonical text, links, and that every change of any entry is seen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from discreet.ledger.entries import (
     read_entry,
     write_entry,
 )
-from discreet.ledger.state import Books
+from discreet.ledger.records import apply_entry
+from discreet.ledger.state import State
 from tests.helpers.ledger_places import Place, answered, prepared
 
 plain = st.recursive(
@@ -99,11 +100,11 @@ def test_what_is_no_entry(text: str) -> None:
         read_entry(text)
 
 
-def replayed(lines: list[str]) -> Books:
-    books = Books()
+def replayed(lines: list[str]) -> State:
+    state = State()
     for line in lines:
-        books.apply(read_entry(line))
-    return books
+        apply_entry(state, read_entry(line))
+    return state
 
 
 @pytest.fixture(scope="module")
@@ -138,10 +139,10 @@ def test_any_change_breaks_the_chain_or_its_head(lines: list[str], data: st.Data
     if changed == lines:
         return
     try:
-        books = replayed(changed)
+        state = replayed(changed)
     except Broken:
         return
-    assert books.hash != head
+    assert state.hash != head
 
 
 def forged(lines: list[str], i: int, **body: Any) -> list[str]:
@@ -191,10 +192,10 @@ def test_caps_are_checked_even_in_a_chain_that_is_whole(lines: list[str]) -> Non
 
 
 def test_kinds_that_are_not_known(lines: list[str]) -> None:
-    books = replayed(lines)
+    state = replayed(lines)
     last = read_entry(lines[-1])
     for kind in ("unheard", "ledger", "population"):
         with pytest.raises(Broken):
-            books.apply(entry(last, kind=kind, ledger=last.ledger, body={}))
+            apply_entry(state, entry(last, kind=kind, ledger=last.ledger, body={}))
     with pytest.raises(Broken, match="first"):
-        Books().apply(entry(kind="a.b"))
+        apply_entry(State(), entry(kind="a.b"))

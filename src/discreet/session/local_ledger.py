@@ -20,7 +20,6 @@ from discreet.engines.sources import DatabaseTable, Files, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
 from discreet.exact import Number
 from discreet.ledger.database import is_address
-from discreet.ledger.ledger_budget import LedgerPurse
 from discreet.ledger.state import Population
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
@@ -29,6 +28,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer import serialize
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.plan.schema import Table
+from discreet.session.ledger_budget import LedgerPurse
 
 ANALYST = "local"
 _SQLITE = b"SQLite format 3\x00"
