@@ -9,15 +9,14 @@ says what it changes. To add one, see CONTRIBUTING.md. Three rules let later ver
 
 - The body of version 1 names no version; a later one holds ``"version": n``. A newer version than ours is refused.
 - A body has exactly the fields of its version. Any other is refused, never skipped: it may hold a restriction.
-- To change the fields of a kind, raise VERSION and add a step to OLDER that turns the old fields into the new ones.
+- To change the fields of a kind, keep its class as it was, with ``upgrade`` to the new one, and name it in OLDER.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from discreet.ledger.entries import (
     BEFORE_ALL,
@@ -58,6 +57,14 @@ def token_of(analyst: str, key: str) -> str:
     return digest(canonical([analyst, key]))
 
 
+class Older(Protocol):
+    """An earlier version of a kind: a frozen dataclass with the fields of that version."""
+
+    def upgrade(self) -> Any:
+        """The same in the next version."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What one entry says. A subclass is one kind of record.
@@ -69,9 +76,8 @@ class Record:
     """
 
     KIND: ClassVar[str]
-    VERSION: ClassVar[int] = 1
-    OLDER: ClassVar[Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
-    """For each earlier version, how its fields become those of the next."""
+    OLDER: ClassVar[tuple[type[Older], ...]] = ()
+    """The classes of earlier versions of this kind, the first one first."""
 
     @classmethod
     def read(cls, entry: Entry) -> Self:
@@ -88,12 +94,14 @@ class Record:
             version = fields.pop("version")
             if type(version) is not int or version < 2:
                 raise Broken(f"it does not read as an entry of kind {cls.KIND}")
-        if version > cls.VERSION:
-            raise Newer(f"it is of kind {cls.KIND} in version {version}, and only {cls.VERSION} is known here")
+        versions: tuple[type[Any], ...] = (*cls.OLDER, cls)
+        if version > len(versions):
+            raise Newer(f"it is of kind {cls.KIND} in version {version}, and {len(versions)} is the newest known here")
         try:
-            for step in range(version, cls.VERSION):
-                fields = cls.OLDER[step](fields)
-            return read_fields(cls, fields)
+            found = read_fields(versions[version - 1], fields)
+            while not isinstance(found, cls):
+                found = found.upgrade()
+            return found
         except _UNREADABLE:
             raise Broken(f"it does not read as an entry of kind {cls.KIND}") from None
 
@@ -104,8 +112,7 @@ class Record:
 
     def body(self) -> dict[str, Any]:
         """The body of its entry."""
-        found = write_fields(self)
-        return found if self.VERSION == 1 else found | {"version": self.VERSION}
+        return write_fields(self) | ({"version": len(self.OLDER) + 1} if self.OLDER else {})
 
     def apply(self, state: State, entry: Entry) -> None:
         """Change the state, or raise Broken. Unless a kind says otherwise it is kept, for ``Owner.acts``."""
