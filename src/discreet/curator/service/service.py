@@ -45,8 +45,7 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
-from discreet.session.ledger_budget import Asking as Purse
-from discreet.session.ledger_budget import Known, LedgerPurse
+from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
 from discreet.session.session import Query, Session
 
 Point = Callable[[str], None]
@@ -175,7 +174,7 @@ class Curator:
         """
         known, _ = self.dataset(caller, name)
         room = self.room(known)
-        purse = Purse(
+        budget_store = RetryBudget(
             self.ledger,
             name,
             caller.name,
@@ -183,14 +182,14 @@ class Curator:
             query=asked.query,
             parameters=asked.parameters,
         )
-        found = self._planned(room, room.session.serving(purse), caller, asked)
+        found = self._planned(room, room.session.serving(budget_store), caller, asked)
         self.at("planned")
         try:
             with room.engine.reserved():
-                stored, words = self._answered(found, purse)
-        except Known as before:
+                stored, words = self._answered(found, budget_store)
+        except AlreadyCharged as before:
             return self._again(before.charge)
-        charge = purse.charge
+        charge = budget_store.charge
         if charge is None:
             raise EngineFailed
         self.at("noise")
@@ -198,15 +197,15 @@ class Curator:
             self.grid.hold(began)
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
-    def _answered(self, found: Planned, purse: LedgerPurse) -> tuple[bytes, Any]:
+    def _answered(self, found: Planned, budget_store: LedgerBudget) -> tuple[bytes, Any]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
             told = found.told(found.session._release(found.quote, found.outcomes, tuple))
             return dump(told), accuracy(told)
-        except Known:
+        except AlreadyCharged:
             raise
         except Exception as error:
-            if purse.charge is None:  # refused before anything was paid
+            if budget_store.charge is None:  # refused before anything was paid
                 raise
             if not isinstance(error, EngineFailed):
                 log.error("after a payment: %s", where(error))
