@@ -1,4 +1,4 @@
-"""schema.py: ledgers of every earlier version stay readable, and go on."""
+"""migrations.py: ledgers of every earlier version stay readable, and go on."""
 
 from __future__ import annotations
 

@@ -248,6 +248,9 @@ def test_a_later_version_reads_all_earlier_ones() -> None:
 
 def test_the_first_entry_opens_the_ledger_and_no_other() -> None:
     state = State()
+    early = write_entry(sequence=1, previous=BEFORE_ALL, ledger="x", kind="a.b", by="o", time="", body={})
+    with pytest.raises(Broken, match="first"):
+        apply_entry(state, early)
     body = LedgerRecord(1, "00", {}).body()
     first = write_entry(sequence=1, previous=BEFORE_ALL, ledger="x", kind="ledger", by="o", time="", body=body)
     apply_entry(state, first)
