@@ -10,8 +10,9 @@ from pathlib import Path
 from bench.measure import Row, cpu_once, show
 from discreet.ledger import Ledger, import_ledger, open_ledger, verify_ledger
 from discreet.ledger.charges import charged, priced
-from discreet.ledger.entries import read_entry, write_entry
-from discreet.ledger.state import Books, write_event
+from discreet.ledger.entries import read_entry, write_entry, write_event
+from discreet.ledger.records import apply_entry
+from discreet.ledger.state import State
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx
 
@@ -47,30 +48,26 @@ def long_ledger(location: Path, entries: int) -> None:
     """A ledger with so many entries, written without waiting for the disk each time."""
     with prepared(location.with_name("short")) as ledger:
         lines = list(ledger.export())
-    books = Books()
+    state = State()
     for line in lines:
-        books.apply(read_entry(line))
-    _, price = priced(books, "visits", "ann", EVENT)
-    while books.sequence < entries:
-        analyst = ("ann", "bob")[books.sequence % 2]
-        body = charged(books, "visits", analyst, price)
-        body |= {
-            "key": f"k{books.sequence}",
-            "asked": "",
-            "query": QUERY,
-            "parameters": {},
-            "event": write_event(EVENT),
-        }
+        apply_entry(state, read_entry(line))
+    _, price = priced(state, "visits", "ann", EVENT)
+    while state.sequence < entries:
+        analyst = ("ann", "bob")[state.sequence % 2]
+        record = charged(
+            state, "visits", analyst, price, key=f"k{state.sequence}", asked="", query=QUERY, parameters={},
+            event=write_event(EVENT),
+        )  # fmt: skip
         entry = write_entry(
-            sequence=books.sequence + 1,
-            previous=books.hash,
-            ledger=books.ledger,
-            kind="charge",
+            sequence=state.sequence + 1,
+            previous=state.hash,
+            ledger=state.ledger,
+            kind=record.kind,
             by=analyst,
             time="2026-11-15T12:00:00+00:00",
-            body=body,
+            body=record.body(),
         )
-        books.apply(entry)
+        apply_entry(state, entry)
         lines.append(entry.text)
     import_ledger(lines, location)
 

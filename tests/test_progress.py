@@ -105,7 +105,7 @@ def test_a_release_shows_that_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     session = dp.Session(t=dp.table(TABLE, unit="user"), budget=dp.Pure(2), engine=Patient(screen), progress=True)
     assert session.sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
     before = screen.getvalue()
-    assert session.serving(session._purse).sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
+    assert session.serving(session._budget_store).sql("SELECT COUNT(*) AS n FROM t").release(epsilon=1)
     assert screen.getvalue() == before  # a curator never shows it, even where it was started in a terminal
 
 

@@ -20,7 +20,7 @@ from discreet.curator.service.reply_timing import Grid
 from discreet.curator.service.service import STRANGERS
 from discreet.errors import BadParameter
 from discreet.ledger import Ledger
-from discreet.ledger.state import Books
+from discreet.ledger.state import State
 from tests.helpers.curator.town import Town, bearer, open_town, scope
 
 
@@ -192,7 +192,7 @@ def test_bad_tokens_are_counted_before_the_ledger_is_read_and_good_ones_are_not(
     new_town.curator.strangers = Meter(STRANGERS, Ticking())
     look, looked = Ledger.look, []
 
-    def watched(ledger: Ledger) -> Books:
+    def watched(ledger: Ledger) -> State:
         looked.append(ledger)
         return look(ledger)
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
+from discreet.errors import LedgerMismatch
 from discreet.ledger import Charge, Ledger, open_ledger, verify_ledger
 from discreet.ledger.verify import Report
 from discreet.privacy.promises import events
@@ -105,3 +107,12 @@ def ask(
 
 def answered(ledger: Ledger, key: str, *, analyst: str = "ann") -> Charge:
     return ledger.store_answer(ask(ledger, key, analyst=analyst), f"answer to {key}".encode(), accuracy="within 3")
+
+
+def refused(ledger: Ledger, words: str) -> None:
+    """It spends nothing, takes no act of the owner, and says why; what it knew can still be read."""
+    for call in (lambda: ask(ledger, "refused"), lambda: ledger.owner.add_analyst("refused")):
+        with pytest.raises(LedgerMismatch, match=words):
+            call()
+    assert ledger.trouble is not None
+    assert ledger.standing("town")

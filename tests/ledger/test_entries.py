@@ -1,8 +1,10 @@
-"""chain.py and books.py: canonical text, links, and that every change of any entry is seen."""
+"""entries.py: canonical text, links, amounts, and the fields of records as JSON."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
@@ -15,16 +17,19 @@ from discreet.ledger.entries import (
     BEFORE_ALL,
     Broken,
     Entry,
+    Json,
     amounts_text,
     canonical,
     digest,
     follows,
     read_amounts,
     read_entry,
+    read_fields,
     write_entry,
+    write_fields,
 )
-from discreet.ledger.state import Books
-from tests.helpers.ledger_places import Place, answered, prepared
+from discreet.privacy.budgets.filters import Amounts
+from discreet.privacy.promises.measures import Measure, Pure
 
 plain = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -99,102 +104,65 @@ def test_what_is_no_entry(text: str) -> None:
         read_entry(text)
 
 
-def replayed(lines: list[str]) -> Books:
-    books = Books()
-    for line in lines:
-        books.apply(read_entry(line))
-    return books
+# --- fields -------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    folder = tmp_path_factory.mktemp("lines")
-    place = Place(str(folder / "l"), str(folder / "k"), str(folder / "h"))
-    with prepared(place) as ledger:
-        for i in range(3):
-            answered(ledger, f"k{i}")
-        ledger.owner.record("access.token", {"hash": "x"})
-        return list(ledger.export())
+class Colour(Enum):
+    RED = "r"
 
 
-@given(st.data())
-@settings(max_examples=200, deadline=None)
-def test_any_change_breaks_the_chain_or_its_head(lines: list[str], data: st.DataObject) -> None:
-    """Change one character, drop, repeat or swap entries: Broken, or at least another head than was remembered."""
-    head = replayed(lines).hash
-    changed = list(lines)
-    i = data.draw(st.integers(0, len(lines) - 1))
-    match data.draw(st.sampled_from(["character", "drop", "repeat", "swap"])):
-        case "character":
-            at = data.draw(st.integers(0, len(lines[i]) - 1))
-            changed[i] = lines[i][:at] + data.draw(st.sampled_from("09af,x ")) + lines[i][at + 1 :]
-        case "drop":
-            del changed[i]
-        case "repeat":
-            changed.insert(i, lines[i])
-        case _:
-            j = data.draw(st.integers(0, len(lines) - 1))
-            changed[i], changed[j] = changed[j], changed[i]
-    if changed == lines:
-        return
-    try:
-        books = replayed(changed)
-    except Broken:
-        return
-    assert books.hash != head
+@dataclass(frozen=True, slots=True)
+class Inner:
+    price: Amounts
+    note: str | None
 
 
-def forged(lines: list[str], i: int, **body: Any) -> list[str]:
-    """Entry i with another body, and all after it hashed anew: a chain that is whole, and lies."""
-    result = lines[:i]
-    for line in lines[i:]:
-        said = json.loads(line)
-        if len(result) == i:
-            said["body"] |= body
-        said["previous"] = digest(result[-1]) if result else BEFORE_ALL
-        result.append(canonical(said))
-    return result
+@dataclass(frozen=True, slots=True)
+class Outer:
+    number: int
+    share: Fraction
+    budget: Measure
+    colour: Colour | None
+    names: tuple[str, ...]
+    about: Json
+    inner: Inner
 
 
-def test_sums_are_checked_even_in_a_chain_that_is_whole(lines: list[str]) -> None:
-    kinds = [read_entry(line).kind for line in lines]
-    charge = kinds.index("charge")
-    grants = [i for i, kind in enumerate(kinds) if kind == "grant"]
-    wrong: list[tuple[int, dict[str, Any]]] = [
-        (charge, {"price": ["0"]}),
-        (charge, {"price": ["1/20"]}),
-        (charge, {"total": {"before": ["0"], "after": ["0"], "limit": ["1"]}}),
-        (charge, {"total": {"before": ["0"], "after": ["1/10"], "limit": ["2"]}}),
-        (charge, {"population": "nowhere"}),
-        (charge, {"dataset": "nothing"}),
-        (charge, {"price": "1/10"}),
-        (kinds.index("population"), {"limits": ["1/5"]}),
-        (kinds.index("population"), {"limits": ["1", "1"]}),
-        (kinds.index("population"), {"rule": "NONE"}),
-        (grants[0], {"limits": ["1/5"]}),
-        (0, {"format": 2}),
-    ]
-    for i, body in wrong:
-        with pytest.raises(Broken):
-            replayed(forged(lines, i, **body))
-    replayed(forged(lines, charge, query="another"))  # only the head file and receipts can know
+OUTER = Outer(7, Fraction(1, 3), Pure("1/10"), Colour.RED, ("a", "b"), {"x": [1]}, Inner((Fraction(2),), None))
+WRITTEN: dict[str, Any] = {
+    "number": 7,
+    "share": "1/3",
+    "budget": {"version": 1, "promise": {"kind": "Pure", "epsilon": "1/10"}},
+    "colour": "RED",
+    "names": ["a", "b"],
+    "about": {"x": [1]},
+    "inner": {"price": ["2"], "note": None},
+}
 
 
-def test_caps_are_checked_even_in_a_chain_that_is_whole(lines: list[str]) -> None:
-    """All entries say that the limit is 1/5, and the third charge of 1/10 goes over it."""
-    lying = [line.replace('"limit":["1"]', '"limit":["1/5"]') for line in lines]
-    population = [read_entry(line).kind for line in lines].index("population")
-    with pytest.raises(Broken, match="over a cap"):
-        replayed(forged(lying, population, limits=["1/5"]))
-    enough = [line.replace('"limit":["1"]', '"limit":["3/10"]') for line in lines]
-    replayed(forged(enough, population, limits=["3/10"]))
+def test_fields_are_written_by_their_annotations_and_read_back() -> None:
+    assert write_fields(OUTER) == WRITTEN
+    assert json.loads(canonical(write_fields(OUTER))) == WRITTEN
+    assert read_fields(Outer, WRITTEN) == OUTER
 
 
-def test_kinds_that_are_not_known(lines: list[str]) -> None:
-    books = replayed(lines)
-    last = read_entry(lines[-1])
-    for kind in ("unheard", "ledger", "population"):
-        with pytest.raises(Broken):
-            books.apply(entry(last, kind=kind, ledger=last.ledger, body={}))
-    with pytest.raises(Broken, match="first"):
-        Books().apply(entry(kind="a.b"))
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"number": True},
+        {"number": "7"},
+        {"share": "2/6"},
+        {"share": "-1/3"},
+        {"budget": None},
+        {"colour": "r"},
+        {"names": "ab"},
+        {"names": ["a", 1]},
+        {"about": []},
+        {"inner": {"price": ["2"]}},
+        {"inner": {"price": ["2"], "note": None, "more": 1}},
+        {"more": 1},
+    ],
+)
+def test_fields_that_are_not_as_they_would_be_written(change: dict[str, Any]) -> None:
+    with pytest.raises((Broken, KeyError, TypeError, ValueError)):
+        read_fields(Outer, WRITTEN | change)

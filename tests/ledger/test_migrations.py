@@ -1,4 +1,4 @@
-"""schema.py: ledgers of every earlier version stay readable, and go on."""
+"""migrations.py: ledgers of every earlier version stay readable, and go on."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from discreet.errors import LedgerUnsafe, OverBudget
 from discreet.ledger import import_ledger, verify_receipt
-from discreet.ledger.entries import columns, read_entry
+from discreet.ledger.entries import read_entry
 from discreet.ledger.migrations import STEPS, VERSION, sa, take_steps, version_of
-from discreet.ledger.state import Books
+from discreet.ledger.records import apply_entry, read_record
+from discreet.ledger.state import State
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
 from tests.helpers.ledger_places import Place, answered, prepared
@@ -59,7 +60,7 @@ def build(place: Place, version: int) -> None:
         assert version_of(connection) == version
         for line in V1:
             entry = read_entry(line)
-            found = columns(entry)
+            found = read_record(entry).columns(entry.by)
             connection.execute(
                 sa.text(
                     "INSERT INTO discreet_entries VALUES (:sequence, :kind, :population, :analyst, :token, :h, :t)"
@@ -113,12 +114,12 @@ def test_the_stored_ledger_has_every_kind_of_entry() -> None:
         "write_off", "acknowledge", "access.token",
     }  # fmt: skip
     assert set(kinds) == own
-    books = Books()
+    state = State()
     for line in V1:
-        books.apply(read_entry(line))
-    assert len(books.public_keys) == 2
-    assert books.datasets["copy"].retired
-    assert books.analysts["Bö b"].revoked
+        apply_entry(state, read_entry(line))
+    assert len(state.public_keys) == 2
+    assert state.datasets["copy"].retired
+    assert state.analysts["Bö b"].revoked
 
 
 def test_a_stored_ledger_is_imported(lite: Place) -> None:

@@ -1,4 +1,4 @@
-"""Rollback, edits, damage: a ledger that is not the one that was seen before is found out, and refuses to spend."""
+"""Rollback, edits, damage: a ledger that is not the one that was seen before is detected, and refuses to spend."""
 
 from __future__ import annotations
 
@@ -11,21 +11,11 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import DiscreetError, LedgerError, LedgerMismatch, LedgerUnavailable
-from discreet.ledger import Ledger, import_ledger, open_ledger
+from discreet.ledger import import_ledger, open_ledger
 from discreet.ledger.entries import canonical, digest, read_entry
 from discreet.ledger.head_file import HeadFile
 from discreet.privacy.promises.measures import Pure
-from tests.helpers.ledger_places import Place, answered, ask, prepared
-
-
-def refused(ledger: Ledger, words: str) -> None:
-    """It spends nothing, takes no act of the owner, and says why; what it knew can still be read."""
-    for call in (lambda: ask(ledger, "refused"), lambda: ledger.owner.add_analyst("refused")):
-        with pytest.raises(LedgerMismatch, match=words):
-            call()
-    assert ledger.trouble is not None
-    assert ledger.standing("town")
-
+from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
 
 # --- rollback -----------------------------------------------------------------------------------------------------
 
@@ -54,32 +44,6 @@ def test_a_restored_backup_is_found_out(place: Place) -> None:
     assert len(report.problems) == 2
     with place.open() as ledger:
         ask(ledger, "more")
-
-
-def test_a_rollback_under_a_running_server_is_found_out(place: Place) -> None:
-    with prepared(place) as one, place.open() as two:
-        answered(one, "k0")
-        answered(two, "k1")
-        ask(two, "k2")
-        place.roll_back(one.head.sequence)
-        refused(two, "rolled back")
-        refused(one, "rolled back")
-        one.owner.acknowledge(reason="a mistake of the administrator")
-        ask(one, "k3")
-        ask(two, "k4")  # it sees that the owner has acted, and starts from there
-        assert two.standing("town").spent == one.standing("town").spent == Pure("0.3")
-
-
-def test_the_memory_of_a_server_is_a_witness_too(place: Place) -> None:
-    """A snapshot of a whole machine takes the head file back as well: running servers and receipts remain."""
-    with prepared(place) as ledger:
-        answered(ledger, "k0")
-        old = Path(place.head).read_bytes()
-        to = ledger.head.sequence
-        answered(ledger, "k1")
-        place.roll_back(to)
-        Path(place.head).write_bytes(old)
-        refused(ledger, "while it was open")
 
 
 def test_an_answer_does_not_leave_without_its_charge(place: Place) -> None:
@@ -153,22 +117,6 @@ def test_a_lost_ledger_is_not_made_anew(lite: Place) -> None:
         lite.open(create=True)
     with pytest.raises(LedgerUnavailable):
         lite.open()
-
-
-def test_a_file_that_is_replaced_under_a_running_server(lite: Place, tmp_path: Path) -> None:
-    with prepared(lite) as ledger:
-        answered(ledger, "k0")
-        ledger.close()
-        backup = lite.copied(tmp_path / "backup")
-        answered(ledger, "k1")
-        ledger.close()
-        Path(backup.location).replace(lite.location)
-        with pytest.raises(LedgerMismatch, match="replaced"):
-            ask(ledger, "k2")
-        ledger.owner.acknowledge(reason="restored")
-        ask(ledger, "k2")
-        assert ledger.standing("town").spent == Pure("0.2")
-    assert lite.verify().good
 
 
 # --- edits --------------------------------------------------------------------------------------------------------

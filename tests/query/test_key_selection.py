@@ -90,7 +90,7 @@ class Kept:
 
 
 class Watched(Filter):
-    """A purse whose receipts the engine of the test can see; ``spoilt`` ones were used before."""
+    """A budget store whose receipts the engine of the test can see; ``spoilt`` ones were used before."""
 
     __slots__ = ("engine", "spoilt")
     engine: Keeping
@@ -108,9 +108,9 @@ def session(engine: Keeping, *, spoilt: bool = False) -> dp.Session:
     columns = {"key": dp.unknown_keys(), "amount": dp.bounds(0, 8)}
     table = dp.table(ROWS, unit="user", columns=columns, max_rows=2)
     budget = dp.Approx(SURE, "1e-12")
-    purse = Watched(budget)
-    purse.engine, purse.spoilt = engine, spoilt
-    return dp.Session(t=table, budget=budget, engine=engine, purse=purse)
+    budget_store = Watched(budget)
+    budget_store.engine, budget_store.spoilt = engine, spoilt
+    return dp.Session(t=table, budget=budget, engine=engine, budget_store=budget_store)
 
 
 @pytest.mark.parametrize("fault", ["", "cannot", "too many"])

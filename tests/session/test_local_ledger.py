@@ -163,7 +163,7 @@ def test_what_failed_after_it_was_paid_is_not_charged_twice(tmp_path: Path) -> N
         ({"visits": "other"}, "for other people use another ledger"),
         ({"tables": {"v": 0}}, "'v' holds the same data as 'visits'.*; call the table here as the ledger does: visits"),
         ({"tables": {"v": 1}}, "must hold a table that this ledger has \\(visits\\)"),
-        ({"purse": dp.Filter(dp.Pure(1))}, "the ledger keeps the budget"),
+        ({"budget_store": dp.Filter(dp.Pure(1))}, "the ledger keeps the budget"),
         ({"ledger": "postgresql://somewhere/ledger"}, "must be a file"),
         ({"ledger": 7}, "must be a file"),
         ({"ledger": "."}, "must be a ledger, or a new file"),

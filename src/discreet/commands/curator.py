@@ -22,9 +22,9 @@ from discreet.commands.ask import ask_command, preview_command
 from discreet.commands.init import init_command
 from discreet.commands.output import fail_plainly, gauge
 from discreet.errors import BadParameter, BadSignature, LedgerUnavailable
-from discreet.ledger.entries import read_amounts
+from discreet.ledger.entries import read_amounts, read_measure
 from discreet.ledger.receipts import verify_card, verify_receipt
-from discreet.ledger.state import read_measure
+from discreet.ledger.records import read_record
 from discreet.privacy.promises.record import show
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ LedgerOrConfig = Annotated[Path, typer.Argument(help="the curator.toml, or a led
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 Days = Annotated[int, typer.Option(help="how long the token is good")]
 Reason = Annotated[str, typer.Option(help="why; it is recorded")]
-
-_ABOUT = ("query", "analyst", "dataset", "population", "name", "reason")
-"""What is most telling in an entry, the first that it has."""
 
 analyst_app = typer.Typer(help="Let analysts in and out.", no_args_is_help=True)
 ledger_app = typer.Typer(help="Look at the ledger, check it, copy it.", no_args_is_help=True)
@@ -260,8 +257,8 @@ def show_ledger(
         table = Table("number", "time", "by", "what", "", box=None)
         for one in lines:
             entry = one.entry
-            about = next((entry.body[name] for name in _ABOUT if entry.body.get(name)), "")
-            table.add_row(str(entry.sequence), entry.time, escape(entry.by), entry.kind, escape(str(about))[:80])
+            about = read_record(entry).summary()[:80]
+            table.add_row(str(entry.sequence), entry.time, escape(entry.by), entry.kind, escape(about))
         Console().print(table)
 
 

@@ -1,4 +1,4 @@
-"""What a charge is: a question that was paid, its price, and the sums that it makes.
+"""Charges: a question that was paid, its price, and the sums after it.
 
 Promise: ``priced`` refuses whatever no theorem allows to be added up here, before anything happens; ``charged`` refuses
 what goes over the population's budget or the analyst's cap, by any amount.
@@ -6,15 +6,14 @@ what goes over the population's budget or the analyst's cap, by any amount.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from discreet.errors import BadParameter, NotATheorem, NotRegistered, OverBudget
-from discreet.ledger.entries import Entry, amounts_text, read_amounts
+from discreet.ledger.entries import Entry, Json
 from discreet.ledger.owner_acts import find_analyst
-from discreet.ledger.standing import room
-from discreet.ledger.state import Books, Population
+from discreet.ledger.records import CappedSums, ChargeRecord
+from discreet.ledger.standing import remaining
+from discreet.ledger.state import Population, State
 from discreet.privacy.budgets.filters import Amounts, add, check_relation, fits, is_interactive, rest
 from discreet.privacy.promises.events import Event, stated_for
 from discreet.privacy.promises.measures import Measure
@@ -43,15 +42,20 @@ class Charge:
         return self.entry.sequence
 
     @property
+    def record(self) -> ChargeRecord:
+        """What its entry says: the question, its price and the sums."""
+        return ChargeRecord.read(self.entry)
+
+    @property
     def pending(self) -> bool:
         """Charged, and no answer was stored: it is being computed, or a crash lost it. It stays charged."""
         return self.answer is None
 
 
-def priced(books: Books, dataset: str, analyst: str, event: Event | Measure) -> tuple[Population, Amounts]:
+def priced(state: State, dataset: str, analyst: str, event: Event | Measure) -> tuple[Population, Amounts]:
     """The population that an event is charged to, and its price there; refuses what no theorem allows."""
-    population = asked_about(books, dataset)
-    check_leave(books, population, analyst)
+    population = population_of(state, dataset)
+    check_permission(state, population, analyst)
     money = population.currency
     price = tuple(map(short_up, money.amounts(event)))  # so that it can be written down
     if isinstance(event, Event):
@@ -63,49 +67,45 @@ def priced(books: Books, dataset: str, analyst: str, event: Event | Measure) -> 
     return population, price
 
 
-def charged(books: Books, dataset: str, analyst: str, price: Amounts) -> dict[str, Any]:
-    """The sums of a charge, if both the population's budget and the analyst's cap cover it."""
-    population = asked_about(books, dataset)
-    check_leave(books, population, analyst)
+def charged(
+    state: State, dataset: str, analyst: str, price: Amounts, *, key: str, asked: str, query: str, parameters: Json,
+    event: Json,
+) -> ChargeRecord:  # fmt: skip
+    """The record of a charge, if both the population's budget and the analyst's cap cover it."""
+    population = population_of(state, dataset)
+    check_permission(state, population, analyst)
     name, money = population.name, population.currency
-    cap = books.caps[name, analyst]
-    accounts = {"own": (cap, books.used(name, analyst)), "total": (population.limits, books.used(name))}
-    for limits, used in accounts.values():
-        if limits is not None and not fits(limits, used, price):
-            left = (money.shown_left or money.shown)(room(books, population, analyst))
+
+    def sums(account: str | None) -> CappedSums:
+        used, limit = state.used(name, account), state.limit(name, account)
+        if limit is not None and not fits(limit, used, price):
+            left = (money.shown_left or money.shown)(remaining(state, population, analyst))
             raise OverBudget(asked=money.shown(price), left=left)
-    sums = {
-        which: {
-            "before": amounts_text(used),
-            "after": amounts_text(add(used, price)),
-            "limit": None if limits is None else amounts_text(limits),
-        }
-        for which, (limits, used) in accounts.items()
-    }
-    return {"dataset": dataset, "population": name, "price": amounts_text(price), **sums}
+        return CappedSums(used, add(used, price), limit)
+
+    return ChargeRecord(
+        dataset, name, price, own=sums(analyst), total=sums(None), key=key, asked=asked, query=query,
+        parameters=parameters, event=event,
+    )  # fmt: skip
 
 
-def asked_about(books: Books, dataset: str) -> Population:
+def population_of(state: State, dataset: str) -> Population:
     """The population that a data set is about."""
-    found = books.datasets.get(dataset)
+    found = state.datasets.get(dataset)
     if found is None or found.retired:
         raise NotRegistered(f"there is no data set {dataset!r}")
-    return books.populations[found.population]
+    return state.populations[found.population]
 
 
-def check_leave(books: Books, population: Population, analyst: str) -> None:
+def check_permission(state: State, population: Population, analyst: str) -> None:
     """Check that an analyst may ask about a population."""
-    find_analyst(books, analyst)
-    if (population.name, analyst) not in books.caps:
-        raise NotRegistered(f"{analyst!r} has no leave to ask about {population.name!r}")
+    find_analyst(state, analyst)
+    if (population.name, analyst) not in state.caps:
+        raise NotRegistered(f"{analyst!r} has no permission to ask about {population.name!r}")
 
 
-def left_after(population: Population, body: Mapping[str, Any]) -> Measure:
+def left_after(population: Population, charge: ChargeRecord) -> Measure:
     """What was left to the analyst just after a charge."""
     money = population.currency
-    rests = [
-        rest(read_amounts(sums["limit"]), read_amounts(sums["after"]))
-        for sums in (body["total"], body["own"])
-        if sums["limit"] is not None
-    ]
+    rests = [rest(sums.limit, sums.after) for sums in (charge.total, charge.own) if sums.limit is not None]
     return (money.shown_left or money.shown)(tuple(map(min, zip(*rests, strict=True))))

@@ -1,9 +1,9 @@
-"""Where the entries lie: an SQLite file, or PostgreSQL for several servers.
+"""Where the entries are stored: an SQLite file, or PostgreSQL for several servers.
 
 Promise: ``write`` holds the ledger alone, over all processes and servers; what it appended is durable when it ends
 without an error, and not there at all if it ends with one, except that a connection lost while committing leaves it
 open which of the two it is. Nothing depends on serializable isolation: one row is locked, and changed only if it is
-still what was read. No error tells anything in the words of the database.
+still what was read. No error repeats a message of the database.
 Believes: SQLite in WAL mode with synchronous=FULL, PostgreSQL with fsync and synchronous_commit on; both are checked.
 """
 
@@ -26,9 +26,10 @@ from discreet.errors import (
     LedgerUnsafe,
     MissingExtra,
 )
-from discreet.ledger.durable_files import MEMORY, NETWORK, create_file, kind_of_disk, locked, told_plainly
-from discreet.ledger.entries import BEFORE_ALL, Entry, columns
+from discreet.ledger.durable_files import MEMORY, NETWORK, create_file, kind_of_disk, locked, report_disk_errors
+from discreet.ledger.entries import BEFORE_ALL, Entry
 from discreet.ledger.migrations import answers, entries, head, sa, take_steps, version_of
+from discreet.ledger.records import read_record
 
 _BUSY, _DAMAGED = {5, 6}, {11, 26}  # SQLite: BUSY, LOCKED; CORRUPT, NOTADB; no code at all: text that is none
 _BUSY_STATES = {"55P03", "57014", "40001", "40P01", "23505"}  # PostgreSQL: no lock in time, cancelled, retry, deadlock
@@ -38,7 +39,7 @@ _SETTING_UP = 0x6469736372656574  # the advisory lock under which PostgreSQL tab
 
 
 class Database:
-    """A place for one ledger."""
+    """The database of one ledger."""
 
     def __init__(self, engine: sa.Engine, *, quick: sa.Engine, path: Path | None, patience: float) -> None:
         self._engine = engine
@@ -51,9 +52,9 @@ class Database:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What the owner should know about this place."""
+        """What the owner should know about where the ledger is stored."""
         if self._path is not None and kind_of_disk(self._path) in MEMORY:
-            return ("the ledger lies in memory: it forgets every charge when the machine stops",)
+            return ("the ledger is stored in memory: it loses every charge when the machine stops",)
         return ()
 
     @contextmanager
@@ -78,7 +79,7 @@ class Database:
     @contextmanager
     def read(self) -> Iterator[Reading]:
         """One consistent view."""
-        with plain_words(), self._views.connect() as connection, connection.begin():
+        with report_database_errors(), self._views.connect() as connection, connection.begin():
             yield Reading(connection)
 
     def set_up(self, first: Sequence[Entry]) -> bool:
@@ -99,12 +100,12 @@ class Database:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        """Wait for our turn with SQLite: it looks for a free moment in steps of up to 0.1 s, a lock in far smaller."""
+        """Wait for the lock file of an SQLite ledger: SQLite polls in steps of up to 0.1 s, this in smaller ones."""
         if self._path is None:
             yield
             return
         with ExitStack() as held:
-            with told_plainly("the ledger"):
+            with report_disk_errors("the ledger"):
                 try:
                     held.enter_context(locked(self._path.with_name(f"{self._path.name}.lock"), patience=self._patience))
                 except TimeoutError:
@@ -117,7 +118,7 @@ class Database:
 
     @contextmanager
     def _alone(self, engine: sa.Engine) -> Iterator[sa.Connection]:
-        with plain_words(), self._turn(), engine.connect() as plain:
+        with report_database_errors(), self._turn(), engine.connect() as plain:
             connection = plain.execution_options(writes=True)
             with connection.begin():
                 yield connection
@@ -127,23 +128,23 @@ class Database:
         if self._path is not None and not self._path.exists():
             return False
         # in turn: of two that make a new file WAL at once, SQLite refuses one without waiting
-        with plain_words(), self._turn(), self._engine.connect() as connection, connection.begin():
+        with report_database_errors(), self._turn(), self._engine.connect() as connection, connection.begin():
             return version_of(connection) > 0
 
     def sound(self) -> bool:
         """Whether the database finds nothing wrong with its own file; PostgreSQL keeps checksums of its own."""
-        with plain_words(), self._engine.connect() as connection:
+        with report_database_errors(), self._engine.connect() as connection:
             if connection.dialect.name != "sqlite":
                 return True
             return bool(connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one() == "ok")
 
     def reopen(self) -> None:
-        """Let go of all connections and take the file that is there now."""
+        """Close all connections and use the file that is there now."""
         self.close()
         self._identity = _identity(self._path)
 
     def close(self) -> None:
-        """Let go of all connections."""
+        """Close all connections."""
         self._engine.dispose()
         self._quick.dispose()
 
@@ -208,15 +209,12 @@ class Writing(Reading):
 
     def append(self, entry: Entry, *, after: tuple[int, str]) -> None:
         """Add an entry after the last one, if that is still the last one."""
-        found = columns(entry)
+        found = read_record(entry).columns(entry.by)
         self._connection.execute(
             _APPEND,
             {
                 "sequence": entry.sequence,
-                "kind": found.kind,
-                "population": found.population,
-                "analyst": found.analyst,
-                "token": found.token,
+                **found._asdict(),
                 "hash": entry.hash,
                 "text": entry.text,
             },
@@ -256,14 +254,14 @@ _MOVE = (
 
 
 def open_database(location: str | Path, *, create: bool, patience: float) -> Database:
-    """The place that a path or a PostgreSQL address names."""
+    """The database that a path or a PostgreSQL address names."""
     if is_address(location):
         engine = _postgres(str(location), patience)
         return Database(engine, quick=engine, path=None, patience=patience)
     path = Path(location)
     if kind_of_disk(path.parent) in NETWORK:
-        raise LedgerUnsafe("an SQLite ledger must lie on a disk of this machine, not on a network: locks fail there")
-    with told_plainly("the ledger"):
+        raise LedgerUnsafe("an SQLite ledger must be on a disk of this machine, not on a network: locks fail there")
+    with report_disk_errors("the ledger"):
         if not path.exists() and create:
             with suppress(FileExistsError):  # another process was quicker
                 create_file(path)
@@ -277,7 +275,7 @@ def _sqlite(path: Path, patience: float, synchronous: str) -> sa.Engine:
 
     @sa.event.listens_for(engine, "connect")
     def prepare(connection: Any, _: object) -> None:
-        connection.isolation_level = None  # we say BEGIN ourselves
+        connection.isolation_level = None  # BEGIN is sent below
         connection.execute("PRAGMA secure_delete=ON")  # else free space of a page holds what was in memory before
         connection.execute("PRAGMA fullfsync=ON")
         connection.execute("PRAGMA checkpoint_fullfsync=ON")
@@ -346,8 +344,8 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
 
 
 @contextmanager
-def plain_words() -> Iterator[None]:
-    """Tell every failure of the database as one of our own errors."""
+def report_database_errors() -> Iterator[None]:
+    """Report every failure of the database as a LedgerError, with our own message."""
     try:
         yield
     except sa.exc.TimeoutError:

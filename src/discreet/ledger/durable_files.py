@@ -1,4 +1,4 @@
-"""Files that survive a power cut, and where they should not lie.
+"""Files that survive a power cut, and file systems that do not keep them.
 
 Promise: when ``replace_file`` or ``overwrite`` returns, what was written is on the disk.
 Believes: fsync of the operating system, of a file and of its folder.
@@ -112,8 +112,8 @@ def _try_lock(descriptor: int) -> bool:
 
 
 @contextmanager
-def told_plainly(what: str) -> Iterator[None]:
-    """Tell failures of the disk in our own words, without its path."""
+def report_disk_errors(what: str) -> Iterator[None]:
+    """Report every failure of the disk as LedgerUnavailable, without its path."""
     try:
         yield
     except OSError:

@@ -2,7 +2,7 @@
 
 Promise: whoever changes, removes, adds or reorders an entry changes the hash of the last one. An entry is one line of
 text; its hash is the SHA-256 of that line, which holds the hash of the line before. So a chain can be checked anywhere,
-with nothing but its lines.
+from its lines alone.
 Believes: SHA-256 has no collisions that anybody can find.
 
 A line is canonical JSON: keys sorted, no spaces, ASCII, no floats; rationals are text. It holds a random salt, so
@@ -11,29 +11,46 @@ that nobody can test guesses of an entry that they may not see against the hash 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 from discreet.errors import BadParameter
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.serialize import measure_from_json, to_json
 
+T = TypeVar("T")
+Json = Mapping[str, Any]
+"""A mapping that is kept as it is: texts, whole numbers, lists and mappings."""
 BEFORE_ALL = "0" * 64
 """What the first entry names as the hash before it."""
 _FIELDS = {"body", "by", "kind", "ledger", "previous", "salt", "sequence", "time"}
 
 
 class Broken(Exception):
-    """An entry that does not continue its chain. It is told as a LedgerMismatch, or in a report."""
+    """An entry that does not continue its chain. It is reported as a LedgerMismatch, or by ``verify_ledger``."""
+
+    advice = "restore a copy that verifies"
+
+
+class Newer(Broken):
+    """An entry that only a later version of discreet can read."""
+
+    advice = "update discreet"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of the ledger, as it was written, and what it says."""
+    """One line of the ledger as it was written, and its fields."""
 
     sequence: int
     hash: str
@@ -89,21 +106,21 @@ def write_entry(
 
 
 def read_entry(text: str) -> Entry:
-    """What a line says, or Broken if it is not an entry at all. Whether it fits its chain is for ``follows``."""
+    """The entry in a line, or Broken if it is none. Whether it fits its chain is for ``follows``."""
     try:
-        said = json.loads(text)
-        if said.keys() != _FIELDS or type(said["sequence"]) is not int or not isinstance(said["body"], dict):
+        parsed = json.loads(text)
+        if parsed.keys() != _FIELDS or type(parsed["sequence"]) is not int or not isinstance(parsed["body"], dict):
             raise Broken("it does not read as an entry")
         return Entry(
-            sequence=said["sequence"],
+            sequence=parsed["sequence"],
             hash=digest(text),
             text=text,
-            kind=str(said["kind"]),
-            by=str(said["by"]),
-            time=str(said["time"]),
-            ledger=str(said["ledger"]),
-            previous=str(said["previous"]),
-            body=said["body"],
+            kind=str(parsed["kind"]),
+            by=str(parsed["by"]),
+            time=str(parsed["time"]),
+            ledger=str(parsed["ledger"]),
+            previous=str(parsed["previous"]),
+            body=parsed["body"],
         )
     except (AttributeError, TypeError, ValueError, RecursionError):
         raise Broken("it does not read as an entry") from None
@@ -119,35 +136,58 @@ def follows(entry: Entry, *, sequence: int, previous: str, ledger: str) -> None:
         raise Broken("it belongs to another ledger")
 
 
-# --- how entries are found ----------------------------------------------------------------------------------------
+def _plain(value: Any) -> Any:
+    """The value in terms of JSON, floats and everything else refused: a float has many texts."""
+    if value is None or isinstance(value, (bool, str, int)):
+        return value
+    if isinstance(value, Fraction):
+        return str(value)
+    if isinstance(value, Mapping):
+        if not all(isinstance(name, str) for name in value):
+            raise BadParameter("value", "a mapping", "must have texts as keys")
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    raise BadParameter("value", f"a {type(value).__name__}", "must be made of texts, whole numbers, lists and mappings")
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """What an entry is found by. All of it follows from its text."""
-
-    kind: str
-    population: str | None
-    analyst: str | None
-    token: str | None
-    """Stands for an analyst and their idempotency key: no two charges share one."""
+# --- fields of records as JSON, by their annotations -----------------------------------------------------------------
 
 
-def columns(entry: Entry) -> Columns:
-    """What an entry is found by."""
-    if entry.kind == "charge":
-        return Columns(entry.kind, entry.body.get("population"), entry.by, token_of(entry.by, entry.body.get("key")))
-    if "." in entry.kind:
-        return Columns(entry.kind, None, None, None)
-    return Columns(entry.kind, entry.body.get("population"), entry.body.get("analyst"), None)
+def read_fields(kind: type[T], written: Any) -> T:
+    """The frozen dataclass whose fields were written, all of them and no others, each exactly as it is written here.
+
+    ValueError, TypeError, KeyError or Broken if they were not.
+
+    >>> from discreet.ledger.head_file import Head
+    >>> read_fields(Head, {"ledger": "x", "sequence": 7, "hash": "00ff"})
+    Head(ledger='x', sequence=7, hash='00ff')
+    """
+    described: Any = kind
+    forms = _forms(described)
+    if written.keys() != forms.keys():
+        raise ValueError
+    return kind(**{name: form.read(written[name]) for name, form in forms.items()})
 
 
-def token_of(analyst: str, key: Any) -> str:
-    """What stands for an analyst and an idempotency key."""
-    return digest(canonical([analyst, key]))
+def write_fields(record: object) -> dict[str, Any]:
+    """The fields of a frozen dataclass, in terms of JSON."""
+    kind: Any = type(record)
+    return {name: form.write(getattr(record, name)) for name, form in _forms(kind).items()}
 
 
-# --- exact numbers as text ----------------------------------------------------------------------------------------
+# --- values -------------------------------------------------------------------------------------------------------
+
+
+def write_event(event: Event | Measure) -> dict[str, Any]:
+    """An event or promise as it stands in an entry."""
+    result: dict[str, Any] = json.loads(to_json(event))
+    return result
+
+
+def read_measure(written: Any) -> Measure:
+    """The promise that was written."""
+    return measure_from_json(json.dumps(written))
 
 
 def amounts_text(amounts: tuple[Fraction, ...]) -> list[str]:
@@ -172,21 +212,66 @@ def _rational(text: Any) -> Fraction:
         result = Fraction(int(top), int(bottom or "1"))
     except (AttributeError, ValueError, ZeroDivisionError):
         raise Broken("it holds an amount that is no number") from None
-    if result < 0 or str(result) != text:
+    if result.numerator < 0 or str(result) != text:
         raise Broken("it holds an amount that is not written as it should be")
     return result
 
 
-def _plain(value: Any) -> Any:
-    """The value in terms of JSON, floats and everything else refused: a float has many texts."""
-    if value is None or isinstance(value, (bool, str, int)):
+# --- forms --------------------------------------------------------------------------------------------------------
+
+
+class _Form(NamedTuple):
+    """How the values of one annotation stand in a body."""
+
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any]
+
+
+def _exactly(kind: type) -> Callable[[Any], Any]:
+    def read(value: Any) -> Any:
+        if type(value) is not kind:
+            raise TypeError
         return value
-    if isinstance(value, Fraction):
-        return str(value)
-    if isinstance(value, Mapping):
-        if not all(isinstance(name, str) for name in value):
-            raise BadParameter("value", "a mapping", "must have texts as keys")
-        return {name: _plain(item) for name, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    raise BadParameter("value", f"a {type(value).__name__}", "must be made of texts, whole numbers, lists and mappings")
+
+    return read
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(map(_exactly(str), _exactly(list)(value)))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_FORMS: dict[str, _Form] = {
+    "str": _Form(_exactly(str), _same),
+    "int": _Form(_exactly(int), _same),
+    "tuple[str, ...]": _Form(_texts, list),
+    "Json": _Form(_exactly(dict), dict),
+    "Amounts": _Form(read_amounts, amounts_text),
+    "Fraction": _Form(lambda text: read_amounts([text])[0], str),
+    "Measure": _Form(read_measure, write_event),
+}
+
+
+@cache
+def _forms(kind: Any) -> dict[str, _Form]:
+    names = vars(sys.modules[kind.__module__])
+    return {field.name: _form(str(field.type), names) for field in dataclasses.fields(kind)}
+
+
+def _form(annotation: str, names: Mapping[str, Any]) -> _Form:
+    """The form for an annotation: one of the list, an Enum by its name, a dataclass by its fields; or null."""
+    if annotation.endswith(" | None"):
+        inner = _form(annotation.removesuffix(" | None"), names)
+        return _Form(
+            lambda value: None if value is None else inner.read(value),
+            lambda value: None if value is None else inner.write(value),
+        )
+    if annotation in _FORMS:
+        return _FORMS[annotation]
+    kind = names[annotation]
+    if issubclass(kind, Enum):
+        return _Form(kind.__getitem__, lambda choice: choice.name)
+    return _Form(lambda value: read_fields(kind, value), write_fields)

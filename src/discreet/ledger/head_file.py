@@ -1,6 +1,6 @@
-"""The head file: how far the ledger had come, written down outside of the database.
+"""The head file: the last entry of the ledger, stored outside of the database.
 
-Promise: once ``advance`` returns, a database that is later rolled back to before that entry, or edited, is found out.
+Promise: once ``advance`` returns, a database that is later rolled back to before that entry, or edited, is detected.
 The file only moves forward, whatever other processes on this machine do, and a crash while writing leaves the head
 before or the new one.
 Believes: the file survives what the database does not: keep it on another disk, or out of the same backup.
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import LedgerMismatch
-from discreet.ledger.durable_files import locked, overwrite, replace_file, told_plainly
+from discreet.ledger.durable_files import locked, overwrite, replace_file, report_disk_errors
 from discreet.ledger.entries import canonical, digest
 
 _SLOT = 4096
@@ -41,16 +41,16 @@ class HeadFile:
         self._lock = path.with_name(f"{path.name}.lock")
 
     def read(self) -> Head | None:
-        """The highest head that was written, None if there is no file; LedgerMismatch if it cannot be understood."""
+        """The highest head that was written, None if there is no file; LedgerMismatch if it cannot be read."""
         slots = self._slots()
         return max((head for head in slots if head is not None), key=lambda head: head.sequence) if slots else None
 
     def advance(self, head: Head, latest: Callable[[], Head] | None = None) -> None:
         """Remember this head, unless the file has come further already.
 
-        ``latest`` is asked when the turn comes: one write then serves all who wait.
+        ``latest`` is called once the lock is held: one write then serves all who wait.
         """
-        with told_plainly("the head file"), locked(self._lock):
+        with report_disk_errors("the head file"), locked(self._lock):
             slots = self._slots()
             known = -1 if slots is None else max(slot.sequence for slot in slots if slot is not None)
             if known >= head.sequence:
@@ -64,12 +64,12 @@ class HeadFile:
 
     def replace(self, head: Head) -> None:
         """Forget what was remembered: only after the owner has acknowledged it."""
-        with told_plainly("the head file"), locked(self._lock):
+        with report_disk_errors("the head file"), locked(self._lock):
             replace_file(self._path, _slot(head) * 2)
 
     def _slots(self) -> tuple[Head | None, Head | None] | None:
         """What both slots hold, at least one of them whole; None if there is no file."""
-        with told_plainly("the head file"):
+        with report_disk_errors("the head file"):
             try:
                 content = self._path.read_bytes()
             except FileNotFoundError:
@@ -81,17 +81,17 @@ class HeadFile:
 
 
 def _slot(head: Head) -> bytes:
-    said = {"ledger": head.ledger, "sequence": head.sequence, "hash": head.hash}
-    line = canonical(said | {"sum": digest(canonical(said))})
+    fields = {"ledger": head.ledger, "sequence": head.sequence, "hash": head.hash}
+    line = canonical(fields | {"sum": digest(canonical(fields))})
     return line.encode().ljust(_SLOT - 1) + b"\n"
 
 
 def _read_slot(content: bytes) -> Head | None:
     try:
-        said = json.loads(content)
-        check = said.pop("sum")
-        if check != digest(canonical(said)):
+        fields = json.loads(content)
+        check = fields.pop("sum")
+        if check != digest(canonical(fields)):
             return None
-        return Head(str(said["ledger"]), int(said["sequence"]), str(said["hash"]))
+        return Head(str(fields["ledger"]), int(fields["sequence"]), str(fields["hash"]))
     except (AttributeError, KeyError, TypeError, ValueError):
         return None

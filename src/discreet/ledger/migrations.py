@@ -59,7 +59,7 @@ _INDEXES = (
     "CREATE INDEX discreet_by_analyst ON discreet_entries (analyst, sequence)",
     "CREATE INDEX discreet_by_kind ON discreet_entries (kind, sequence)",
 )
-# Against mistakes, not against a hostile owner of the database: those are found out by the chain.
+# Against mistakes, not against a hostile owner of the database: the chain detects those.
 _SQLITE_GUARDS = tuple(
     f"CREATE TRIGGER {table}_no_{verb} BEFORE {verb} ON {table} BEGIN SELECT RAISE(ABORT, 'a ledger only grows'); END"
     for table in ("discreet_entries", "discreet_answers")

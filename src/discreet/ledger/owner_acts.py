@@ -1,7 +1,7 @@
 """What the owner of the data does: each act is an entry in the same chain as the charges.
 
 Promise: a budget belongs to the people protected. Data that can be recognised as those of one population are not put
-under another, and so under a second budget, unless the owner says why; the words are recorded. Nothing is given back.
+under another, and so under a second budget, unless the owner gives a reason, which is recorded. Nothing is given back.
 """
 
 from __future__ import annotations
@@ -12,9 +12,21 @@ from typing import Any
 
 from discreet.errors import AlreadyProtected, BadParameter, LedgerError, NotRegistered
 from discreet.exact import Number, probability
-from discreet.ledger.entries import Entry, amounts_text
+from discreet.ledger.entries import Entry, read_measure, write_event
 from discreet.ledger.journal import Draft, Journal
-from discreet.ledger.state import Act, Books, Population, counted, read_measure, write_event, write_measure
+from discreet.ledger.records import (
+    AnalystRecord,
+    BudgetRecord,
+    CustomRecord,
+    DatasetRecord,
+    GrantRecord,
+    PopulationRecord,
+    RetireRecord,
+    RevokeRecord,
+    Sums,
+    WriteOffRecord,
+)
+from discreet.ledger.state import Act, Population, State, counted
 from discreet.privacy.budgets.filters import Amounts, Rule, add
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Approx, Measure
@@ -45,7 +57,7 @@ class Owner:
         """Open a budget for the people of a population.
 
         An (ε, δ) budget is counted by zCDP unless ``rule`` says otherwise, with the share ``reserve`` of δ set aside
-        for the δ's of the events themselves, now and for good. ``unit`` says in words what is protected.
+        for the δ's of the events themselves, now and for good. ``unit`` describes what is protected.
         """
         name, share = check_name(population, "population"), probability(reserve, "reserve")
         if rule is None and isinstance(budget, Approx):
@@ -53,21 +65,13 @@ class Owner:
         if not isinstance(neighbours, Neighbours):
             raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
         limits = counted(budget, rule, share).limits
-        said = _stored(budget)
+        _check_readable(budget)
+        described = _check_text(str(unit), "unit")
 
-        def decide(books: Books, _: object) -> Draft:
-            if name in books.populations:
+        def decide(state: State, _: object) -> Draft:
+            if name in state.populations:
                 raise AlreadyProtected(f"there is a budget for {name!r} already; change it with set_budget")
-            body = {
-                "population": name,
-                "budget": said,
-                "rule": None if rule is None else rule.name,
-                "reserve": str(share),
-                "limits": amounts_text(limits),
-                "neighbours": neighbours.name,
-                "unit": _words(str(unit), "unit"),
-            }
-            return Draft("population", by, body)
+            return Draft(PopulationRecord(name, budget, rule, share, limits, neighbours, described), by)
 
         return self._append(decide)
 
@@ -76,15 +80,13 @@ class Owner:
 
         The promise that then holds is the largest budget that the owner would ever have set.
         """
-        said = _stored(budget)
+        _check_readable(budget)
 
-        def decide(books: Books, _: object) -> Draft:
-            known = find_population(books, population)
+        def decide(state: State, _: object) -> Draft:
+            known = find_population(state, population)
             if type(budget) is not type(known.budget):
                 raise BadParameter("budget", budget, f"must be of the same kind as before, which is {known.budget}")
-            limits = _limits(known, budget)
-            body = {"population": known.name, "budget": said, "limits": amounts_text(limits), "reason": _why(reason)}
-            return Draft("budget", by, body)
+            return Draft(BudgetRecord(known.name, budget, _limits(known, budget), check_reason(reason)), by)
 
         return self._append(decide)
 
@@ -100,7 +102,7 @@ class Owner:
     ) -> Entry:
         """Register a data set about a population, or describe it anew.
 
-        ``marks`` are texts by which the data can be recognised under another name: where they lie, the identity of
+        ``marks`` are texts by which the data can be recognised under another name: their path, the identity of
         the table or file, a hash of the content. They are stored under the ledger's key, so that no reader can test
         a guess. If a mark, or the name, is known from another population, these people have a budget already:
         AlreadyProtected, unless ``decision`` says why a second budget is right.
@@ -108,18 +110,12 @@ class Owner:
         name = check_name(dataset, "dataset")
         hidden = self._hidden(marks)
 
-        def decide(books: Books, _: object) -> Draft:
-            known = find_population(books, population)
+        def decide(state: State, _: object) -> Draft:
+            known = find_population(state, population)
             if decision is None:
-                self._check_unprotected(books, name, known.name, hidden)
-            body = {
-                "dataset": name,
-                "population": known.name,
-                "about": dict(about or {}),
-                "marks": hidden,
-                "decision": None if decision is None else _why(decision, "decision"),
-            }
-            return Draft("dataset", by, body)
+                self._check_unprotected(state, name, known.name, hidden)
+            why = None if decision is None else check_reason(decision, "decision")
+            return Draft(DatasetRecord(name, known.name, dict(about or {}), tuple(hidden), why), by)
 
         return self._append(decide)
 
@@ -138,8 +134,8 @@ class Owner:
     def _hidden(self, marks: Iterable[str]) -> list[str]:
         return sorted({self._journal.key.mark(mark) for mark in marks})
 
-    def _check_unprotected(self, books: Books, dataset: str, population: str, hidden: list[str]) -> None:
-        for other in dict(books.datasets).values():
+    def _check_unprotected(self, state: State, dataset: str, population: str, hidden: list[str]) -> None:
+        for other in dict(state.datasets).values():
             if other.population == population:
                 continue
             seen = other.name == dataset or not other.marks.isdisjoint(hidden)
@@ -154,21 +150,21 @@ class Owner:
     def retire(self, dataset: str, *, reason: str, by: str = "owner") -> Entry:
         """Close a data set for questions. Its name and what was spent on it stay."""
 
-        def decide(books: Books, _: object) -> Draft:
-            if dataset not in books.datasets:
+        def decide(state: State, _: object) -> Draft:
+            if dataset not in state.datasets:
                 raise NotRegistered(f"there is no data set {dataset!r}")
-            return Draft("retire", by, {"dataset": dataset, "reason": _why(reason)})
+            return Draft(RetireRecord(dataset, check_reason(reason)), by)
 
         return self._append(decide)
 
     def add_analyst(self, analyst: str, *, by: str = "owner") -> Entry:
-        """Let somebody in. They may ask nothing until they have a grant. A name is for one person, for good."""
+        """Add an analyst. They may ask nothing until they have a grant. A name is for one person, for good."""
         name = check_name(analyst, "analyst")
 
-        def decide(books: Books, _: object) -> Draft:
-            if name in books.analysts:
+        def decide(state: State, _: object) -> Draft:
+            if name in state.analysts:
                 raise BadParameter("analyst", name, "must be new: a name is for one person, for good")
-            return Draft("analyst", by, {"analyst": name})
+            return Draft(AnalystRecord(name), by)
 
         return self._append(decide)
 
@@ -177,37 +173,37 @@ class Owner:
 
         The cap is a promise of the same kind as the budget. None: as far as the budget goes.
         """
-        said = None if cap is None else _stored(cap)
+        if cap is not None:
+            _check_readable(cap)
 
-        def decide(books: Books, _: object) -> Draft:
-            find_analyst(books, analyst)
-            known = find_population(books, population)
-            limits = None if cap is None else amounts_text(_limits(known, cap))
-            return Draft("grant", by, {"analyst": analyst, "population": known.name, "cap": said, "limits": limits})
+        def decide(state: State, _: object) -> Draft:
+            find_analyst(state, analyst)
+            known = find_population(state, population)
+            limits = None if cap is None else _limits(known, cap)
+            return Draft(GrantRecord(analyst, known.name, cap, limits), by)
 
         return self._append(decide)
 
     def revoke_analyst(self, analyst: str, *, reason: str, by: str = "owner") -> Entry:
-        """Let somebody ask no more. What they spent stays spent."""
+        """Let an analyst ask no more. What they spent stays spent."""
 
-        def decide(books: Books, _: object) -> Draft:
-            find_analyst(books, analyst)
-            return Draft("revoke", by, {"analyst": analyst, "reason": _why(reason)})
+        def decide(state: State, _: object) -> Draft:
+            find_analyst(state, analyst)
+            return Draft(RevokeRecord(analyst, check_reason(reason)), by)
 
         return self._append(decide)
 
     def write_off(self, population: str, what: Event | Measure, *, reason: str, by: str = "owner") -> Entry:
         """Charge a budget for something that was released elsewhere, or lost from the ledger; also beyond its limit."""
 
-        def decide(books: Books, _: object) -> Draft:
-            known = find_population(books, population)
+        def decide(state: State, _: object) -> Draft:
+            known = find_population(state, population)
             price = tuple(map(short_up, known.currency.amounts(what)))
-            before = books.used(known.name)
+            before = state.used(known.name)
             after = add(before, price)
             known.currency.shown(after)  # refuses what no promise could state
-            total = {"before": amounts_text(before), "after": amounts_text(after)}
-            body = {"population": known.name, "event": write_event(what), "price": amounts_text(price), "total": total}
-            return Draft("write_off", by, body | {"reason": _why(reason)})
+            total, why = Sums(before, after), check_reason(reason)
+            return Draft(WriteOffRecord(known.name, write_event(what), price, total, why), by)
 
         return self._append(decide)
 
@@ -216,13 +212,13 @@ class Owner:
 
         What was spent in entries that are lost is not counted any more: charge it with ``write_off``.
         """
-        return self._journal.acknowledge(_why(reason), by)
+        return self._journal.acknowledge(check_reason(reason), by)
 
     def record(self, kind: str, body: Mapping[str, Any], *, by: str = "owner") -> Entry:
         """Record any other act. ``kind`` has a dot, as in "access.token"; the ledger only keeps it, see ``acts``."""
         if not _KIND.fullmatch(kind):
             raise BadParameter("kind", kind, 'must be small letters with a dot, as in "access.token"')
-        return self._append(lambda *_: Draft(kind, by, body))
+        return self._append(lambda *_: Draft(CustomRecord(kind, body), by))
 
     def acts(self, kind: str) -> tuple[Act, ...]:
         """All recorded acts of a kind, oldest first, with those of other servers."""
@@ -238,16 +234,16 @@ class Owner:
 # --- finding and checking -----------------------------------------------------------------------------------------
 
 
-def find_population(books: Books, name: str) -> Population:
+def find_population(state: State, name: str) -> Population:
     """The population of this name."""
-    if name not in books.populations:
+    if name not in state.populations:
         raise NotRegistered(f"there is no budget for {name!r}")
-    return books.populations[name]
+    return state.populations[name]
 
 
-def find_analyst(books: Books, name: str) -> None:
+def find_analyst(state: State, name: str) -> None:
     """Check that an analyst of this name may still ask."""
-    if name not in books.analysts or books.analysts[name].revoked:
+    if name not in state.analysts or state.analysts[name].revoked:
         raise NotRegistered(f"there is no analyst {name!r}")
 
 
@@ -275,22 +271,21 @@ def _limits(population: Population, promise: Measure) -> Amounts:
     return money.limits
 
 
-def _stored(promise: Measure) -> dict[str, Any]:
-    """A promise as it is stored, if it can be read back."""
-    said = write_measure(promise)
-    if read_measure(said) != promise:
-        raise BadParameter("budget", promise, "must be a promise that can be written down")
-    return said
+def _check_readable(promise: Measure) -> None:
+    """Check that a promise is read back as it is written."""
+    if read_measure(write_event(promise)) != promise:
+        raise BadParameter("budget", promise, "must be a promise that can be stored")
 
 
-def _why(reason: str, name: str = "reason") -> str:
-    text = _words(reason, name)
+def check_reason(reason: str, name: str = "reason") -> str:
+    """A reason, as it is recorded."""
+    text = _check_text(reason, name)
     if not text.strip():
         raise BadParameter(name, reason, "must say why")
     return text
 
 
-def _words(text: str, name: str) -> str:
+def _check_text(text: str, name: str) -> str:
     given: object = text
     if not isinstance(given, str) or len(given) > 10_000:
         raise BadParameter(name, type(given).__name__, "must be a text of at most 10,000 characters")

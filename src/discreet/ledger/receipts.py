@@ -1,9 +1,9 @@
 """Receipts and release cards: signed texts that an analyst can keep and check without the curator.
 
 Promise: a receipt that ``verify_receipt`` accepts shows that the ledger held this charge, as this entry of its chain;
-if the ledger is later rolled back or edited, the receipt and ``verify_ledger`` find it out. A card that ``verify_card``
+if the ledger is later rolled back or edited, the receipt and ``verify_ledger`` show it. A card that ``verify_card``
 accepts is the ledger's own account of one release.
-Believes: signing.py. Nothing here tells how long an answer took, or when it was ready.
+Believes: signing.py. Nothing here shows how long an answer took, or when it was ready.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import BadSignature
-from discreet.ledger.entries import Broken, Entry, read_amounts, read_entry
+from discreet.ledger.entries import Broken, Entry, amounts_text, read_entry, write_event
+from discreet.ledger.records import ChargeRecord
 from discreet.ledger.signing import Key, read_signed
-from discreet.ledger.state import Population, write_measure
+from discreet.ledger.state import Population
+from discreet.privacy.budgets.filters import Amounts
 
 
 @dataclass(frozen=True, slots=True)
 class SignedReceipt:
-    """What a receipt says, checked: the entry, as it stands in the ledger."""
+    """The content of a receipt, checked: the entry, as it stands in the ledger."""
 
     ledger: str
     sequence: int
@@ -42,23 +44,23 @@ def write_receipt(entry: Entry, key: Key) -> str:
 
 
 def verify_receipt(text: str, public_key: str) -> SignedReceipt:
-    """What a receipt says, if the ledger with this public key signed it; else BadSignature. Needs no ledger."""
+    """The content of a receipt, if the ledger with this public key signed it; else BadSignature. Needs no ledger."""
     body = read_signed(text, "receipt", public_key)
     try:
         entry = read_entry(body["entry"])
-        said = entry.body
-        if entry.hash != body["hash"] or entry.kind != "charge":
+        charge = ChargeRecord.read(entry)
+        if entry.hash != body["hash"]:
             raise BadSignature("this receipt does not name a charge")
         return SignedReceipt(
             ledger=entry.ledger,
             sequence=entry.sequence,
             hash=entry.hash,
             analyst=entry.by,
-            dataset=said["dataset"],
-            query=said["query"],
-            parameters=said["parameters"],
-            event=said["event"],
-            price=tuple(said["price"]),
+            dataset=charge.dataset,
+            query=charge.query,
+            parameters=charge.parameters,
+            event=charge.event,
+            price=tuple(amounts_text(charge.price)),
             entry=entry.text,
         )
     except (Broken, KeyError, TypeError):
@@ -69,10 +71,10 @@ def write_card(
     entry: Entry, population: Population, key: Key, *, answer: bytes, accuracy: Any, versions: Mapping[str, str]
 ) -> str:
     """The signed release card of an answer: what was asked, what it cost, what was promised to whom."""
-    said, money = entry.body, population.currency
+    charge, money = ChargeRecord.read(entry), population.currency
 
-    def promise(amounts: Any) -> dict[str, Any]:
-        return write_measure(money.shown(read_amounts(amounts)))
+    def promise(amounts: Amounts) -> dict[str, Any]:
+        return write_event(money.shown(amounts))
 
     return key.sign(
         "card",
@@ -80,18 +82,22 @@ def write_card(
             "ledger": entry.ledger,
             "charge": {"sequence": entry.sequence, "hash": entry.hash},
             "analyst": entry.by,
-            "dataset": said["dataset"],
+            "dataset": charge.dataset,
             "population": population.name,
             "unit": population.unit,
             "neighbours": population.neighbours.name,
-            "budget": write_measure(population.budget),
+            "budget": write_event(population.budget),
             "rule": None if population.rule is None else population.rule.name,
             "currency": money.name,
-            "query": said["query"],
-            "parameters": said["parameters"],
-            "event": said["event"],
-            "price": promise(said["price"]),
-            "total": {when: promise(said["total"][when]) for when in ("before", "after", "limit")},
+            "query": charge.query,
+            "parameters": charge.parameters,
+            "event": charge.event,
+            "price": promise(charge.price),
+            "total": {
+                "before": promise(charge.total.before),
+                "after": promise(charge.total.after),
+                "limit": promise(charge.total.limit or population.limits),
+            },
             "accuracy": accuracy,
             "answer": hashlib.sha256(answer).hexdigest(),
             "versions": dict(versions),
@@ -100,7 +106,7 @@ def write_card(
 
 
 def verify_card(text: str, public_key: str, answer: bytes | None = None) -> dict[str, Any]:
-    """What a release card says, if the ledger with this public key signed it, for this answer; else BadSignature."""
+    """The content of a release card, if this key of a ledger signed it, for this answer; else BadSignature."""
     body = read_signed(text, "card", public_key)
     if answer is not None and body.get("answer") != hashlib.sha256(answer).hexdigest():
         raise BadSignature("this card was signed for another answer")

@@ -1,7 +1,7 @@
 """The ledger's signing key, and texts signed with it.
 
 Promise: a text that ``read_signed`` accepts was signed with the private key of the public key given, as the kind that
-is asked for, and nothing that it says was changed.
+is asked for, and nothing in it was changed.
 Believes: Ed25519, and that nobody but the curator reads the key file.
 
 A signed text is one line of JSON, ``{"discreet": kind, "version": 1, "body": {...}, "signature": "..."}``; what is
@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 from discreet.errors import BadParameter, BadSignature, LedgerUnsafe
-from discreet.ledger.durable_files import create_file, told_plainly
+from discreet.ledger.durable_files import create_file, report_disk_errors
 from discreet.ledger.entries import canonical
 
 VERSION = 1
@@ -66,7 +66,7 @@ def make_key(path: Path) -> Key:
     text = private.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    with told_plainly("the key file"):
+    with report_disk_errors("the key file"):
         try:
             create_file(path, text)
         except FileExistsError:
@@ -76,7 +76,7 @@ def make_key(path: Path) -> Key:
 
 def open_key(path: Path) -> Key:
     """The key in a file, which nobody but its owner may be able to read."""
-    with told_plainly("the key file"):
+    with report_disk_errors("the key file"):
         content = path.read_bytes()
         mode = path.stat().st_mode
     if mode & 0o077:
@@ -97,15 +97,15 @@ def read_signed(text: str, kind: str, public_key: str) -> dict[str, Any]:
     except (TypeError, ValueError):
         raise BadParameter("public_key", public_key, "must be 64 hexadecimal digits") from None
     try:
-        said = json.loads(text)
-        body, version = said["body"], said["version"]
-        signature = bytes.fromhex(said["signature"])
-        if said.keys() != {"discreet", "version", "body", "signature"} or not isinstance(body, dict):
+        parsed = json.loads(text)
+        body, version = parsed["body"], parsed["version"]
+        signature = bytes.fromhex(parsed["signature"])
+        if parsed.keys() != {"discreet", "version", "body", "signature"} or not isinstance(body, dict):
             raise BadSignature(f"this is not a signed {kind}")
         signed = _signed_bytes(kind, canonical(body))
     except (TypeError, KeyError, ValueError, RecursionError):
         raise BadSignature(f"this is not a signed {kind}") from None
-    if said["discreet"] != kind or version != VERSION:
+    if parsed["discreet"] != kind or version != VERSION:
         raise BadSignature(f"this is not a signed {kind} of a version that is known here")
     try:
         public.verify(signature, signed)

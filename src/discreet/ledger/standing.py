@@ -1,4 +1,4 @@
-"""What can be seen of a ledger: where a budget stands, what a question would cost, what a household has lost."""
+"""What can be read from a ledger: where a budget stands, what a question would cost, what a household has lost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import integer, log_up, sqrt_up
-from discreet.ledger.state import Books, Population
+from discreet.ledger.state import Population, State
 from discreet.privacy.accountants.conversions import zcdp_to_approx
 from discreet.privacy.budgets.filters import Amounts, Rule, rest
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure
@@ -56,12 +56,12 @@ class Household:
     promised: Measure | None
 
 
-def standing(books: Books, population: Population, analyst: str | None = None) -> Standing:
+def standing(state: State, population: Population, analyst: str | None = None) -> Standing:
     """Where the budget of a population stands, or an analyst's share."""
-    money, used = population.currency, books.used(population.name, analyst)
-    left = room(books, population, analyst)
-    cap = books.analysts[analyst].caps.get(population.name) if analyst is not None else None
-    most = (books.caps[population.name, analyst] if analyst is not None else None) or population.limits
+    money, used = population.currency, state.used(population.name, analyst)
+    left = remaining(state, population, analyst)
+    cap = state.analysts[analyst].caps.get(population.name) if analyst is not None else None
+    most = state.limit(population.name, analyst) or population.limits
     parts = [(u / m, 1 - r / m) for u, r, m in zip(used, left, most, strict=True) if m]
     return Standing(
         population=population.name,
@@ -74,29 +74,29 @@ def standing(books: Books, population: Population, analyst: str | None = None) -
     )
 
 
-def room(books: Books, population: Population, analyst: str | None) -> Amounts:
+def remaining(state: State, population: Population, analyst: str | None) -> Amounts:
     """What is left to be spent: of the population's budget and, for an analyst, of their own cap too."""
-    left = rest(population.limits, books.used(population.name))
-    cap = books.caps[population.name, analyst] if analyst is not None else None
+    left = rest(population.limits, state.used(population.name))
+    cap = state.limit(population.name, analyst) if analyst is not None else None
     if cap is None:
         return left
-    own = rest(cap, books.used(population.name, analyst))
+    own = rest(cap, state.used(population.name, analyst))
     return tuple(min(pair) for pair in zip(left, own, strict=True))
 
 
-def quote(books: Books, population: Population, analyst: str, price: Amounts) -> Quote:
+def quote(state: State, population: Population, analyst: str, price: Amounts) -> Quote:
     """What a price would do to the budgets that it is charged to."""
-    money, left = population.currency, room(books, population, analyst)
+    money, left = population.currency, remaining(state, population, analyst)
     shown_left = money.shown_left or money.shown
     fits = all(p <= r for p, r in zip(price, left, strict=True))
     after = tuple(r - p for p, r in zip(price, left, strict=True)) if fits else None
     return Quote(money.shown(price), fits, shown_left(left), None if after is None else shown_left(after))
 
 
-def household(books: Books, population: Population, people: int) -> Household:
+def household(state: State, population: Population, people: int) -> Household:
     """What a group of this many units has lost so far, and at most."""
     people = integer(people, "people", at_least=1)
-    used = books.used(population.name)
+    used = state.used(population.name)
     return Household(people, _group(population, used, people), _group(population, population.limits, people))
 
 

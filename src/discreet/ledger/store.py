@@ -48,24 +48,16 @@ from discreet.errors import (
     ReceiptRefused,
 )
 from discreet.ledger import standing as standings
-from discreet.ledger.charges import Charge, charged, check_leave, left_after, priced
+from discreet.ledger.charges import Charge, charged, check_permission, left_after, priced
 from discreet.ledger.database import Reading, is_address, open_database
-from discreet.ledger.entries import (
-    BEFORE_ALL,
-    Entry,
-    canonical,
-    digest,
-    read_amounts,
-    read_entry,
-    token_of,
-    write_entry,
-)
+from discreet.ledger.entries import BEFORE_ALL, Entry, canonical, digest, read_entry, write_entry, write_event
 from discreet.ledger.head_file import Head, HeadFile
 from discreet.ledger.journal import Clock, Draft, Journal, Point, nothing, utc
-from discreet.ledger.owner_acts import Owner, check_name, find_population
+from discreet.ledger.owner_acts import Owner, check_name, check_reason, find_population
 from discreet.ledger.receipts import is_genuine, write_card, write_receipt
+from discreet.ledger.records import FORMAT, ChargeRecord, KeyRecord, LedgerRecord, token_of
 from discreet.ledger.signing import Key, make_key, open_key
-from discreet.ledger.state import FORMAT, Analyst, Books, Dataset, Population, write_event
+from discreet.ledger.state import Analyst, Dataset, Population, State
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
@@ -103,34 +95,40 @@ class Ledger:
         ``query`` is the canonical form of the question and ``parameters`` all else that decides the answer; numbers
         in them are whole or text. ``key`` is chosen by the analyst, new for each question, the same for a retry.
         """
+        given: object = query
+        if not isinstance(given, str):
+            raise BadParameter("query", type(given).__name__, "must be the text of the question")
         asked = digest(canonical([dataset, query, dict(parameters or {})]))
         token = token_of(analyst, check_name(key, "key"))
         try:
-            population, price = priced(self._journal.books, dataset, analyst, event)
+            population, price = priced(self._journal.state, dataset, analyst, event)
         except DiscreetError:  # other servers may know more; and what was paid before needs no price
-            books = self._journal.refresh()
+            state = self._journal.refresh()
             with self._journal.database.read() as tx:
                 known = self._known(tx, token, asked)
             if known is not None:
                 return known
-            population, price = priced(books, dataset, analyst, event)
+            population, price = priced(state, dataset, analyst, event)
         self._journal.at("planned")
         found: list[Charge] = []
 
-        def decide(books: Books, tx: Reading) -> Draft | None:
+        def decide(state: State, tx: Reading) -> Draft | None:
             known = self._known(tx, token, asked)
             if known is not None:
                 found.append(known)
                 return None
-            body = charged(books, dataset, analyst, price)
-            body |= {"key": key, "asked": asked, "query": query, "parameters": dict(parameters or {})}
-            return Draft("charge", analyst, body | {"event": write_event(event)})
+            record = charged(
+                state, dataset, analyst, price, key=key, asked=asked, query=query, parameters=dict(parameters or {}),
+                event=write_event(event),
+            )  # fmt: skip
+            return Draft(record, analyst)
 
         entry = self._journal.append(decide)
         if entry is None:
             return found[0]
         shown = population.currency.shown(price)
-        receipt = Receipt(event, number=entry.sequence, price=shown, left=left_after(population, entry.body))
+        left = left_after(population, ChargeRecord.read(entry))
+        receipt = Receipt(event, number=entry.sequence, price=shown, left=left)
         return Charge(entry, True, receipt, shown, write_receipt(entry, self._journal.key))
 
     def store_answer(
@@ -138,12 +136,12 @@ class Ledger:
     ) -> Charge:
         """Store the answer to a fresh charge, once, with its release card; send only what comes back from here.
 
-        ``accuracy`` says in words or JSON how far off the answer may be; ``versions`` adds to those of discreet and
+        ``accuracy`` says in text or JSON how far off the answer may be; ``versions`` adds to those of discreet and
         Python, for instance the engine's.
         """
         if not charge.fresh:
             raise ReceiptRefused("only a fresh charge can be answered: this one was paid for by an earlier call")
-        population = find_population(self._journal.books, charge.entry.body["population"])
+        population = find_population(self._journal.state, charge.record.population)
         card = write_card(
             charge.entry,
             population,
@@ -163,9 +161,9 @@ class Ledger:
 
     def quote(self, dataset: str, analyst: str, event: Event | Measure) -> standings.Quote:
         """What a question would cost now, and what would be left. Free."""
-        books = self._journal.refresh()
-        population, price = priced(books, dataset, analyst, event)
-        return standings.quote(books, population, analyst, price)
+        state = self._journal.refresh()
+        population, price = priced(state, dataset, analyst, event)
+        return standings.quote(state, population, analyst, price)
 
     def _known(self, tx: Reading, token: str, asked: str) -> Charge | None:
         """What was charged under a key before, if it was for the same question."""
@@ -173,17 +171,17 @@ class Ledger:
         if text is None:
             return None
         entry = read_entry(text)
-        if entry.body["asked"] != asked:
+        if ChargeRecord.read(entry).asked != asked:
             raise KeyReused("this key was used for another question: choose a new one")
         return self._charge(tx, entry)
 
     def _charge(self, tx: Reading, entry: Entry) -> Charge:
         stored = tx.answer(entry.sequence)
-        keys = self._journal.books.public_keys
+        keys = self._journal.state.public_keys
         if stored is not None and not is_genuine(stored[1], keys, stored[0], entry.sequence, entry.hash):
             raise LedgerMismatch("the stored answer is not the one that was signed for this charge; it stays here")
-        money = find_population(self._journal.books, entry.body["population"]).currency
-        price = money.shown(read_amounts(entry.body["price"]))
+        record = ChargeRecord.read(entry)
+        price = find_population(self._journal.state, record.population).currency.shown(record.price)
         proof = write_receipt(entry, self._journal.key)
         return Charge(entry, False, None, price, proof, *(stored or (None, None)))
 
@@ -191,18 +189,18 @@ class Ledger:
 
     def standing(self, population: str, analyst: str | None = None) -> standings.Standing:
         """Where a population's budget stands, or what an analyst has spent of it and may still spend."""
-        books = self._journal.refresh()
-        known = find_population(books, population)
+        state = self._journal.refresh()
+        known = find_population(state, population)
         if analyst is not None:
-            check_leave(books, known, analyst)
-        return standings.standing(books, known, analyst)
+            check_permission(state, known, analyst)
+        return standings.standing(state, known, analyst)
 
     def household(self, population: str, people: int) -> standings.Household:
         """What a household of so many has lost so far, and at most."""
-        books = self._journal.refresh()
-        return standings.household(books, find_population(books, population), people)
+        state = self._journal.refresh()
+        return standings.household(state, find_population(state, population), people)
 
-    def look(self) -> Books:
+    def look(self) -> State:
         """What the ledger adds up to now, with all that other servers wrote: one read. To be looked at only."""
         return self._journal.refresh()
 
@@ -244,7 +242,7 @@ class Ledger:
         """A charge that was made before, with its stored answer, receipt and card."""
         self._journal.refresh()
         with self._journal.database.read() as tx:
-            found = tx.texts(after=sequence - 1, limit=1, kind="charge")
+            found = tx.texts(after=sequence - 1, limit=1, kind=ChargeRecord.KIND)
             entry = read_entry(found[0][0]) if found else None
             if entry is None or entry.sequence != sequence:
                 raise NotRegistered("there is no such charge")
@@ -267,7 +265,7 @@ class Ledger:
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """What the owner should know about where the ledger lies."""
+        """What the owner should know about where the ledger is stored."""
         return self._journal.database.cautions
 
     def export(self) -> Iterator[str]:
@@ -276,7 +274,7 @@ class Ledger:
             yield from (row.text for row in tx.lines())
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._journal.database.close()
 
     def __enter__(self) -> Ledger:
@@ -307,7 +305,7 @@ def open_ledger(
     write, for tests of crashes: planned, appended, committed, head, stored.
 
     Every entry is checked. If the chain is bad, LedgerMismatch names the first bad entry. If it is good but not what
-    the head file remembers, the ledger opens for reading, and ``trouble`` tells why it does not spend.
+    the head file remembers, the ledger opens for reading, and ``trouble`` says why it does not spend.
     """
     key_path, head_path = _beside(location, key, "key"), _beside(location, head, "head")
     heads = HeadFile(head_path)
@@ -322,10 +320,10 @@ def open_ledger(
         signing = _open_or_make(key_path, create=new)
         database.set_up([_first(signing, clock)] if create else [])
         journal = Journal(database, heads, signing, clock=clock, at=at)
-        if journal.books.public_key != signing.public:
+        if journal.state.public_key != signing.public:
             raise LedgerUnsafe("this is not the ledger's key: give its key file, or replace it with replace_key")
         if journal.trouble() is None:
-            journal.remember()
+            journal.update_head_file()
     except BaseException:
         database.close()
         raise
@@ -342,14 +340,15 @@ def _open_or_make(path: Path, *, create: bool) -> Key:
 
 
 def _first(key: Key, clock: Clock) -> Entry:
+    record = LedgerRecord(FORMAT, key.public, _versions())
     return write_entry(
         sequence=1,
         previous=BEFORE_ALL,
         ledger=secrets.token_hex(16),
-        kind="ledger",
+        kind=record.kind,
         by="owner",
         time=clock().isoformat(timespec="seconds"),
-        body={"format": FORMAT, "public_key": key.public, "versions": _versions()},
+        body=record.body(),
     )
 
 
@@ -375,7 +374,7 @@ def replace_key(
     try:
         database.set_up([])
         journal = Journal(database, heads, signing)
-        body = {"public_key": journal.key.public, "before": journal.books.public_key, "reason": reason}
-        journal.append(lambda *_: Draft("key", by, body))
+        record = KeyRecord(journal.key.public, before=journal.state.public_key, reason=check_reason(reason))
+        journal.append(lambda *_: Draft(record, by))
     finally:
         database.close()

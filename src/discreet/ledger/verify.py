@@ -17,9 +17,10 @@ from discreet.errors import BadSignature, LedgerMismatch, LedgerUnavailable
 from discreet.ledger.database import Reading, open_database
 from discreet.ledger.entries import Broken, Entry, read_entry
 from discreet.ledger.head_file import HeadFile
-from discreet.ledger.journal import read_line
+from discreet.ledger.journal import apply_row
 from discreet.ledger.receipts import is_genuine, verify_receipt
-from discreet.ledger.state import Books
+from discreet.ledger.records import apply_entry
+from discreet.ledger.state import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,55 +64,54 @@ def verify_ledger(
     """
     database = open_database(location, create=False, patience=patience)
     problems: list[str] = []
-    books, answers = Books(), 0
+    state, answers = State(), 0
     first_bad: int | None = None
     hashes: dict[int, str] = {}
     try:
         with database.read() as tx:
             try:
                 for row in tx.lines():
-                    entry = read_line(row)
-                    books.apply(entry)
+                    entry = apply_row(state, row)
                     hashes[entry.sequence] = entry.hash
             except Broken as found:
-                first_bad = books.sequence + 1
+                first_bad = state.sequence + 1
                 problems.append(f"entry {first_bad} is bad: {found}")
-            if first_bad is None and tx.head() != (books.sequence, books.hash):
-                problems.append(f"the database says that it ends elsewhere than with entry {books.sequence}")
-            answers = _check_answers(tx, books, hashes, problems, cards=cards)
+            if first_bad is None and tx.head() != (state.sequence, state.hash):
+                problems.append(f"the head of the database is not its last entry, {state.sequence}")
+            answers = _check_answers(tx, state, hashes, problems, cards=cards)
         if not database.sound():
             problems.append("the file of the database is damaged")
         if head is not None and first_bad is None:
-            _check_head(HeadFile(Path(head)), books, hashes, problems)
+            _check_head(HeadFile(Path(head)), state, hashes, problems)
         for text in receipts:
-            _check_receipt(text, [public_key] if public_key else books.public_keys, books.ledger, hashes, problems)
+            _check_receipt(text, [public_key] if public_key else state.public_keys, state.ledger, hashes, problems)
     except LedgerMismatch as found:
         problems.append(str(found))
     finally:
         database.close()
-    return Report(books.ledger, books.sequence, books.charges, answers, first_bad, tuple(problems))
+    return Report(state.ledger, state.sequence, state.charges, answers, first_bad, tuple(problems))
 
 
-def _check_answers(tx: Reading, books: Books, hashes: dict[int, str], problems: list[str], *, cards: bool) -> int:
+def _check_answers(tx: Reading, state: State, hashes: dict[int, str], problems: list[str], *, cards: bool) -> int:
     count = 0
     for charge, answer, card in tx.all_answers():
         count += 1
-        said = f'"answer":"{hashlib.sha256(answer).hexdigest()}"'
-        good = charge in hashes and hashes[charge] in str(card) and said in str(card)
-        if not good or (cards and not is_genuine(card, books.public_keys, answer, charge, hashes[charge])):
+        answer_hash = f'"answer":"{hashlib.sha256(answer).hexdigest()}"'
+        good = charge in hashes and hashes[charge] in str(card) and answer_hash in str(card)
+        if not good or (cards and not is_genuine(card, state.public_keys, answer, charge, hashes[charge])):
             problems.append(f"the answer to entry {charge} is not the one on its card, or the card is not genuine")
     return count
 
 
-def _check_head(heads: HeadFile, books: Books, hashes: dict[int, str], problems: list[str]) -> None:
+def _check_head(heads: HeadFile, state: State, hashes: dict[int, str], problems: list[str]) -> None:
     known = heads.read()
     if known is None:
         problems.append("the head file is missing")
-    elif known.ledger != books.ledger:
+    elif known.ledger != state.ledger:
         problems.append("the head file belongs to another ledger")
-    elif known.sequence > books.sequence:
+    elif known.sequence > state.sequence:
         problems.append(
-            f"entry {known.sequence} was there before, and the ledger ends with {books.sequence}: rolled back"
+            f"entry {known.sequence} was there before, and the ledger ends with {state.sequence}: rolled back"
         )
     elif hashes[known.sequence] != known.hash:
         problems.append(f"entry {known.sequence} is not the one that the head file remembers")
@@ -133,14 +133,14 @@ def import_ledger(lines: Iterable[str], location: str | Path, *, patience: float
     Give the key and head files of the old place when you open it. A shorter export than the head file remembers is
     a rollback: ``acknowledge`` it, and ``write_off`` what is missing. Stored answers are not carried over.
     """
-    books = Books()
+    state = State()
     entries: list[Entry] = []
     try:
         for line in lines:
             entries.append(read_entry(line.rstrip("\n")))
-            books.apply(entries[-1])
+            apply_entry(state, entries[-1])
     except Broken as found:
-        raise LedgerMismatch(f"entry {books.sequence + 1} is bad: {found}") from None
+        raise LedgerMismatch(f"entry {state.sequence + 1} is bad: {found}") from None
     if not entries:
         raise LedgerMismatch("there is no entry to import")
     database = open_database(location, create=True, patience=patience)
@@ -149,4 +149,4 @@ def import_ledger(lines: Iterable[str], location: str | Path, *, patience: float
             raise LedgerUnavailable("there is a ledger already: import into an empty place")
     finally:
         database.close()
-    return Report(books.ledger, books.sequence, books.charges, 0, None, ())
+    return Report(state.ledger, state.sequence, state.charges, 0, None, ())

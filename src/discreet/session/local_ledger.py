@@ -20,7 +20,6 @@ from discreet.engines.sources import DatabaseTable, Files, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
 from discreet.exact import Number
 from discreet.ledger.database import is_address
-from discreet.ledger.ledger_budget import LedgerPurse
 from discreet.ledger.state import Population
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
@@ -29,13 +28,14 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer import serialize
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.plan.schema import Table
+from discreet.session.ledger_budget import LedgerBudget
 
 ANALYST = "local"
 _SQLITE = b"SQLite format 3\x00"
 
 
-class Keeper:
-    """A ledger that is open for one session: a purse for each question, a place for each answer.
+class LocalLedger:
+    """A ledger that is open for one session: it pays each question and stores each answer.
 
     >>> import tempfile
     >>> from discreet.session.session import Session
@@ -68,17 +68,17 @@ class Keeper:
         """What it protects."""
         return self.population.neighbours
 
-    def purse(self, question: str) -> LedgerPurse:
+    def budget_store(self, question: str) -> LedgerBudget:
         """What pays for a question, once."""
         key = secrets.token_hex(16)
-        return LedgerPurse(self._ledger, self._dataset, ANALYST, key=key, query=question.strip(), parameters={})
+        return LedgerBudget(self._ledger, self._dataset, ANALYST, key=key, query=question.strip(), parameters={})
 
-    def store(self, purse: LedgerPurse, answers: Sequence[TableAnswer], confidence: Number) -> None:
+    def store(self, budget_store: LedgerBudget, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question before they are shown."""
-        if purse.charge is None:  # nothing is answered before it is paid
+        if budget_store.charge is None:  # nothing is answered before it is paid
             raise LedgerUnavailable("there is no charge for this answer, so it may not leave")
         told = [serialize.answer(one, confidence) for one in answers]
-        self._ledger.store_answer(purse.charge, serialize.dump(told[0] if len(told) == 1 else {"answers": told}))
+        self._ledger.store_answer(budget_store.charge, serialize.dump(told[0] if len(told) == 1 else {"answers": told}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Wanted:
     rule: Rule | None
 
 
-def keep(
+def open_local_ledger(
     location: str | os.PathLike[str],
     tables: Mapping[str, Table],
     engine: str,
@@ -98,7 +98,7 @@ def keep(
     budget: Measure | None,
     neighbours: Neighbours | None,
     rule: Rule | None,
-) -> Keeper:
+) -> LocalLedger:
     """Open the ledger of a session, and the budget of its people if there is none yet.
 
     Of the data only marks are read, by which the same files can be known again. None: as the ledger has it.
@@ -124,7 +124,7 @@ def keep(
             if known is None or (data.marks and not known.marks):
                 ledger.owner.register(name, population.name, marks=data.marks, about=data.about)
         _let_in(ledger, population.name)
-        return Keeper(ledger, next(iter(found)), ledger.populations[population.name])
+        return LocalLedger(ledger, next(iter(found)), ledger.populations[population.name])
     except BaseException:
         ledger.close()
         raise

@@ -1,6 +1,6 @@
 """How a session pays: where its budget is kept, and how the price of a question is read from it.
 
-Promise: one question is paid once, before it is answered, from one purse.
+Promise: one question is paid once, before it is answered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from discreet.query.estimate.noise_plan import Allowance, check_allowance
 RESERVE = Fraction(1, 2)
 
 
-class Purse(Protocol):
+class BudgetStore(Protocol):
     """Where a session's budget is kept: a ``Filter``, or a ledger that outlives the process."""
 
     @property
@@ -45,7 +45,7 @@ class Purse(Protocol):
         ...
 
 
-class Keeper(Protocol):
+class SessionLedger(Protocol):
     """A ledger that is open for a session: it has the terms, pays each question and keeps its answers."""
 
     @property
@@ -63,12 +63,12 @@ class Keeper(Protocol):
         """What it protects."""
         ...
 
-    def purse(self, question: str) -> Purse:
+    def budget_store(self, question: str) -> BudgetStore:
         """What pays for a question, once."""
         ...
 
-    def store(self, purse: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
-        """Store the answers to a question that was paid from a purse."""
+    def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
+        """Store the answers to a question that was paid from this store."""
         ...
 
 
@@ -76,13 +76,13 @@ class Keeper(Protocol):
 class Payment:
     """What pays for one question, once, however often it is then tried."""
 
-    purse: Purse
+    budget_store: BudgetStore
     receipt: Receipt | None = None
 
     def __call__(self, price: Event | Measure) -> Receipt:
         """Pay, unless it is paid."""
         if self.receipt is None:
-            self.receipt = self.purse.spend(price)
+            self.receipt = self.budget_store.spend(price)
         return self.receipt
 
 

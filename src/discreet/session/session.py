@@ -48,7 +48,7 @@ from discreet.query.plan.nodes import Outcome, Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.plan.work import Engine
 from discreet.query.run import Answers, Quote, quote, release, works_of
-from discreet.session.price import Keeper, Payment, Purse, Terms
+from discreet.session.price import BudgetStore, Payment, SessionLedger, Terms
 
 
 class Session:
@@ -60,7 +60,7 @@ class Session:
     ``ledger`` is a file in which the budget outlives the process: it is made the first time, and whoever opens it later
     spends what is left, with every charge on the disk before data are read. ``budget``, ``neighbours`` and ``rule`` may
     then be left out; others than those it was opened with are refused, and so are another unit and other data. Without
-    a ledger the budget is forgotten with the process, or kept by a ``purse`` of your own.
+    a ledger the budget is forgotten with the process, or kept by a ``budget_store`` of your own.
 
     >>> from discreet.query.plan.schema import table
     >>> visits = table({"patient": [1, 2, 2]}, unit="patient")
@@ -82,7 +82,7 @@ class Session:
         neighbours: Neighbours | None = None,
         rule: Rule | None = None,
         ledger: str | PathLike[str] | None = None,
-        purse: Purse | None = None,
+        budget_store: BudgetStore | None = None,
         progress: bool | None = None,
         **named: Table,
     ) -> None:
@@ -97,8 +97,8 @@ class Session:
             raise BadParameter("budget", budget, "must be dp.Pure, dp.Approx or dp.ZCDP")
         if neighbours is not None and not isinstance(neighbours, Neighbours):
             raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
-        if ledger is not None and purse is not None:
-            raise BadParameter("purse", "given", "must be left out: the ledger keeps the budget")
+        if ledger is not None and budget_store is not None:
+            raise BadParameter("budget_store", "given", "must be left out: the ledger keeps the budget")
         if rule not in (None, Rule.BASIC, Rule.ZCDP):
             raise NotATheorem("a session counts by Rule.BASIC or Rule.ZCDP")
         self._engine = duckdb() if engine is None else engine
@@ -106,16 +106,21 @@ class Session:
             name: resolve(name, table, self._engine.columns(table.source)) for name, table in given.items()
         }
         _check_foreign_keys(self._schemas)
-        self._keeper: Keeper | None = None
+        self._ledger: SessionLedger | None = None
         if ledger is not None:
-            from discreet.session.local_ledger import keep  # it needs an extra
+            from discreet.session.local_ledger import open_local_ledger  # it needs an extra
 
-            self._keeper = keeper = keep(
+            self._ledger = opened = open_local_ledger(
                 ledger, given, self._engine.name, budget=budget, neighbours=neighbours, rule=rule
             )
-            budget, neighbours, rule, purse = keeper.budget, keeper.neighbours, keeper.rule, keeper.purse("")
+            budget, neighbours, rule, budget_store = (
+                opened.budget,
+                opened.neighbours,
+                opened.rule,
+                opened.budget_store(""),
+            )
         self._terms = Terms(budget, rule)  # type: ignore[arg-type]
-        self._purse: Purse = Filter(self._terms.budget, rule) if purse is None else purse
+        self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._neighbours = neighbours or Neighbours.ADD_REMOVE
         self._public_keys: Listed = {}
         self._progress = progress
@@ -135,7 +140,7 @@ class Session:
     @property
     def remaining(self) -> Measure:
         """What is left of it."""
-        return self._purse.remaining
+        return self._budget_store.remaining
 
     @property
     def schemas(self) -> Mapping[str, Schema]:
@@ -172,10 +177,10 @@ class Session:
             raise BadParameter("queries", "none", "must be at least one question")
         return Workload(self, tuple(found))
 
-    def serving(self, purse: Purse) -> Session:
-        """The same tables and engine under another purse: how a curator answers many analysts."""
+    def serving(self, budget_store: BudgetStore) -> Session:
+        """The same tables and engine under another budget: how a curator answers many analysts."""
         found = copy(self)
-        found._purse, found._keeper = purse, None
+        found._budget_store, found._ledger = budget_store, None
         found._progress = False  # how long reading takes is not for strangers
         return found
 
@@ -219,9 +224,9 @@ class Session:
         terms = self._terms
         found = Session(
             tables, budget=terms.budget, engine=self._engine, neighbours=self._neighbours, rule=terms.rule,
-            purse=self._purse, progress=self._progress,
+            budget_store=self._budget_store, progress=self._progress,
         )  # fmt: skip
-        found._keeper = self._keeper
+        found._ledger = self._ledger
         return found
 
     # --- for queries --------------------------------------------------------------------------------------------------
@@ -230,8 +235,8 @@ class Session:
         return quote(prepared, allowance, self._neighbours)
 
     def _preview(self, asked: Quote, which: Prepared, rows: int | None, confidence: Number) -> Preview:
-        fits = self._purse.fits(asked.plan.price)
-        left = str(self._purse.after(asked.plan.price) if fits else self._purse.remaining)
+        fits = self._budget_store.fits(asked.plan.price)
+        left = str(self._budget_store.after(asked.plan.price) if fits else self._budget_store.remaining)
         return preview(asked, which.parts[0], remaining=left, affordable=fits, rows=rows, confidence=confidence)
 
     def _release(
@@ -249,9 +254,9 @@ class Session:
         A ledger keeps the answers, with their error bars of this confidence, before they are shown.
         """
         if payment is None:
-            if not self._purse.fits(asked.plan.price):
-                raise OverBudget(asked=asked.price, left=self._purse.remaining)
-            payment = Payment(self._purse if self._keeper is None else self._keeper.purse(question()))
+            if not self._budget_store.fits(asked.plan.price):
+                raise OverBudget(asked=asked.price, left=self._budget_store.remaining)
+            payment = Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(question()))
         try:
             with Progress(self._progress) as progress:
                 released, receipt = release(asked, self._engine, self._schemas, payment, progress.step)
@@ -262,8 +267,8 @@ class Session:
                 )
             raise
         answers = self._answers(asked, outcomes, released, receipt)
-        if self._keeper is not None:
-            self._keeper.store(payment.purse, answers, confidence)
+        if self._ledger is not None:
+            self._ledger.store(payment.budget_store, answers, confidence)
         return shown(answers)
 
     def _answers(

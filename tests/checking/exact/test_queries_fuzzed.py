@@ -177,7 +177,7 @@ def test_a_workload_costs_what_its_noises_cost() -> None:
         asked = work._quote(price.get("epsilon"), None, price.get("rho"))
         assert kept(asked)
         before = work.session.remaining
-        work.session._purse.spend(asked.plan.price)
+        work.session._budget_store.spend(asked.plan.price)
         epsilon, rho, delta = spent(asked)
         match before, work.session.remaining:
             case (dp.ZCDP() as a, dp.ZCDP() as b):

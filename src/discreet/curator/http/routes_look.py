@@ -15,6 +15,7 @@ from discreet.curator.service.access import Caller
 from discreet.curator.service.service import Curator, read_answer
 from discreet.errors import EngineFailed, LedgerUnavailable
 from discreet.ledger.charges import Charge
+from discreet.ledger.records import ChargeRecord
 
 Number = Annotated[int, Path(ge=1, le=10**15)]
 After = Annotated[int, Query(ge=0, le=10**15, description="entries after this number")]
@@ -34,13 +35,13 @@ def sent(charge: Charge) -> Response:
     found = read_answer(charge)
     if "error" in found:
         return JSONResponse(found, reply(EngineFailed())[0])
-    said = charge.entry.body
+    record = charge.record
     return JSONResponse(
         {
             "number": charge.sequence,
-            "dataset": said["dataset"],
-            "query": said["query"],
-            "parameters": said["parameters"],
+            "dataset": record.dataset,
+            "query": record.query,
+            "parameters": record.parameters,
             "price": serialize.promise(charge.price),
             "answer": found,
             "receipt": charge.proof,
@@ -65,7 +66,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         """Questions that were paid: one's own; the owner sees all."""
         caller = caller_of(request)
         found = curator.ledger.entries(
-            after=after, limit=limit, kind="charge", analyst=None if caller.owner else caller.name
+            after=after, limit=limit, kind=ChargeRecord.KIND, analyst=None if caller.owner else caller.name
         )
         return JSONResponse(
             {
@@ -74,12 +75,12 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
                         "number": line.entry.sequence,
                         "by": line.entry.by,
                         "time": line.entry.time,
-                        "dataset": line.entry.body["dataset"],
-                        "query": line.entry.body["query"],
-                        "parameters": line.entry.body["parameters"],
+                        "dataset": record.dataset,
+                        "query": record.query,
+                        "parameters": record.parameters,
                         "answered": line.answered,
                     }
-                    for line in found
+                    for line, record in ((line, ChargeRecord.read(line.entry)) for line in found)
                 ]
             }
         )

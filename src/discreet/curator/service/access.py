@@ -15,15 +15,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from discreet.curator.error_replies import Refusal
 from discreet.curator.service.declarations import read_name
-from discreet.errors import BadParameter, NotRegistered
+from discreet.errors import BadParameter, LedgerMismatch, NotRegistered
 from discreet.exact import integer
+from discreet.ledger.entries import Broken
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.owner_acts import check_name
-from discreet.ledger.state import Act, Books
+from discreet.ledger.records import Record
+from discreet.ledger.state import Act, State
 from discreet.ledger.store import Ledger
 
 PREFIX = "discreet"
@@ -31,7 +33,7 @@ DAYS = 90
 """How long a token is good, unless the owner says otherwise."""
 OWNER = "owner"
 """The name under which the owner's acts are recorded."""
-TOKEN, REVOKED = "access.token", "access.revoked"
+R = TypeVar("R", bound=Record)
 
 
 class Role(Enum):
@@ -126,6 +128,27 @@ class Token:
     revoked: bool
 
 
+@dataclass(frozen=True, slots=True)
+class TokenRecord(Record):
+    """What the ledger keeps of a token."""
+
+    KIND = "access.token"
+    token: str
+    name: str
+    role: str
+    digest: str
+    expires: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRevokedRecord(Record):
+    """A token is good no more."""
+
+    KIND = "access.revoked"
+    token: str
+    reason: str
+
+
 class Allowed(Protocol):
     """Somebody who has a role."""
 
@@ -179,14 +202,14 @@ class Access:
                 )
         identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         expires = self._clock() + timedelta(days=days)
-        body = {
-            "token": identity,
-            "name": check_name(name, "name"),
-            "role": role.value,
-            "digest": _digest(secret),
-            "expires": expires.isoformat(timespec="seconds"),
-        }
-        self._ledger.owner.record(TOKEN, body, by=by)
+        record = TokenRecord(
+            token=identity,
+            name=check_name(name, "name"),
+            role=role.value,
+            digest=_digest(secret),
+            expires=expires.isoformat(timespec="seconds"),
+        )
+        self._ledger.owner.record(record.kind, record.body(), by=by)
         self.tokens()
         return f"{PREFIX}_{identity}_{secret}"
 
@@ -194,7 +217,8 @@ class Access:
         """Make a token worthless, at once on all servers; the number of the entry."""
         if identity not in self.tokens():
             raise NotRegistered("there is no such token")
-        return self._ledger.owner.record(REVOKED, {"token": identity, "reason": reason}, by=by).sequence
+        record = TokenRevokedRecord(identity, reason)
+        return self._ledger.owner.record(record.kind, record.body(), by=by).sequence
 
     def seen(self, header: str | None) -> bool:
         """Whether this header has a token that this server knows, without looking into the ledger; it may be dead."""
@@ -205,8 +229,8 @@ class Access:
     def who(self, header: str | None) -> Caller:
         """Who sent this Authorization header; refuses with one and the same words whatever is wrong with it."""
         scheme, prefix, identity, secret = _parts(header)
-        books = self._ledger.look()
-        found = self._tokens(books).get(identity)
+        state = self._ledger.look()
+        found = self._tokens(state).get(identity)
         good = hmac.compare_digest(found.digest if found else _digest(""), _digest(secret))
         if (
             found is None
@@ -218,7 +242,7 @@ class Access:
         ):
             raise Refusal.unauthorised()
         if found.role is Role.ANALYST:
-            analyst = books.analysts.get(found.name)
+            analyst = state.analysts.get(found.name)
             if analyst is None or analyst.revoked:
                 raise Refusal.unauthorised()
         return Caller(found.name, found.role, found.identity, found.expires)
@@ -227,25 +251,31 @@ class Access:
         """All tokens by their public part, those of other servers too."""
         return self._tokens(self._ledger.look())
 
-    def _tokens(self, books: Books) -> Mapping[str, Token]:
-        given, taken = tuple(books.acts.get(TOKEN, ())), tuple(books.acts.get(REVOKED, ()))
+    def _tokens(self, state: State) -> Mapping[str, Token]:
+        given, taken = (tuple(state.acts.get(kind.KIND, ())) for kind in (TokenRecord, TokenRevokedRecord))
         if (len(given), len(taken)) != self._seen:
-            dead = {str(act.body["token"]) for act in taken}
-            self._known = {token.identity: token for token in (_read(act, dead) for act in given)}
+            dead = {_read(TokenRevokedRecord, act).token for act in taken}
+            self._known = {token.identity: token for token in (_token(act, dead) for act in given)}
             self._seen = len(given), len(taken)
         return self._known
 
 
-def _read(act: Act, dead: set[str]) -> Token:
-    body = act.body
-    identity = str(body["token"])
+def _read(kind: type[R], act: Act) -> R:
+    try:
+        return kind.from_body(act.body)
+    except Broken as found:
+        raise LedgerMismatch(f"entry {act.sequence} is bad: {found}; {found.advice}") from None
+
+
+def _token(act: Act, dead: set[str]) -> Token:
+    record = _read(TokenRecord, act)
     return Token(
-        name=str(body["name"]),
-        role=Role(body["role"]),
-        identity=identity,
-        digest=str(body["digest"]),
-        expires=datetime.fromisoformat(str(body["expires"])).astimezone(UTC),
-        revoked=identity in dead,
+        name=record.name,
+        role=Role(record.role),
+        identity=record.token,
+        digest=record.digest,
+        expires=datetime.fromisoformat(record.expires).astimezone(UTC),
+        revoked=record.token in dead,
     )
 
 

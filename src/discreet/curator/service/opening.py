@@ -12,7 +12,7 @@ from discreet.curator.service.config import Config, Entrusted
 from discreet.curator.service.service import Curator, Point
 from discreet.errors import AlreadyProtected, BadParameter
 from discreet.ledger.journal import Clock, utc
-from discreet.ledger.state import read_measure
+from discreet.ledger.records import BudgetRecord, PopulationRecord
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.promises.measures import Measure
 
@@ -64,7 +64,7 @@ def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
 def _budgets(ledger: Ledger, population: str) -> list[Measure]:
     """All budgets that a population ever had."""
     return [
-        read_measure(line.entry.body["budget"])
-        for kind in ("population", "budget")
-        for line in ledger.entries(kind=kind, population=population, limit=1_000_000)
+        kind.read(line.entry).budget
+        for kind in (PopulationRecord, BudgetRecord)
+        for line in ledger.entries(kind=kind.KIND, population=population, limit=1_000_000)
     ]

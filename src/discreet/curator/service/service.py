@@ -37,9 +37,7 @@ from discreet.errors import (
 from discreet.exact import number
 from discreet.ledger.charges import Charge
 from discreet.ledger.journal import Clock, utc
-from discreet.ledger.ledger_budget import Asking as Purse
-from discreet.ledger.ledger_budget import Known, LedgerPurse
-from discreet.ledger.state import Books, Dataset, Population
+from discreet.ledger.state import Dataset, Population, State
 from discreet.ledger.store import Ledger
 from discreet.ledger.verify import verify_ledger
 from discreet.privacy.budgets.filters import Rule
@@ -47,6 +45,7 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
+from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
 from discreet.session.session import Query, Session
 
 Point = Callable[[str], None]
@@ -83,11 +82,11 @@ class Curator:
 
     def dataset(self, caller: Caller, name: str) -> tuple[Dataset, Population]:
         """One of them, and the people in it; what somebody may not know of is not there."""
-        books = self.ledger.look()
-        found = _datasets(books, caller).get(name)
+        state = self.ledger.look()
+        found = _datasets(state, caller).get(name)
         if found is None:
             raise NotRegistered("there is no such data set for you")
-        return found, books.populations[found.population]
+        return found, state.populations[found.population]
 
     def population(self, name: str) -> Population:
         """The people of a data set, with their budget."""
@@ -175,7 +174,7 @@ class Curator:
         """
         known, _ = self.dataset(caller, name)
         room = self.room(known)
-        purse = Purse(
+        budget_store = RetryBudget(
             self.ledger,
             name,
             caller.name,
@@ -183,14 +182,14 @@ class Curator:
             query=asked.query,
             parameters=asked.parameters,
         )
-        found = self._planned(room, room.session.serving(purse), caller, asked)
+        found = self._planned(room, room.session.serving(budget_store), caller, asked)
         self.at("planned")
         try:
             with room.engine.reserved():
-                stored, words = self._answered(found, purse)
-        except Known as before:
+                stored, words = self._answered(found, budget_store)
+        except AlreadyCharged as before:
             return self._again(before.charge)
-        charge = purse.charge
+        charge = budget_store.charge
         if charge is None:
             raise EngineFailed
         self.at("noise")
@@ -198,15 +197,15 @@ class Curator:
             self.grid.hold(began)
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
-    def _answered(self, found: Planned, purse: LedgerPurse) -> tuple[bytes, Any]:
+    def _answered(self, found: Planned, budget_store: LedgerBudget) -> tuple[bytes, Any]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
             told = found.told(found.session._release(found.quote, found.outcomes, tuple))
             return dump(told), accuracy(told)
-        except Known:
+        except AlreadyCharged:
             raise
         except Exception as error:
-            if purse.charge is None:  # refused before anything was paid
+            if budget_store.charge is None:  # refused before anything was paid
                 raise
             if not isinstance(error, EngineFailed):
                 log.error("after a payment: %s", where(error))
@@ -271,8 +270,8 @@ class Curator:
 
 def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
     """Where the budgets of a ledger stand: those of one analyst, or all of them and each analyst's share."""
-    books = ledger.look()
-    people, analysts = dict(books.populations), dict(books.analysts)
+    state = ledger.look()
+    people, analysts = dict(state.populations), dict(state.analysts)
 
     def own(name: str, who: str) -> dict[str, Any]:
         return serialize.standing(ledger.standing(name, who), people[name])
@@ -286,11 +285,11 @@ def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
     ]
 
 
-def _datasets(books: Books, caller: Caller) -> dict[str, Dataset]:
-    found = {name: one for name, one in dict(books.datasets).items() if not one.retired}
+def _datasets(state: State, caller: Caller) -> dict[str, Dataset]:
+    found = {name: one for name, one in dict(state.datasets).items() if not one.retired}
     if caller.owner:
         return found
-    analyst = books.analysts.get(caller.name)
+    analyst = state.analysts.get(caller.name)
     caps: Mapping[str, object] = {} if analyst is None else analyst.caps
     return {name: one for name, one in found.items() if one.population in caps}
 

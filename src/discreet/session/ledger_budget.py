@@ -1,8 +1,8 @@
 """A session's budget, kept in the durable ledger.
 
 Promise: ``spend`` returns only after the charge is durable, under the budget of the people and the cap of the analyst
-both. A key that was charged before is never charged again: ``Known`` carries what was stored for it, and nothing is
-read or drawn.
+both. A key that was charged before is never charged again: ``AlreadyCharged`` carries what was stored for it, and
+nothing is read or drawn.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
 
 
-class Known(Exception):
+class AlreadyCharged(Exception):
     """This question was charged before, under the same key."""
 
     def __init__(self, charge: Charge) -> None:
@@ -26,7 +26,7 @@ class Known(Exception):
         super().__init__()
 
 
-class LedgerPurse:
+class LedgerBudget:
     """What one analyst may spend on one data set, by one question with its key."""
 
     def __init__(
@@ -61,18 +61,18 @@ class LedgerPurse:
         return found.left if found.left_after is None else found.left_after
 
     def spend(self, what: Event | Measure) -> Receipt:
-        """Pay durably, or raise OverBudget; Known if this key was charged before."""
+        """Pay durably, or raise OverBudget; AlreadyCharged if this key was charged before."""
         charge = self._ledger.spend(self._dataset, self._analyst, what, **self._question)  # type: ignore[arg-type]
         if not charge.fresh:
-            raise Known(charge)
+            raise AlreadyCharged(charge)
         self.charge = charge
         if charge.receipt is None:  # a fresh charge always has one
             raise ReceiptRefused("the ledger gave no receipt")
         return charge.receipt
 
 
-class Asking(LedgerPurse):
-    """The purse of a question that may have been asked before: only ``spend`` decides, in one step."""
+class RetryBudget(LedgerBudget):
+    """The budget for a question that may have been asked before: only ``spend`` decides, in one step."""
 
     def fits(self, what: Event | Measure) -> bool:
         """Always: a key that was charged before needs no budget."""

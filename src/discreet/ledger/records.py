@@ -1,0 +1,452 @@
+"""The kinds of records in a ledger: what each one says, and what it does to the state.
+
+Promise: a record is read as it was written, whichever version wrote it, or refused. ``body`` gives back what was read,
+so the text of an entry, and with it its hash, follows from the record alone.
+Believes: entries.py for the chain and the text of each field, state.py for the sums.
+
+A kind is one frozen class: its fields are the keys of the body, their annotations say how each is written, ``apply``
+says what it changes. To add one, see CONTRIBUTING.md. Three rules let later versions read earlier ledgers:
+
+- The body of version 1 names no version; a later one holds ``"version": n``. A newer version than ours is refused.
+- A body has exactly the fields of its version. Any other is refused, never skipped: it may hold a restriction.
+- To change the fields of a kind, keep its class as it was, with ``upgrade`` to the new one, and name it in OLDER.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
+
+from discreet.ledger.entries import (
+    BEFORE_ALL,
+    Broken,
+    Entry,
+    Json,
+    Newer,
+    canonical,
+    digest,
+    follows,
+    read_fields,
+    write_fields,
+)
+from discreet.ledger.head_file import Head
+from discreet.ledger.state import Act, Analyst, Dataset, Population, State
+from discreet.privacy.budgets.filters import Amounts, Rule, add, fits
+from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.neighbours import Neighbours
+
+FORMAT = 1
+"""The format of a whole ledger: the form of its lines and the rules above."""
+_SUMMARY = ("query", "analyst", "dataset", "population", "name", "reason")
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError)
+
+
+class Columns(NamedTuple):
+    """What an entry is found by in the database. All of it follows from its text."""
+
+    kind: str
+    population: str | None = None
+    analyst: str | None = None
+    token: str | None = None
+    """Stands for an analyst and their idempotency key: no two charges share one."""
+
+
+def token_of(analyst: str, key: str) -> str:
+    """What stands for an analyst and an idempotency key."""
+    return digest(canonical([analyst, key]))
+
+
+class Older(Protocol):
+    """An earlier version of a kind: a frozen dataclass with the fields of that version."""
+
+    def upgrade(self) -> Any:
+        """The same in the next version."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What one entry says. A subclass is one kind of record.
+
+    >>> RetireRecord("visits", reason="moved").body()
+    {'dataset': 'visits', 'reason': 'moved'}
+    >>> RetireRecord.from_body({"dataset": "visits", "reason": "moved"})
+    RetireRecord(dataset='visits', reason='moved')
+    """
+
+    KIND: ClassVar[str]
+    OLDER: ClassVar[tuple[type[Older], ...]] = ()
+    """The classes of earlier versions of this kind, the first one first."""
+
+    @classmethod
+    def read(cls, entry: Entry) -> Self:
+        """What an entry of this kind says; else Broken."""
+        if entry.kind != cls.KIND:
+            raise Broken(f"it is not an entry of kind {cls.KIND}")
+        return cls.from_body(entry.body)
+
+    @classmethod
+    def from_body(cls, body: Json) -> Self:
+        """What the body of an entry says; Broken if it cannot be read, Newer if only a later version can."""
+        version, fields = 1, dict(body)
+        if "version" in fields:
+            version = fields.pop("version")
+            if type(version) is not int or version < 2:
+                raise Broken(f"it does not read as an entry of kind {cls.KIND}")
+        versions: tuple[type[Any], ...] = (*cls.OLDER, cls)
+        if version > len(versions):
+            raise Newer(f"it is of kind {cls.KIND} in version {version}, and {len(versions)} is the newest known here")
+        try:
+            found = read_fields(versions[version - 1], fields)
+            while not isinstance(found, cls):
+                found = found.upgrade()
+            return found
+        except _UNREADABLE:
+            raise Broken(f"it does not read as an entry of kind {cls.KIND}") from None
+
+    @property
+    def kind(self) -> str:
+        """The kind under which it is recorded."""
+        return self.KIND
+
+    def body(self) -> dict[str, Any]:
+        """The body of its entry."""
+        return write_fields(self) | ({"version": len(self.OLDER) + 1} if self.OLDER else {})
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Change the state, or raise Broken. Unless a kind says otherwise it is kept, for ``Owner.acts``."""
+        act = Act(entry.sequence, entry.kind, entry.by, entry.time, entry.body)
+        state.acts.setdefault(entry.kind, []).append(act)
+
+    def columns(self, by: str) -> Columns:
+        """What it is found by, if ``by`` wrote it: its population and its analyst, where it has them."""
+        return Columns(self.kind, getattr(self, "population", None), getattr(self, "analyst", None))
+
+    def summary(self) -> str:
+        """What tells most about it, in a list of entries."""
+        body = self.body()
+        return next((str(body[name]) for name in _SUMMARY if body.get(name)), "")
+
+
+@dataclass(frozen=True, slots=True)
+class CustomRecord(Record):
+    """What another package records, under a kind with a dot such as "access.token". The ledger only keeps it."""
+
+    name: str
+    content: Json
+
+    @property
+    def kind(self) -> str:
+        """The kind that was chosen for it."""
+        return self.name
+
+    def body(self) -> dict[str, Any]:
+        """The content, as it was given."""
+        return dict(self.content)
+
+    def columns(self, by: str) -> Columns:
+        """Its kind only: its content belongs to others."""
+        return Columns(self.kind)
+
+
+# --- the ledger and its keys --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRecord(Record):
+    """Opens the ledger: its first entry."""
+
+    KIND = "ledger"
+    format: int
+    public_key: str
+    versions: Json
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Name the ledger and its key."""
+        if state.sequence or self.format != FORMAT:
+            raise Broken("it opens a ledger in a format that is not known here, or a second time")
+        state.ledger, state.public_keys = entry.ledger, [self.public_key]
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord(Record):
+    """Another key signs from now on."""
+
+    KIND = "key"
+    public_key: str
+    before: str
+    reason: str
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Make the key the newest."""
+        state.public_keys.append(self.public_key)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What the head file and the process remembered of a ledger."""
+
+    file: Head | None
+    memory: Head
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgeRecord(Record):
+    """The owner knows that the ledger is not what was expected, and goes on with what was found."""
+
+    KIND = "acknowledge"
+    reason: str
+    trouble: str
+    found: Head
+    expected: Expected
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Keep its hash: other servers see by it that the owner has acted."""
+        state.acknowledged.append(entry.hash)
+
+
+# --- budgets and data sets ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PopulationRecord(Record):
+    """Opens a budget for the people of a population."""
+
+    KIND = "population"
+    population: str
+    budget: Measure
+    rule: Rule | None
+    reserve: Fraction
+    limits: Amounts
+    neighbours: Neighbours
+    unit: str
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Open it, once."""
+        if self.population in state.populations:
+            raise Broken("it opens a population a second time")
+        state.populations[self.population] = Population(
+            self.population, self.budget, self.rule, self.reserve, self.limits, self.neighbours, self.unit
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRecord(Record):
+    """Raises or lowers the budget of a population."""
+
+    KIND = "budget"
+    population: str
+    budget: Measure
+    limits: Amounts
+    reason: str
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Change the limits; what was spent stays spent."""
+        known = state.populations[self.population]
+        if len(self.limits) != len(known.limits):
+            raise Broken("it changes the currency of a budget")
+        state.populations[known.name] = replace(known, budget=self.budget, limits=self.limits)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRecord(Record):
+    """Registers a data set about a population, or describes it anew."""
+
+    KIND = "dataset"
+    dataset: str
+    population: str
+    about: Json
+    marks: tuple[str, ...]
+    decision: str | None
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Put the data set under its population."""
+        population = state.populations[self.population].name
+        state.datasets[self.dataset] = Dataset(
+            self.dataset, population, dict(self.about), frozenset(self.marks), state.public_key
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RetireRecord(Record):
+    """Closes a data set for questions."""
+
+    KIND = "retire"
+    dataset: str
+    reason: str
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Mark it as retired."""
+        state.datasets[self.dataset] = replace(state.datasets[self.dataset], retired=True)
+
+
+# --- analysts -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AnalystRecord(Record):
+    """Adds an analyst, who may ask nothing yet."""
+
+    KIND = "analyst"
+    analyst: str
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Add them, once."""
+        if self.analyst in state.analysts:
+            raise Broken("it adds an analyst a second time")
+        state.analysts[self.analyst] = Analyst(self.analyst)
+
+
+@dataclass(frozen=True, slots=True)
+class RevokeRecord(Record):
+    """Lets an analyst ask no more."""
+
+    KIND = "revoke"
+    analyst: str
+    reason: str
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Mark them as revoked."""
+        state.analysts[self.analyst] = replace(state.analysts[self.analyst], revoked=True)
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRecord(Record):
+    """Lets an analyst ask about a population, up to a cap of their own or, with None, up to its budget."""
+
+    KIND = "grant"
+    analyst: str
+    population: str
+    cap: Measure | None
+    limits: Amounts | None
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Set or change the cap."""
+        known, population = state.analysts[self.analyst], state.populations[self.population]
+        if self.limits is not None and len(self.limits) != len(population.limits):
+            raise Broken("it caps an analyst in another currency")
+        state.analysts[known.name] = replace(known, caps={**known.caps, population.name: self.cap})
+        state.caps[population.name, known.name] = self.limits
+
+
+# --- payments -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What an account had spent before and after a payment."""
+
+    before: Amounts
+    after: Amounts
+
+    def check(self, state: State, account: tuple[str, str | None], price: Amounts) -> None:
+        """Check that they are the state's own, exactly; else Broken."""
+        before = state.used(*account)
+        if self.before != before or self.after != add(before, price):
+            raise Broken("its sums are wrong")
+
+
+@dataclass(frozen=True, slots=True)
+class CappedSums(Sums):
+    """The same, under the limit of the account; None for an analyst without a cap of their own."""
+
+    limit: Amounts | None
+
+    def check(self, state: State, account: tuple[str, str | None], price: Amounts) -> None:
+        """Check the sums, and that they stay under the limit that holds now; else Broken."""
+        Sums.check(self, state, account, price)
+        limit = state.limit(*account)
+        if self.limit != limit:
+            raise Broken("it goes over a cap, or names another one")
+        if limit is None or all(a <= most for a, most in zip(self.after, limit, strict=True)):
+            return
+        if not fits(limit, self.before, price):  # ``after`` may have been rounded up past the limit
+            raise Broken("it goes over a cap")
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeRecord(Record):
+    """A question that was paid, by the analyst who wrote the entry: the question, its price, and the sums."""
+
+    KIND = "charge"
+    dataset: str
+    population: str
+    price: Amounts
+    own: CappedSums
+    total: CappedSums
+    key: str
+    asked: str
+    query: str
+    parameters: Json
+    event: Json
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Charge the population and the analyst, both or neither."""
+        analyst, population, dataset = entry.by, state.populations[self.population].name, state.datasets[self.dataset]
+        if dataset.population != population or dataset.retired or state.analysts[analyst].revoked:
+            raise Broken("it charges for what could not be asked")
+        self.total.check(state, (population, None), self.price)
+        self.own.check(state, (population, analyst), self.price)
+        state.spent[population, None], state.spent[population, analyst] = self.total.after, self.own.after
+        state.charges += 1
+
+    def columns(self, by: str) -> Columns:
+        """Its population, its analyst and their key."""
+        return Columns(self.KIND, self.population, by, token_of(by, self.key))
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOffRecord(Record):
+    """Charges a budget for what was released elsewhere, or lost from the ledger; also beyond its limit."""
+
+    KIND = "write_off"
+    population: str
+    event: Json
+    price: Amounts
+    total: Sums
+    reason: str
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Charge the population."""
+        account = state.populations[self.population].name, None
+        self.total.check(state, account, self.price)
+        state.spent[account] = self.total.after
+
+
+KINDS: dict[str, type[Record]] = {
+    kind.KIND: kind
+    for kind in (
+        LedgerRecord, KeyRecord, AcknowledgeRecord, PopulationRecord, BudgetRecord, DatasetRecord, RetireRecord,
+        AnalystRecord, RevokeRecord, GrantRecord, ChargeRecord, WriteOffRecord,
+    )
+}  # fmt: skip
+"""Every kind of record that this version reads."""
+
+
+# --- reading entries ----------------------------------------------------------------------------------------------
+
+
+def read_record(entry: Entry) -> Record:
+    """What an entry says; Broken if it cannot be read, Newer if only a later version can."""
+    if "." in entry.kind:
+        return CustomRecord(entry.kind, entry.body)
+    if entry.kind not in KINDS:
+        raise Newer(f"it is of kind {entry.kind!r}, which is not known here")
+    return KINDS[entry.kind].read(entry)
+
+
+def apply_entry(state: State, entry: Entry, record: Record | None = None) -> None:
+    """Take the next entry into the state, or raise Broken and change nothing. ``record`` is what it says, if known."""
+    if state.sequence:
+        follows(entry, sequence=state.sequence, previous=state.hash, ledger=state.ledger)
+    else:
+        follows(entry, sequence=0, previous=BEFORE_ALL, ledger=entry.ledger)
+        if entry.kind != LedgerRecord.KIND:
+            raise Broken("it is the first, and does not open a ledger")
+    found = read_record(entry) if record is None else record
+    try:
+        found.apply(state, entry)
+    except _UNREADABLE:  # it names what is not there, or amounts of another currency
+        raise Broken(f"it does not read as an entry of kind {entry.kind}") from None
+    state.sequence, state.hash = entry.sequence, entry.hash

@@ -1,0 +1,90 @@
+"""database.py: who waits, what is unsafe, and a connection that is lost."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from discreet.errors import LedgerBusy, LedgerUnavailable, LedgerUnsafe
+from discreet.ledger.durable_files import kind_of_disk
+from discreet.privacy.promises.measures import Pure
+from tests.helpers.ledger_places import Place, answered, ask, prepared
+
+if TYPE_CHECKING:
+    from tests.helpers.postgres import Postgres
+
+
+def test_a_ledger_that_others_hold_is_busy(place: Place) -> None:
+    reached: list[str] = []
+
+    def at(point: str) -> None:
+        if point == "appended" and reached == ["armed"]:
+            reached.append(point)
+            with place.open(patience=0.2) as other:
+                ask(other, "b")
+
+    with prepared(place, at=at) as ledger:
+        answered(ledger, "a")
+        reached.append("armed")
+        with pytest.raises(LedgerBusy):
+            ask(ledger, "c")
+        assert ledger.standing("town").spent == Pure("0.1")  # neither was charged
+        ask(ledger, "c")
+
+
+def test_unsafe_settings_are_refused(postgres_place: Place) -> None:
+    with prepared(postgres_place) as ledger:
+        ask(ledger, "a")
+    name = postgres_place.run("SELECT current_database()")[0][0]
+    for setting in ("synchronous_commit = off", "synchronous_commit = local"):
+        postgres_place.run(f"ALTER DATABASE {name} SET {setting}")
+        with pytest.raises(LedgerUnsafe, match="synchronous_commit"):
+            postgres_place.open()
+    postgres_place.run(f"ALTER DATABASE {name} SET synchronous_commit = remote_apply")
+    with postgres_place.open() as ledger:
+        ask(ledger, "b")
+
+
+def test_a_server_without_durability_is_refused(fresh_database: str, tmp_path: Path) -> None:
+    place = Place(fresh_database, str(tmp_path / "key"), str(tmp_path / "head"))
+    with pytest.raises(LedgerUnsafe, match="fsync"):
+        prepared(place)
+
+
+def test_sqlite_is_kept_with_full_durability(lite: Place) -> None:
+    """Not what was asked for, but what SQLite says of the connection that writes charges."""
+    with prepared(lite) as ledger:
+        with ledger._journal.database.write() as tx:
+            pragma = tx._connection.exec_driver_sql
+            assert pragma("PRAGMA journal_mode").scalar_one() == "wal"
+            assert pragma("PRAGMA synchronous").scalar_one() == 2
+        assert lite.file.stat().st_mode & 0o077 == 0
+        assert Path(f"{lite.location}-wal").stat().st_mode & 0o077 == 0
+
+
+def test_a_ledger_in_memory_warns() -> None:
+    memory = Path("/dev/shm")  # noqa: S108 - a disk in memory is what is wanted
+    if kind_of_disk(memory) != "tmpfs":
+        pytest.skip("no disk in memory here")
+    folder = Path(tempfile.mkdtemp(dir=memory))
+    with prepared(Place(str(folder / "ledger"), str(folder / "key"), str(folder / "head"))) as ledger:
+        assert "loses every charge" in ledger.cautions[0]
+    shutil.rmtree(folder)
+
+
+def test_a_connection_that_is_lost(postgres_place: Place, durable_postgres: Postgres) -> None:
+    with prepared(postgres_place) as ledger:
+        answered(ledger, "a")
+        durable_postgres.kill()
+        with pytest.raises(LedgerUnavailable) as caught:
+            ask(ledger, "b")
+        assert "psycopg" not in str(caught.value)
+        assert "postgres" not in str(caught.value)
+        durable_postgres.start()
+        answered(ledger, "b")
+        assert ledger.standing("town").spent == Pure("0.2")
+    assert postgres_place.verify().good

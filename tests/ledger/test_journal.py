@@ -1,0 +1,112 @@
+"""journal.py: one chain, however many threads, processes and servers write it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import (
+    LedgerMismatch,
+    LedgerUnavailable,
+    NotRegistered,
+    OverBudget,
+)
+from discreet.ledger.head_file import HeadFile
+from discreet.ledger.journal import Draft
+from discreet.ledger.records import AnalystRecord, CustomRecord, RetireRecord
+from discreet.privacy.promises.measures import Pure
+from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
+
+
+def test_a_fork_must_open_the_ledger_itself(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        child = os.fork()
+        if child == 0:
+            try:
+                ask(ledger, "k")
+            except LedgerUnavailable:
+                os._exit(0)
+            os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_two_servers_see_each_other(place: Place) -> None:
+    with prepared(place) as one, place.open() as two:
+        for i in range(5):
+            ask(one, f"a{i}")
+            ask(two, f"b{i}")
+        for ledger in (one, two):
+            with pytest.raises(OverBudget):
+                ask(ledger, "more")
+            assert ledger.standing("town").remaining == Pure(0)
+        one.owner.revoke_analyst("ann", reason="left")
+        with pytest.raises(NotRegistered):
+            ask(two, "again")
+        assert two.analysts["ann"].revoked
+
+
+def test_a_rollback_under_a_running_server_is_found_out(place: Place) -> None:
+    with prepared(place) as one, place.open() as two:
+        answered(one, "k0")
+        answered(two, "k1")
+        ask(two, "k2")
+        place.roll_back(one.head.sequence)
+        refused(two, "rolled back")
+        refused(one, "rolled back")
+        one.owner.acknowledge(reason="a mistake of the administrator")
+        ask(one, "k3")
+        ask(two, "k4")  # it sees that the owner has acted, and starts from there
+        assert two.standing("town").spent == one.standing("town").spent == Pure("0.3")
+
+
+def test_the_memory_of_a_server_is_a_witness_too(place: Place) -> None:
+    """A snapshot of a whole machine takes the head file back as well: running servers and receipts remain."""
+    with prepared(place) as ledger:
+        answered(ledger, "k0")
+        old = Path(place.head).read_bytes()
+        to = ledger.head.sequence
+        answered(ledger, "k1")
+        place.roll_back(to)
+        Path(place.head).write_bytes(old)
+        refused(ledger, "while it was open")
+
+
+def test_a_file_that_is_replaced_under_a_running_server(lite: Place, tmp_path: Path) -> None:
+    with prepared(lite) as ledger:
+        answered(ledger, "k0")
+        ledger.close()
+        backup = lite.copied(tmp_path / "backup")
+        answered(ledger, "k1")
+        ledger.close()
+        Path(backup.location).replace(lite.location)
+        with pytest.raises(LedgerMismatch, match="replaced"):
+            ask(ledger, "k2")
+        ledger.owner.acknowledge(reason="restored")
+        ask(ledger, "k2")
+        assert ledger.standing("town").spent == Pure("0.2")
+    assert lite.verify().good
+
+
+def test_what_would_not_continue_the_ledger_is_not_written(place: Place) -> None:
+    """A draft that the state refuses, from a fault of ours: nothing is written, and the next one is."""
+    with prepared(place) as ledger:
+        before = ledger.head
+        for bad in (AnalystRecord("ann"), RetireRecord("nothing", "x"), CustomRecord("unheard", {})):
+            with pytest.raises(LedgerUnavailable, match="nothing was written"):
+                ledger._journal.append(lambda *_, bad=bad: Draft(bad, "owner"))
+        assert ledger.head == before
+        assert ledger._journal.append(lambda *_: None) is None
+        ledger.owner.add_analyst("carl")
+        assert ledger.head.sequence == before.sequence + 1
+    assert place.verify().good
+
+
+def test_a_head_file_that_a_crash_left_behind_is_brought_up(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        old = Path(lite.head).read_bytes()
+        ask(ledger, "k")
+        Path(lite.head).write_bytes(old)  # older, and in the chain: no mismatch
+        ledger._journal.update_head_file()
+        assert HeadFile(Path(lite.head)).read() == ledger.head

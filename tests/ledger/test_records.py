@@ -1,0 +1,305 @@
+"""records.py: each kind is read as it was written, by this version and by a later one; what is not known is refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import LedgerError, LedgerMismatch
+from discreet.ledger import import_ledger
+from discreet.ledger.entries import BEFORE_ALL, Broken, Entry, Newer, canonical, digest, read_entry, write_entry
+from discreet.ledger.head_file import Head
+from discreet.ledger.journal import Draft
+from discreet.ledger.records import (
+    KINDS,
+    AcknowledgeRecord,
+    CappedSums,
+    ChargeRecord,
+    Columns,
+    CustomRecord,
+    Expected,
+    GrantRecord,
+    LedgerRecord,
+    Record,
+    RetireRecord,
+    Sums,
+    apply_entry,
+    read_record,
+    token_of,
+)
+from discreet.ledger.state import State
+from tests.helpers.ledger_places import Place, ask, prepared
+
+STORED = ["ledger_v1.jsonl"]
+"""One ledger for each set of kinds that was ever published, as it was written then. They never change."""
+V1, *LATER = [(Path(__file__).parent / name).read_text().splitlines() for name in STORED]
+ENTRIES = [read_entry(line) for lines in (V1, *LATER) for line in lines]
+
+
+# --- what was written before --------------------------------------------------------------------------------------
+
+
+def test_every_kind_is_in_the_stored_ledger() -> None:
+    assert {entry.kind for entry in ENTRIES if "." not in entry.kind} == set(KINDS)
+    assert all(name == kind.KIND for name, kind in KINDS.items())
+
+
+@pytest.mark.parametrize("number", range(len(ENTRIES)))
+def test_a_record_gives_back_the_bytes_that_were_read(number: int) -> None:
+    """The body that a record writes, in the place of the one that was read, makes the very same line and hash."""
+    entry = ENTRIES[number]
+    line = json.loads(entry.text) | {"body": read_record(entry).body()}
+    assert canonical(line) == entry.text
+    assert digest(canonical(line)) == entry.hash
+
+
+def test_records_are_typed() -> None:
+    head = Head("42a652a96df43f43a460f46b36e6ce5b", 51, ENTRIES[50].hash)
+    (told,) = [read_record(entry) for entry in ENTRIES if entry.kind == "acknowledge"]
+    assert isinstance(told, AcknowledgeRecord)
+    assert (told.found, told.expected) == (head, Expected(file=None, memory=head))
+    charge = next(ChargeRecord.read(entry) for entry in ENTRIES if entry.kind == "charge")
+    assert charge.own == CappedSums(before=(Fraction(0),), after=charge.price, limit=(Fraction(1),))
+    custom = next(read_record(entry) for entry in ENTRIES if entry.kind == "access.token")
+    assert custom == CustomRecord("access.token", {"analyst": "ann", "hash": "00ff"})
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------
+
+
+def first_of(kind: str) -> Entry:
+    return next(entry for entry in ENTRIES if entry.kind == kind)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_fields_that_are_missing_or_not_known_are_refused(kind: str) -> None:
+    body = first_of(kind).body
+    assert KINDS[kind].from_body(body).body() == body
+    for name in body:
+        with pytest.raises(Broken, match=f"of kind {kind}"):
+            KINDS[kind].from_body({key: value for key, value in body.items() if key != name})
+    with pytest.raises(Broken, match=f"of kind {kind}"):
+        KINDS[kind].from_body(body | {"only_for": "one question"})
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_fields_of_another_type_are_refused(kind: str) -> None:
+    body = first_of(kind).body
+    for name in body:
+        wrongs: list[Any] = [True, 7.0, [[]], {"x": 1}]
+        for wrong in wrongs:
+            changed = body | {name: wrong}
+            if type(body[name]) is dict and wrong == {"x": 1}:
+                continue  # a mapping that is only kept; those that are read are below
+            with pytest.raises(Broken):
+                KINDS[kind].from_body(changed)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes"),
+    [
+        ("charge", {"own": {"before": ["0"], "after": ["1"]}}),
+        ("charge", {"own": {"before": ["0"], "after": ["1"], "limit": ["1"], "more": ["1"]}}),
+        ("charge", {"price": ["2/4"]}),
+        ("write_off", {"total": {"before": ["0"], "after": ["1"], "limit": ["1"]}}),
+        ("population", {"rule": "NONE"}),
+        ("population", {"neighbours": None}),
+        ("population", {"reserve": "0.5"}),
+        ("population", {"budget": {"version": 2, "promise": {"kind": "Pure", "epsilon": "1"}}}),
+        ("grant", {"cap": {"version": 1, "promise": {"kind": "Unheard"}}}),
+        ("acknowledge", {"expected": {"file": None, "memory": None}}),
+        ("dataset", {"marks": ["x", 1]}),
+    ],
+)
+def test_parts_are_read_strictly(kind: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(Broken):
+        KINDS[kind].from_body(first_of(kind).body | changes)
+
+
+@pytest.mark.parametrize("version", [2, 7, 10**30])
+def test_a_newer_version_is_refused_by_name(version: int) -> None:
+    with pytest.raises(Newer, match=f"retire in version {version}"):
+        RetireRecord.from_body({"dataset": "x", "reason": "y", "version": version})
+
+
+@pytest.mark.parametrize("version", [1, 0, -1, True, "2", None, 2.0, [2]])
+def test_a_version_is_written_in_one_way(version: Any) -> None:
+    with pytest.raises(Broken):
+        RetireRecord.from_body({"dataset": "x", "reason": "y", "version": version})
+
+
+def test_another_kind_is_not_read() -> None:
+    with pytest.raises(Broken, match="kind charge"):
+        ChargeRecord.read(first_of("grant"))
+
+
+def newer_lines(kind: str, body: dict[str, Any]) -> list[str]:
+    last = read_entry(V1[-1])
+    more = write_entry(
+        sequence=last.sequence + 1, previous=last.hash, ledger=last.ledger, kind=kind, by="owner", time="", body=body
+    )
+    return [*V1, more.text]
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "words"),
+    [
+        ("unheard", {}, "kind 'unheard', which is not known here"),
+        ("retire", {"dataset": "pure data", "reason": "x", "version": 2}, "version 2"),
+        ("retire", {"dataset": "pure data", "reason": "x", "until": "May"}, "does not read as an entry of kind retire"),
+    ],
+)
+def test_a_ledger_with_what_is_not_known_is_not_taken(lite: Place, kind: str, body: dict[str, Any], words: str) -> None:
+    with pytest.raises(LedgerError, match=f"entry {len(V1) + 1} is bad: .*{words}"):
+        import_ledger(newer_lines(kind, body), lite.location)
+    assert not lite.file.exists()
+
+
+def test_a_server_that_meets_a_newer_entry_stops_spending_and_says_what_to_do(
+    lite: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two servers on one ledger, of which one was updated: the other does not guess what the new entry may forbid."""
+    with prepared(lite) as old, lite.open() as new:
+        with monkeypatch.context() as updated:
+            updated.setitem(KINDS, PauseRecord.KIND, PauseRecord)
+            new._journal.append(lambda *_: Draft(PauseRecord("ann", "a holiday"), "owner"))
+        with pytest.raises(LedgerMismatch, match="kind 'pause', which is not known here; update discreet"):
+            ask(old, "k")
+        assert "update discreet" in str(old.trouble)
+        with pytest.raises(LedgerMismatch):
+            old.owner.acknowledge(reason="never mind")
+
+
+# --- one more kind, one more version ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRecord(Record):
+    """One class is all that reading, writing and finding a new kind takes."""
+
+    KIND = "pause"
+    analyst: str
+    reason: str
+
+    def upgrade(self) -> PauseUntil:
+        return PauseUntil(self.analyst, self.reason, until=None)
+
+
+@dataclass(frozen=True, slots=True)
+class PauseUntil:
+    """The same kind in version 2."""
+
+    analyst: str
+    reason: str
+    until: str | None
+
+    def upgrade(self) -> Pause3Record:
+        return Pause3Record(self.analyst, self.reason, self.until, populations=())
+
+
+@dataclass(frozen=True, slots=True)
+class Pause3Record(Record):
+    """The same kind in version 3."""
+
+    KIND = "pause"
+    OLDER = (PauseRecord, PauseUntil)
+    analyst: str
+    reason: str
+    until: str | None
+    populations: tuple[str, ...]
+
+
+@pytest.fixture
+def pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(KINDS, PauseRecord.KIND, PauseRecord)
+
+
+@pytest.mark.usefixtures("pause")
+def test_a_new_kind_is_written_found_and_read(place: Place) -> None:
+    with prepared(place) as ledger:
+        ledger._journal.append(lambda *_: Draft(PauseRecord("ann", "a holiday"), "owner"))
+        (line,) = ledger.entries(kind="pause", analyst="ann")
+        assert read_record(line.entry) == PauseRecord("ann", "a holiday")
+        assert line.entry.body == {"analyst": "ann", "reason": "a holiday"}
+        assert [act.by for act in ledger.owner.acts("pause")] == ["owner"]
+    assert place.verify().good
+
+
+def test_a_later_version_reads_all_earlier_ones() -> None:
+    one = PauseRecord("ann", "a holiday").body()
+    two = one | {"until": "May", "version": 2}
+    three = Pause3Record("ann", "a holiday", "May", ("town",)).body()
+    assert three == two | {"populations": ["town"], "version": 3}
+    assert Pause3Record.from_body(one) == Pause3Record("ann", "a holiday", None, ())
+    assert Pause3Record.from_body(two) == Pause3Record("ann", "a holiday", "May", ())
+    assert Pause3Record.from_body(three).body() == three
+    for body in (one | {"version": 2}, two | {"version": 3}, {k: v for k, v in three.items() if k != "version"}):
+        with pytest.raises(Broken):
+            Pause3Record.from_body(body)
+    with pytest.raises(Newer):
+        PauseRecord.from_body(two)
+
+
+# --- what a record does -------------------------------------------------------------------------------------------
+
+
+def test_the_first_entry_opens_the_ledger_and_no_other() -> None:
+    state = State()
+    early = write_entry(sequence=1, previous=BEFORE_ALL, ledger="x", kind="a.b", by="o", time="", body={})
+    with pytest.raises(Broken, match="first"):
+        apply_entry(state, early)
+    body = LedgerRecord(1, "00", {}).body()
+    first = write_entry(sequence=1, previous=BEFORE_ALL, ledger="x", kind="ledger", by="o", time="", body=body)
+    apply_entry(state, first)
+    assert (state.ledger, state.public_key, state.sequence, state.hash) == ("x", "00", 1, first.hash)
+    again = write_entry(sequence=2, previous=first.hash, ledger="x", kind="ledger", by="o", time="", body=body)
+    with pytest.raises(Broken, match="second time"):
+        apply_entry(state, again)
+    assert state.sequence == 1
+
+
+def test_an_entry_that_is_refused_changes_nothing() -> None:
+    """Charges, and what may be there once, applied a second time under a new number."""
+    state = State()
+    for line in V1:
+        apply_entry(state, read_entry(line))
+    before = dict(state.spent), state.charges
+    for entry in ENTRIES:
+        if entry.kind in ("charge", "write_off", "population", "analyst", "ledger"):
+            again = write_entry(
+                sequence=state.sequence + 1,
+                previous=state.hash,
+                ledger=state.ledger,
+                kind=entry.kind,
+                by=entry.by,
+                time="",
+                body=entry.body,
+            )
+            with pytest.raises(Broken):
+                apply_entry(state, again)
+    assert (dict(state.spent), state.charges) == before
+
+
+def test_what_an_entry_is_found_by() -> None:
+    charge = first_of("charge")
+    key = charge.body["key"]
+    assert read_record(charge).columns("ann") == Columns("charge", "pure", "ann", token_of("ann", key))
+    assert token_of("ann", key) != token_of("bob", key)
+    assert GrantRecord("ann", "town", None, None).columns("owner") == Columns("grant", "town", "ann")
+    assert CustomRecord("a.b", {"analyst": "ann"}).columns("owner") == Columns("a.b")
+
+
+def test_summaries() -> None:
+    assert read_record(first_of("charge")).summary() == "SELECT COUNT(*) FROM t"
+    assert RetireRecord("visits", "moved").summary() == "visits"
+    assert CustomRecord("access.token", {"name": "ann", "token": "x"}).summary() == "ann"
+    assert LedgerRecord(1, "00", {}).summary() == ""
+
+
+def test_capped_sums_are_sums_with_a_limit() -> None:
+    assert [field.name for field in fields(CappedSums)] == [*(field.name for field in fields(Sums)), "limit"]
