@@ -1,6 +1,6 @@
 """The DataFrame door: the same questions as in SQL, as chained verbs. Nothing is computed; each verb builds the plan.
 
->>> from discreet.table import verbs as dp
+>>> from discreet.query.front import verbs as dp
 >>> visits = Frame.of("visits", {"visits": ["patient_id", "clinic", "cost"]}, lambda question: question)
 >>> asked = visits.filter("cost > 0").group_by("clinic").agg(n=dp.count(), mean_cost=dp.mean("cost"))
 >>> [measure.name for measure in asked.measures]

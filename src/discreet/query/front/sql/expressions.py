@@ -14,9 +14,11 @@ from functools import partial
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.functions import AGGREGATES, aggregate, function, part, quantile
+from discreet.query.front.sql.functions import aggregate, function, part, quantile
 from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression, spelled
+from discreet.query.functions.aggregates import NAMES
+from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.plan.expressions import Literal
 from discreet.query.resolve.unresolved import Name, Output, Said, Total, apply, checked_number
 
@@ -240,7 +242,7 @@ def _cast(node: exp.Expr) -> Said:
     if type(constant) is exp.Literal and constant.args.get("is_string"):
         if name == "DATE":
             return _constant_date(constant.this)
-        if name in _MOMENTS:
+        if _TARGETS.get(name) == "cast_timestamp":
             return _constant_moment(constant.this)
     if name == "DECIMAL" and sizes:
         digits = _digits(sizes)
@@ -250,16 +252,7 @@ def _cast(node: exp.Expr) -> Said:
     return apply(_TARGETS[name], said(constant))
 
 
-_MOMENTS = frozenset({"TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"})
-_TARGETS: dict[str, str] = {
-    **dict.fromkeys(("INT", "BIGINT"), "cast_integer"),
-    **dict.fromkeys(("TEXT", "VARCHAR"), "cast_text"),
-    **dict.fromkeys(("DOUBLE", "FLOAT"), "cast_real"),
-    **dict.fromkeys(_MOMENTS, "cast_timestamp"),
-    "BOOLEAN": "cast_boolean",
-    "DATE": "cast_date",
-    **dict.fromkeys(("DECIMAL", "BIGDECIMAL"), "cast_decimal"),
-}
+_TARGETS = {kind: one.name for one in FUNCTIONS.values() for kind in one.types}
 
 
 def _digits(sizes: list[exp.Expr]) -> Fraction:
@@ -304,7 +297,7 @@ def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
 
 def _function(node: exp.Expr) -> Said:
     name, given = _called(node)
-    if name.lower() not in AGGREGATES:
+    if name.lower() not in NAMES:
         return function(name, tuple(said(one) for one in given))
     if len(given) == 1 and type(given[0]) is exp.Star:
         only(given[0])

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.query.answer.postprocess import apply, evaluate, program
 from discreet.query.front.sql.expressions import expression
+from discreet.query.functions.catalogue import OF_RELEASED
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Order, Outcome
-from discreet.query.plan.postprocess import FUNCTIONS, apply, evaluate, program
 from discreet.query.resolve.resolve import Scope, Source, rowwise
 
 NAMES = ["a", "b", "c", "f", "s", "t", "d", "m", "p", "q"]
@@ -75,7 +76,7 @@ def test_values(text: str, expected: Any) -> None:
 
 def test_every_function_has_a_case() -> None:
     used = {part.function for text, _ in VALUES for part in _calls(read(text))}
-    assert used | {"ltrim", "rtrim", "month", "minute", "second"} >= FUNCTIONS
+    assert used | {"ltrim", "rtrim", "month", "minute", "second"} >= OF_RELEASED - {"grouping"}
 
 
 def _calls(tree: Expression) -> list[Call]:
@@ -254,7 +255,7 @@ def calls(inner: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]
     def call(name: str) -> st.SearchStrategy[Expression]:
         return st.tuples(*[inner] * ARGUMENTS.get(name, 2)).map(lambda parts: Call(name, parts))
 
-    return st.sampled_from(sorted(FUNCTIONS)).flatmap(call)
+    return st.sampled_from(sorted(OF_RELEASED - {"grouping"})).flatmap(call)
 
 
 TREES = st.recursive(st.one_of(st.sampled_from([Column("x"), Column("y")]), LITERALS.map(Literal)), calls, max_leaves=8)
