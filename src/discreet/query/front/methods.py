@@ -28,11 +28,11 @@ class Methods:
         return self._call("sign")
 
     def least(self, *others: Self | Plain) -> Self:
-        """The least of them; NULL if one is NULL."""
+        """The least of numbers, texts, dates or times; NULL if one is NULL."""
         return self._call("least", *others)
 
     def greatest(self, *others: Self | Plain) -> Self:
-        """The greatest of them; NULL if one is NULL."""
+        """The greatest of numbers, texts, dates or times; NULL if one is NULL."""
         return self._call("greatest", *others)
 
     def round(self, digits: int | None = None) -> Self:
@@ -91,6 +91,10 @@ class Methods:
         """Holds the text."""
         return self._call("contains", text)
 
+    def matches(self, pattern: str) -> Self:
+        """A regular expression of a small language is found in it (see below)."""
+        return self._call("regexp_matches", pattern)
+
     def lower(self) -> Self:
         """With A to Z as a to z."""
         return self._call("lower")
@@ -123,6 +127,10 @@ class Methods:
         """So many characters from the beginning."""
         return self._call("left", count)
 
+    def split_part(self, separator: str, place: int) -> Self:
+        """The n-th part between separators; empty beyond the last."""
+        return self._call("split_part", separator, place)
+
     def concat(self, *others: Self | str) -> Self:
         """One text after the other; NULL if one of them is."""
         return self._call("concat", *others)
@@ -130,3 +138,11 @@ class Methods:
     def add_days(self, days: int) -> Self:
         """So many constant days later, within years 1 to 9999."""
         return self._call("add_days", days)
+
+    def add_months(self, months: int) -> Self:
+        """So many constant months later, at most on the last day of the month, within years 1 to 9999."""
+        return self._call("add_months", months)
+
+    def strftime(self, form: str) -> Self:
+        """Text of %Y %y %m %d %F %j %u %V %B %b %A %a, and %H %M %S of a time; names are English."""
+        return self._call("strftime", form)

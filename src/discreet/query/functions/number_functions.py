@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from discreet.query.functions import arithmetic, dates
+from discreet.query.functions.arithmetic import call
+from discreet.query.functions.comparison import unify
 from discreet.query.functions.record import ATOM, FACTOR, TERM, Function, placed
-from discreet.query.functions.released_values import numeric
-from discreet.query.functions.typed_values import Typed
-from discreet.query.plan.types import Date, Number, Timestamp
+from discreet.query.functions.released_values import as_moment, compared, numeric
+from discreet.query.functions.typed_values import Typed, expect
+from discreet.query.plan.types import Date, Number, Text, Timestamp
 
 _MOST_DIGITS = 30
 
@@ -36,6 +38,22 @@ def _clamp(x: Typed, low: Typed, high: Typed) -> Typed:
     if isinstance(x.kind, (Date, Timestamp)):
         return dates.clamp_date(x, low, high)
     return arithmetic.clamp(x, low, high)
+
+
+def _outermost(name: str, *parts: Typed) -> Typed:
+    """LEAST, GREATEST: of numbers, or of text, dates or times."""
+    ordered = (Text, Date, Timestamp)
+    if not any(isinstance(x.kind, ordered) for x in parts):
+        return (arithmetic.least if name == "least" else arithmetic.greatest)(*parts)
+    for x in parts:
+        expect(x, ordered, name.upper(), "text, dates or times, as beside it")
+    _, found = unify(parts, name.upper())
+    pick, kind = (min, max)[name == "greatest"], found[0].kind
+    if isinstance(kind, (Date, Timestamp)):
+        ends = (pick(x.kind.low for x in found), pick(x.kind.high for x in found))  # type: ignore[union-attr]
+        kind = type(kind)(*ends)  # type: ignore[arg-type]
+    lowered = reduce(lambda a, b: call(name, a, b), [x.lowered for x in found])
+    return Typed(kind, any(x.nullable for x in found), lowered=lowered)
 
 
 # --- on plain values --------------------------------------------------------------------------------------------------
@@ -87,6 +105,17 @@ def _difference(x: Any, y: Any) -> Any:
     return (x - y).days if days else numeric(lambda a, b: a - b)(x, y)
 
 
+def _extreme(name: str, *values: Any) -> Any:
+    """The outermost of values that can be compared with each other."""
+    found = values[0]
+    for value in values[1:]:
+        further = compared(name, as_moment(value, found), found)
+        if further is None or isinstance(value, bool):
+            return None
+        found = as_moment(value, found) if further else as_moment(found, value)
+    return None if isinstance(found, bool) else found
+
+
 # --- records ----------------------------------------------------------------------------------------------------------
 
 _Operator = partial(Function, arguments=(2, 2), sql=())
@@ -112,12 +141,15 @@ NUMBERS = (
              method="abs()"),
     Function("sign", "SIGN(x)", "-1, 0 or 1.", arithmetic.sign, ("SIGN(-3)", -1),
              meaning=numeric(lambda x: (x > 0) - (x < 0)), method="sign()"),
-    Function("least", "LEAST(x, y, ...)", "The least of them; NULL if one is NULL.", arithmetic.least,
-             ("LEAST(3, 1, 2)", 1), (1, None), numeric(lambda *values: min(values)),
-             method="least(*others: Self | Plain)"),
-    Function("greatest", "GREATEST(x, y, ...)", "The greatest of them; NULL if one is NULL.", arithmetic.greatest,
-             ("GREATEST(3, 1, 2)", 3), (1, None), numeric(lambda *values: max(values)),
-             method="greatest(*others: Self | Plain)"),
+    Function("least", "LEAST(x, y, ...)", "The least of numbers, texts, dates or times; NULL if one is NULL.",
+             partial(_outermost, "least"), ("LEAST(3, 1, 2)", 1), (1, None), partial(_extreme, "lt"),
+             method="least(*others: Self | Plain)",
+             more=(("LEAST('b', 'a ', 'a')", "a"), ("LEAST(DATE '2024-01-02', DATE '2024-01-01')", date(2024, 1, 1)))),
+    Function("greatest", "GREATEST(x, y, ...)", "The greatest of numbers, texts, dates or times; NULL if one is NULL.",
+             partial(_outermost, "greatest"), ("GREATEST(3, 1, 2)", 3), (1, None), partial(_extreme, "gt"),
+             method="greatest(*others: Self | Plain)",
+             more=(("GREATEST('b', 'B')", "b"),
+                   ("GREATEST(DATE '2024-01-02', TIMESTAMP '2024-01-01 12:00')", datetime(2024, 1, 2)))),
     Function("round", "ROUND(x, digits)", "Rounded to so many digits after the point; halves away from zero.",
              arithmetic.rounded, ("ROUND(2.25, 1)", 2.3), (1, 2), numeric(_round),
              method="round(digits: int | None = None)"),

@@ -7,7 +7,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import call, made
+from discreet.query.functions.patterns import matched
 from discreet.query.functions.record import ATOM, COMPARED, Build, Function, Reading, T, chained, pattern
 from discreet.query.functions.released_values import is_number, of, primitive
 from discreet.query.functions.typed_values import Typed, expect, integer_literal, refuse, text_literal
@@ -78,6 +80,20 @@ def _search(name: str, x: Typed, part: Typed) -> Typed:
     return Typed(Boolean(), x.nullable, lowered=Call(name, (x.lowered, Literal(text))))
 
 
+def _regexp(x: Typed, given: Typed) -> Typed:
+    expect(x, Text, "REGEXP_MATCHES", "text")
+    return Typed(Boolean(), x.nullable, lowered=matched(x.lowered, text_literal(given, "a regular expression")))
+
+
+def _split_part(x: Typed, separator: Typed, place: Typed) -> Typed:
+    expect(x, Text, "SPLIT_PART", "text")
+    between = text_literal(separator, "the separator of SPLIT_PART")
+    if not 1 <= len(between) <= 100:
+        refuse("the separator of SPLIT_PART has 1 to 100 characters")
+    n = integer_literal(place, "the place of SPLIT_PART", 1, 10_000)
+    return Typed(Text(), x.nullable, lowered=call("split_part", x.lowered, Literal(between), n))
+
+
 # --- on plain values --------------------------------------------------------------------------------------------------
 
 
@@ -95,6 +111,19 @@ def _joined(*parts: Any) -> Any:
 def _of_small_letters(like: Callable[..., Any]) -> Callable[..., Any]:
     lower = primitive("lower", str)
     return of(lambda x, text: like(lower(x), lower(text)), str, str)
+
+
+def _found(x: str, given: str) -> Any:
+    try:
+        return evaluate(matched(Literal(x), given), {})
+    except BadQuestion:  # a pattern that is none
+        return None
+
+
+def _nth(x: Any, separator: Any, place: Any) -> Any:
+    if not (isinstance(x, str) and isinstance(separator, str) and separator and is_number(place)):
+        return None
+    return (x.split(separator) + [""] * int(place))[int(place) - 1] if place in range(1, 10_001) else None
 
 
 # --- records ----------------------------------------------------------------------------------------------------------
@@ -120,6 +149,13 @@ TEXT = (
     _searching("starts_with", "Begins with the text.", ("STARTS_WITH('North', 'No')", True)),
     _searching("ends_with", "Ends with the text.", ("ENDS_WITH('North', 'No')", False)),
     _searching("contains", "Holds the text.", ("CONTAINS('North', 'ort')", True)),
+    Function("regexp_matches", "REGEXP_MATCHES(x, pattern)",
+             "A regular expression of a small language is found in it (see below).", _regexp,
+             ("REGEXP_MATCHES('AB-123', '^[A-Z]{2}-\\d')", True), (2, 2), of(_found, str, str),
+             sql=("regexp_matches", "regexp_like"), method="matches(pattern: str)",
+             more=(("REGEXP_MATCHES('x@gmail.com', '@(gmail|yahoo)\\.com$')", True),
+                   ("REGEXP_MATCHES('North', '(?i)^n.*[st]H?$')", True), ("REGEXP_MATCHES('a%', '^[^b]%?$|^$')", True),
+                   ("REGEXP_MATCHES('7', 'a.+b|^\\s|_')", False))),
     _shape("lower", "With A to Z as a to z.", ("LOWER('North')", "north")),
     _shape("upper", "With a to z as A to Z.", ("UPPER('North')", "NORTH")),
     _shape("trim", "Without spaces at both ends.", ("TRIM(' a ')", "a")),
@@ -133,6 +169,10 @@ TEXT = (
              method="substring(start: int, count: int | None = None)"),
     Function("left", "LEFT(x, count)", "So many characters from the beginning.", _left, ("LEFT('North', 2)", "No"),
              (2, 2), lambda x, count: _part(x, 1, count), method="left(count: int)"),
+    Function("split_part", "SPLIT_PART(x, separator, n)", "The n-th part between separators; empty beyond the last.",
+             _split_part, ("SPLIT_PART('a-b-c', '-', 2)", "b"), (3, 3), _nth,
+             method="split_part(separator: str, place: int)",
+             more=(("SPLIT_PART('a', '-', 2)", ""), ("SPLIT_PART('aaa', 'aa', 2)", "a"))),
     Function("concat", "x || y", "One text after the other; NULL if one of them is.", _concat, ("'a' || 'b'", "ab"),
              (1, None), _joined, sql=(), form=chained("||", COMPARED, ATOM), method="concat(*others: Self | str)"),
 )  # fmt: skip
@@ -143,7 +183,15 @@ def _without_null(apply: Build[T], *parts: T) -> T:
     return apply("concat", *(p if isinstance(p, Literal) else apply("coalesce", p, empty) for p in parts))
 
 
+def _whole(apply: Build[T], x: T, given: T) -> T:
+    if isinstance(given, Literal) and isinstance(given.value, str):
+        small = "(?i)" if given.value.startswith("(?i)") else ""
+        return apply("regexp_matches", x, Literal(f"{small}^(?:{given.value.removeprefix(small)})$"))
+    return apply("regexp_matches", x, given)
+
+
 TEXT_READINGS = {
+    "regexp_full_match": Reading("REGEXP_FULL_MATCH(x, pattern)", "REGEXP_MATCHES of the whole text.", (2, 2), _whole),
     "concat": Reading("CONCAT(x, y, ...)", "One text after the other, without those that are NULL.", (1, None),
                       _without_null),
 }  # fmt: skip

@@ -124,11 +124,12 @@ _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31
 _SAMPLE = ("a population variance or covariance", "use VAR_SAMP, STDDEV_SAMP or COVAR_SAMP")
 _COLLECTS = ("an aggregate that shows rows", "ask for COUNT, SUM, AVG, quantiles, MIN or MAX")
 _FILES = ("a function that reads files or the system", "name a table of the session")
-_PATTERN = ("a regular expression", "use LIKE, STARTS_WITH, ENDS_WITH or CONTAINS")
+_PATTERN = ("a regular expression here", "use REGEXP_MATCHES, SPLIT_PART or SUBSTRING")
 _RANKS = ("a window function", "aggregate with GROUP BY instead")
 _KNOWN: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("random", "rand", "setseed", "uuid", "gen_random_uuid", "newid"), _CHANCE),
     **dict.fromkeys(("now", "today", "current_date", "current_time", "current_timestamp", "get_current_time"), _CLOCK),
+    **dict.fromkeys(("date_add", "date_sub"), ("this DATE_ADD", "write DATE_ADD(d, INTERVAL 1 MONTH)")),
     **dict.fromkeys(("var_pop", "stddev_pop", "covar_pop"), _SAMPLE),
     **dict.fromkeys(
         ("any_value", "arg_max", "arg_min", "array_agg", "first", "group_concat", "json_agg", "last", "list",
@@ -141,7 +142,7 @@ _KNOWN: dict[str, tuple[str, str]] = {
         _FILES,
     ),
     **dict.fromkeys(
-        ("regexp_matches", "regexp_like", "regexp_replace", "regexp_extract", "regexp_full_match"), _PATTERN
+        ("regexp_replace", "regexp_extract"), _PATTERN
     ),
     **dict.fromkeys(
         ("row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "first_value",
@@ -156,8 +157,8 @@ _KNOWN: dict[str, tuple[str, str]] = {
     "approx_count_distinct": ("APPROX_COUNT_DISTINCT", "use COUNT(DISTINCT x)"),
     "approx_quantile": ("APPROX_QUANTILE", "use QUANTILE(x, 0.9)"),
     **dict.fromkeys(
-        ("strftime", "to_char", "date_format", "monthname", "last_day", "make_date", "yearweek"),
-        ("a date as other text", "group by DATE_TRUNC('month', d), YEAR(d), MONTH(d) or WEEK(d)"),
+        ("date_format", "monthname", "last_day", "make_date", "yearweek"),
+        ("a date as other text", "use STRFTIME(d, '%Y-%m'), or group by DATE_TRUNC('month', d), YEAR(d) or WEEK(d)"),
     ),
     "dayname": ("DAYNAME", "use DAY_OF_WEEK(d): Monday is 1"),
     "epoch": ("EPOCH", "use DATE_DIFF('second', TIMESTAMP '2025-01-01 00:00:00', t)"),
