@@ -23,6 +23,7 @@ from itertools import product
 from string import ascii_letters, digits, punctuation
 from typing import TypeAlias
 
+from discreet.errors import Unsupported
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.typed_values import refuse
 from discreet.query.plan.evaluate import evaluate
@@ -141,7 +142,7 @@ class _Reader:
             found: list[Way] = [(), *item]
         elif self.rest[:1] in ("*", "+"):
             if item != [(ANY,)]:
-                refuse("only the dot can be repeated without end: .* or .+; others so often: x{1,3}")
+                raise Unsupported("a regular expression that repeats more than the dot without end", "write x{1,3}")
             found = [(GAP,)] if self.rest[0] == "*" else [(ANY, GAP)]
             self.rest = self.rest[1:]
         elif counted := _COUNTED.match(self.rest):
