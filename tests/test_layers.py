@@ -34,8 +34,8 @@ LAYERS = """
     query.front.sql
     query.lower
     query.typing
-    query.functions
     query.resolve
+    query.functions
     query.plan
     query
     stable

@@ -12,9 +12,12 @@ from math import ceil, floor, trunc
 from random import Random
 from typing import Any
 
+from discreet.query.functions import catalogue
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Text, Timestamp
-from discreet.query.typing.infer import TypedColumn
+from discreet.query.typing.infer import TypedColumn, typed
+from tests.helpers.examples import COLUMNS, over_columns
+from tests.helpers.examples import FIELDS as EXAMPLE_FIELDS
 
 ONE = Fraction(1)
 KINDS: dict[str, Kind] = {
@@ -46,12 +49,12 @@ Row = dict[str, Any]
 def row(dice: Random) -> Row:
     """A row of odd values."""
     return {
-        name: None if FIELDS[name].nullable and dice.random() < 0.15 else _value(kind, dice)
+        name: None if FIELDS[name].nullable and dice.random() < 0.15 else value(kind, dice)
         for name, kind in KINDS.items()
     }
 
 
-def _value(kind: Kind, dice: Random) -> Any:
+def value(kind: Kind, dice: Random) -> Any:
     match kind:
         case Number(low=low, high=high):
             near = [n for n in (low, low + 1, -1, 0, 1, high - 1, high) if low <= n <= high]
@@ -147,6 +150,11 @@ _TEMPLATES: dict[type, list[tuple[str, list[Any]]]] = {
         ("coalesce", [Timestamp, [Date, Timestamp]]),
     ],
 }
+_OF = {name: type(kind) for name, kind in COLUMNS.items()}
+for _name in sorted(set(catalogue.FUNCTIONS) - {name for some in _TEMPLATES.values() for name, _ in some}):
+    for _call in over_columns(_name):  # what has no template here is asked as in its examples
+        _wanted = [_OF[a.name] if isinstance(a, Column) else (a.value,) for a in _call.arguments]  # type: ignore[union-attr]
+        _TEMPLATES[type(typed(_call, EXAMPLE_FIELDS).kind)].append((_name, _wanted))
 FUNCTIONS = {name for some in _TEMPLATES.values() for name, _ in some}
 _LITERALS: dict[type, Sequence[Any]] = {
     Number: CONSTANTS,

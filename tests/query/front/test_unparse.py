@@ -17,10 +17,10 @@ from sqlglot import Dialect
 import discreet as dp
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front import unparse as module
-from discreet.query.front import unparse_expressions
 from discreet.query.front.frame import Frame
 from discreet.query.front.sql.parse import question
 from discreet.query.front.unparse import as_sql
+from discreet.query.functions import record
 from discreet.query.plan.expressions import Call, Column, Literal
 from discreet.query.plan.nodes import Filter, Question, Scan
 from tests.helpers.cases import cases
@@ -134,6 +134,11 @@ def test_sides_of_a_join_that_differ_in_case_only() -> None:
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\ufdd0"), min_size=1, max_size=12)
 
 
+def test_an_output_that_differs_from_a_key_in_case_only() -> None:
+    frame = Frame.of("N", {"N": ("N", "x")}, Kept)
+    returns(frame.group_by("N").agg(n=dp.count("x")).order_by(dp.col("N")).plan, {"N": ("N", "x")})
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.lists(names, min_size=2, max_size=4, unique_by=str.casefold), names, st.data())
 def test_any_name_and_any_text(columns: list[str], text: str, data: st.DataObject) -> None:
@@ -210,7 +215,7 @@ def test_a_table_that_is_not_there() -> None:
 def test_a_text_that_says_something_else_is_not_handed_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parentheses forgotten: the check on every text finds it."""
     plan = question("SELECT SUM(cost - (year - 1)) FROM visits", TABLES)
-    monkeypatch.setattr(unparse_expressions, "_in", lambda _, part: part[0])
+    monkeypatch.setattr(record, "placed", lambda _, part: part[0])
     assert "cost - year - 1" in module._Writer(TABLES).question(plan)
     with pytest.raises(Unsupported):
         as_sql(plan, TABLES)

@@ -55,6 +55,7 @@ BIGQUERY = Dialect(
         "length": "CHAR_LENGTH({0})",
         "substring": "SUBSTR({0}, {1}, {2})",
         "md5": "TO_HEX(MD5({0}))",
+        "split_part": "CASE WHEN {0} IS NOT NULL THEN COALESCE(SPLIT({0}, {1})[SAFE_OFFSET({2} - 1)], '') END",
         "starts_with": "STARTS_WITH({0}, {1})",
         "ends_with": "ENDS_WITH({0}, {1})",
         "contains": "(STRPOS({0}, {1}) > 0 OR ({1} = '' AND {0} = {0}))",
@@ -187,6 +188,11 @@ def _mysql(name: str, collation: str) -> Dialect:
             "upper": _one_by_one(LOWER, UPPER),
             "length": "char_length({0})",
             "concat": "concat({0}, {1})",
+            # substring_index gives the last part again for those beyond it
+            "split_part": (
+                "CASE WHEN char_length({0}) - char_length(replace({0}, {1}, '')) < char_length({1}) * ({2} - 1) THEN ''"
+                " ELSE substring_index(substring_index({0}, {1}, {2}), {1}, -1) END"
+            ),
             "md5": "md5({0})",
             "starts_with": "(left({0}, char_length({1})) = {1})",
             "ends_with": "(right({0}, char_length({1})) = {1})",

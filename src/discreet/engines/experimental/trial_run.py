@@ -101,7 +101,7 @@ PROBES: tuple[Call, ...] = (
     _f("substring", _T, 2, 2), _f("concat", _T, "|"),
     *(_f(name, _T, word) for name in ("starts_with", "ends_with", "contains") for word in ("", "a", " ", "b")),
     _f("text_to_integer", _T), _f("integer_to_text", _I), _f("date_to_text", _D), _f("boolean_to_integer", _B),
-    _f("text_to_date", _T), _f("timestamp_to_date", _M), _f("date_to_timestamp", _D),
+    _f("split_part", _T, " ", 2), _f("text_to_date", _T), _f("timestamp_to_date", _M), _f("date_to_timestamp", _D),
     *(_f(part, x) for part in ("year", "quarter", "month", "day", "day_of_week", "day_of_year") for x in (_D, _M)),
     *(_f(part, _M) for part in ("hour", "minute", "second")),
     *(_f("date_trunc", unit, x) for unit in _UNITS for x in (_D, _M) if x is _M or unit not in _UNITS[5:]),

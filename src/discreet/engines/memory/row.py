@@ -113,6 +113,15 @@ def like(x: str, pattern: str) -> bool:
     return re.fullmatch("".join(parts.get(c, re.escape(c)) for c in pattern), x, re.DOTALL) is not None
 
 
+def split_part(x: str, separator: str, n: int) -> str:
+    """What lies between the separators number n - 1 and n."""
+    for _ in range(n - 1):
+        _, found, x = x.partition(separator)
+        if not found:
+            return ""
+    return x.partition(separator)[0]
+
+
 def text_to_integer(x: str) -> int | None:
     """The whole text as a decimal integer of up to 18 digits."""
     return int(x) if re.fullmatch("[+-]?[0-9]{1,18}", x) else None
@@ -205,6 +214,7 @@ STRICT: dict[str, Callable[..., Any]] = {
     "rtrim": lambda x: x.rstrip(" "),
     "length": len,
     "substring": lambda x, start, count: x[start - 1 : start - 1 + count],
+    "split_part": split_part,
     "concat": lambda *x: reduce(str.__add__, x),
     "starts_with": str.startswith,
     "ends_with": str.endswith,

@@ -253,6 +253,7 @@ COMMON = {
     "length": "CAST(length({0}) AS BIGINT)",
     "substring": "substring({0}, {1}, {2})",
     "concat": "({0} || {1})",
+    "split_part": "split_part({0}, {1}, {2})",
     "md5": "md5({0})",
     # turning
     "integer_to_text": "CAST({0} AS VARCHAR)",

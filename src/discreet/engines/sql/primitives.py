@@ -265,6 +265,11 @@ def _substring(scope: Scope, x: Piece, start: int, count: int) -> Piece:
     )
 
 
+def _split_part(scope: Scope, x: Piece, separator: str, n: int) -> Piece:
+    d = scope.dialect
+    return replace(_filled("split_part", scope, [x], d.text(separator), str(n)), sort=Sort.TEXT)
+
+
 def _round_div(scope: Scope, piece: Piece, n: int) -> Piece:
     half = (n + 1) // 2
     return _divided(scope, piece, n, f"WHEN {{0}} >= {half} THEN 1 WHEN {{0}} <= -{half} THEN -1")
@@ -325,6 +330,7 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "in": _in,
     "like": _like,
     "substring": _substring,
+    "split_part": _split_part,
     "round_div": _round_div,
     "floor_div": _floor_div,
     "ceil_div": _ceil_div,

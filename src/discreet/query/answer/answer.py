@@ -21,11 +21,11 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer import export
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.consistency import agreeing
+from discreet.query.answer.postprocess import PRESENT, apply, evaluate
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
 from discreet.query.lower.bounding import in_words
 from discreet.query.plan.expressions import Call, Column, Expression, walk
 from discreet.query.plan.nodes import Outcome
-from discreet.query.plan.postprocess import PRESENT, apply, evaluate
 from discreet.query.plan.types import Number as NumberKind
 from discreet.query.plan.types import Value
 from discreet.query.run import Released

@@ -78,7 +78,9 @@ class _Writer:
         if outcome.having is not None:
             text += f" HAVING {after.write(outcome.having)}"
         if outcome.order:
-            named = {e: identified(name) for name, e in reversed(outcome.columns)}
+            folded = [name.casefold() for name, _ in outcome.columns]
+            alone = [(name, e) for name, e in reversed(outcome.columns) if folded.count(name.casefold()) == 1]
+            named = {e: identified(name) for name, e in alone}
             by = [(named.get(o.expression) or after.write(o.expression), o.descending) for o in outcome.order]
             text += " ORDER BY " + ", ".join(f"{what} DESC" if down else what for what, down in by)
         if outcome.limit is not None:

@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, Self, cast
 
 from discreet.errors import BadQuestion
+from discreet.query.front.methods import Methods, Plain
 from discreet.query.front.sql.expressions import expression
 from discreet.query.front.sql.functions import MEDIAN, part
+from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, apply, checked_text, literal
@@ -29,12 +31,9 @@ from discreet.query.resolve.unresolved import count as count_of
 MOST_PARTS = 10_000
 DEEPEST = 100
 
-Plain: TypeAlias = int | float | Fraction | Decimal | str | bool | date | None
-"""What may stand beside an operator, besides another expression."""
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Expr:
+class Expr(Methods):
     """An expression, perhaps with a name. Operators make new ones; nothing is computed."""
 
     said: Said
@@ -45,6 +44,9 @@ class Expr:
     def __post_init__(self) -> None:
         if self.parts > MOST_PARTS or self.depth > DEEPEST:
             raise BadQuestion("an expression is too large; ask more simply")
+
+    def _call(self, function: str, *arguments: object) -> Self:
+        return cast("Self", _apply(function, self, *arguments))
 
     def alias(self, name: str) -> Expr:
         """The same under another name."""
@@ -59,168 +61,88 @@ class Expr:
     # --- numbers ------------------------------------------------------------------------------------------------------
 
     def __add__(self, other: Expr | Plain) -> Expr:
-        return _call("add", self, other)
+        return _apply("add", self, other)
 
     def __radd__(self, other: Plain) -> Expr:
-        return _call("add", other, self)
+        return _apply("add", other, self)
 
     def __sub__(self, other: Expr | Plain) -> Expr:
-        return _call("sub", self, other)
+        return _apply("sub", self, other)
 
     def __rsub__(self, other: Plain) -> Expr:
-        return _call("sub", other, self)
+        return _apply("sub", other, self)
 
     def __mul__(self, other: Expr | Plain) -> Expr:
-        return _call("mul", self, other)
+        return _apply("mul", self, other)
 
     def __rmul__(self, other: Plain) -> Expr:
-        return _call("mul", other, self)
+        return _apply("mul", other, self)
 
     def __truediv__(self, other: Expr | Plain) -> Expr:
-        return _call("div", self, other)
+        return _apply("div", self, other)
 
     def __rtruediv__(self, other: Plain) -> Expr:
-        return _call("div", other, self)
+        return _apply("div", other, self)
 
     def __floordiv__(self, other: Expr | Plain) -> Expr:
-        return _call("quotient", self, other)
+        return _apply("quotient", self, other)
 
     def __mod__(self, other: Expr | Plain) -> Expr:
-        return _call("mod", self, other)
+        return _apply("mod", self, other)
 
     def __pow__(self, power: int) -> Expr:
-        return _call("power", self, power)
+        return _apply("power", self, power)
 
     def __neg__(self) -> Expr:
-        return _call("neg", self)
+        return _apply("neg", self)
 
     def __abs__(self) -> Expr:
-        return _call("abs", self)
-
-    def abs(self) -> Expr:
-        """Without its sign."""
-        return _call("abs", self)
-
-    def round(self, digits: int | None = None) -> Expr:
-        """Rounded to so many digits after the point; halves away from zero."""
-        return _call("round", self) if digits is None else _call("round", self, digits)
-
-    def floor(self) -> Expr:
-        """The largest whole number that is not above it."""
-        return _call("floor", self)
-
-    def ceil(self) -> Expr:
-        """The smallest whole number that is not below it."""
-        return _call("ceil", self)
-
-    def clamp(self, low: Plain, high: Plain) -> Expr:
-        """Beyond the bounds, the nearest of them."""
-        return _call("clamp", self, low, high)
-
-    def bucket(self, low: Plain, high: Plain, buckets: int) -> Expr:
-        """The number of its bucket among so many of equal width, from 1; 0 below them, one more above."""
-        return _call("width_bucket", self, low, high, buckets)
+        return _apply("abs", self)
 
     # --- conditions ---------------------------------------------------------------------------------------------------
 
     def __eq__(self, other: Expr | Plain) -> Expr:  # type: ignore[override]
-        return _call("eq", self, other)
+        return _apply("eq", self, other)
 
     def __ne__(self, other: Expr | Plain) -> Expr:  # type: ignore[override]
-        return _call("ne", self, other)
+        return _apply("ne", self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
     def __lt__(self, other: Expr | Plain) -> Expr:
-        return _call("lt", self, other)
+        return _apply("lt", self, other)
 
     def __le__(self, other: Expr | Plain) -> Expr:
-        return _call("le", self, other)
+        return _apply("le", self, other)
 
     def __gt__(self, other: Expr | Plain) -> Expr:
-        return _call("gt", self, other)
+        return _apply("gt", self, other)
 
     def __ge__(self, other: Expr | Plain) -> Expr:
-        return _call("ge", self, other)
+        return _apply("ge", self, other)
 
     def __and__(self, other: Expr) -> Expr:
-        return _call("and", self, other)
+        return _apply("and", self, other)
 
     def __or__(self, other: Expr) -> Expr:
-        return _call("or", self, other)
+        return _apply("or", self, other)
 
     def __invert__(self) -> Expr:
-        return _call("not", self)
+        return _apply("not", self)
 
     def is_in(self, values: Iterable[Plain]) -> Expr:
         """One of the values."""
-        return _call("in", self, *values)
+        return _apply("in", self, *values)
 
     def between(self, low: Expr | Plain, high: Expr | Plain) -> Expr:
         """Not below low and not above high."""
         return (self >= low) & (self <= high)
 
-    def is_null(self) -> Expr:
-        """NULL."""
-        return _call("is_null", self)
-
     def not_null(self) -> Expr:
         """Not NULL."""
         return ~self.is_null()
 
-    def or_else(self, *others: Expr | Plain) -> Expr:
-        """Itself, or where it is NULL the first of the others that is not."""
-        return _call("coalesce", self, *others)
-
-    def null_if(self, other: Expr | Plain) -> Expr:
-        """NULL where it equals the other."""
-        return _call("nullif", self, other)
-
     # --- text ---------------------------------------------------------------------------------------------------------
-
-    def like(self, pattern: str) -> Expr:
-        """Matches a pattern in which % is any text and _ any character."""
-        return _call("like", self, pattern)
-
-    def ilike(self, pattern: str) -> Expr:
-        """Matches a pattern, A to Z and a to z being the same."""
-        return _call("ilike", self, pattern)
-
-    def starts_with(self, text: str) -> Expr:
-        """Begins with the text."""
-        return _call("starts_with", self, text)
-
-    def ends_with(self, text: str) -> Expr:
-        """Ends with the text."""
-        return _call("ends_with", self, text)
-
-    def contains(self, text: str) -> Expr:
-        """Holds the text."""
-        return _call("contains", self, text)
-
-    def lower(self) -> Expr:
-        """With A to Z as a to z."""
-        return _call("lower", self)
-
-    def upper(self) -> Expr:
-        """With a to z as A to Z."""
-        return _call("upper", self)
-
-    def trim(self) -> Expr:
-        """Without spaces at both ends."""
-        return _call("trim", self)
-
-    def length(self) -> Expr:
-        """How many characters."""
-        return _call("length", self)
-
-    def substring(self, start: int, count: int | None = None) -> Expr:
-        """From a place, the first being 1, so many characters."""
-        return _call("substring", self, start) if count is None else _call("substring", self, start, count)
-
-    def concat(self, *others: Expr | str) -> Expr:
-        """One text after the other; NULL if one of them is, as with || in SQL."""
-        return _call("concat", self, *others)
 
     # --- dates and times ----------------------------------------------------------------------------------------------
 
@@ -230,31 +152,27 @@ class Expr:
 
     def trunc(self, unit: str) -> Expr:
         """The beginning of its year, quarter, month, week, day, hour or minute."""
-        return _call("date_trunc", unit.lower(), self)
+        return _apply("date_trunc", unit.lower(), self)
 
     def until(self, later: Expr | date, unit: str = "day") -> Expr:
         """How many beginnings of the unit lie between it and a later date or time."""
-        return _call("date_diff", unit.lower(), self, later)
-
-    def add_days(self, days: int) -> Expr:
-        """So many days later."""
-        return _call("add_days", self, days)
+        return _apply("date_diff", unit.lower(), self, later)
 
     def cast(self, to: str) -> Expr:
         """As ``integer``, ``decimal``, ``real``, ``text``, ``date``, ``timestamp`` or ``boolean``; NULL if it fails."""
         if to not in _CASTS:
             raise BadQuestion(f"a cast is to one of {', '.join(_CASTS)}")
-        return _call(f"cast_{to}", self)
+        return _apply(f"cast_{to}", self)
 
 
-_CASTS = ("integer", "decimal", "real", "text", "date", "timestamp", "boolean")
+_CASTS = [name.removeprefix("cast_") for name in FUNCTIONS if name.startswith("cast_")]
 
 
 def _expr(value: object) -> Expr:
     return value if isinstance(value, Expr) else Expr(literal(value))
 
 
-def _call(function: str, *arguments: object) -> Expr:
+def _apply(function: str, *arguments: object) -> Expr:
     return _over([_expr(a) for a in arguments], lambda said: apply(function, *said), function)
 
 
@@ -415,10 +333,7 @@ def max(x: Expr | str, *, where: Expr | str | None = None) -> Expr:
 
 # --- showing ----------------------------------------------------------------------------------------------------------
 
-_SIGNS = {
-    "add": "+", "sub": "-", "mul": "*", "div": "/", "quotient": "//", "mod": "%", "eq": "=", "ne": "<>", "lt": "<",
-    "le": "<=", "gt": ">", "ge": ">=", "and": "and", "or": "or",
-}  # fmt: skip
+_SIGNS = {one.name: one.sign[0].lower() for one in FUNCTIONS.values() if one.sign[0]}
 
 
 def _shown(said: Said) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 
@@ -135,6 +136,53 @@ def later(x: Typed, days: Typed) -> Typed:
     return Typed(
         Date(add_days(x.kind.low, n), add_days(x.kind.high, n)), x.nullable, lowered=call("add_days", x.lowered, n)
     )
+
+
+def months_later(x: Typed, months: Typed) -> Typed:
+    """ADD_MONTHS(x, n): n constant months later, at most on the last day of the month; within years 1 to 9999.
+
+    Moved from the first of its month into the middle of the month that is meant, which is so many days away wherever
+    the month lies; then by the days from first to first, of which there are few cases.
+    """
+    expect(x, Date, "ADD_MONTHS", "a date")
+    assert isinstance(x.kind, Date)  # noqa: S101
+    n = integer_literal(months, "the months of ADD_MONTHS", -120_000, 120_000)
+    first = _month(x.lowered)
+    target = _month(call("add_days", first, n * _CYCLE_DAYS // _CYCLE_MONTHS + 15))
+    gap, moved = call("days_between", first, target), list[Expression]()
+    for days in _gaps(n):
+        moved += [call("eq", gap, days), call("add_days", x.lowered, days)]
+    near = Call("case", (*moved, call("is_null", x.lowered), Literal(None), Literal(date.max if n > 0 else date.min)))
+    # Beyond the last day of its month, it is in the next one: back to the day before that begins.
+    lowered = Call("case", (call("ne", _month(near), target), call("add_days", _month(near), -1), near))
+    return Typed(Date(add_months(x.kind.low, n), add_months(x.kind.high, n)), x.nullable, lowered=lowered)
+
+
+def _month(x: Expression) -> Expression:
+    return Call("date_trunc", (Literal("month"), x))
+
+
+_CYCLE_MONTHS, _CYCLE_DAYS = 4_800, 146_097
+"""The calendar repeats after 400 years."""
+
+
+@lru_cache(maxsize=256)
+def _gaps(n: int) -> tuple[int, ...]:
+    """How many days n months can be, from first to first."""
+    cycles, rest = divmod(n, _CYCLE_MONTHS)
+    firsts = [date(2000 + m // 12, m % 12 + 1, 1).toordinal() for m in range(2 * _CYCLE_MONTHS)]
+    found = {firsts[m + rest] - firsts[m] for m in range(_CYCLE_MONTHS)}
+    return tuple(sorted(days + cycles * _CYCLE_DAYS for days in found))
+
+
+def add_months(x: date, n: int) -> date:
+    """n months later, at most on the last day of the month, within years 1 to 9999."""
+    months = x.year * 12 + x.month - 1 + n
+    if not 12 <= months < (MAXYEAR + 1) * 12:
+        return date.max if n > 0 else date.min
+    start = date(months // 12, months % 12 + 1, 1)
+    last = monthrange(start.year, start.month)[1]
+    return start.replace(day=min(x.day, last))
 
 
 def date_of(x: Typed) -> Typed:

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.functions.catalogue import as_integer, present
+from discreet.query.functions.cast_functions import as_integer
 from discreet.query.functions.dates import Span, since
+from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, check_names

@@ -321,6 +321,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "rtrim": lambda x: x.rstrip(" "),
     "length": len,
     "substring": lambda x, start, count: x[start - 1 : start - 1 + count],
+    "split_part": lambda x, separator, n: (x.split(separator) + [""] * n)[n - 1],
     "concat": lambda *x: "".join(x),
     "starts_with": lambda x, part: x.startswith(part),
     "ends_with": lambda x, part: x.endswith(part),
@@ -346,3 +347,5 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "add_days": add_days,
     "seconds_between": _seconds_between,
 }
+NAMES = frozenset({*_LAZY, *_STRICT})
+"""All primitives."""

@@ -10,7 +10,7 @@ integer result leaves ±2^63, so an engine need not check.
               read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC;
                                                   days and times beyond years 1 to 9999 are the first and the last
               read_float(x)                       a raw float as it is
-  integers    add sub mul neg abs sign least greatest (NULL if any is)
+  integers    add sub mul neg abs sign least greatest (NULL if any is; also of text, dates, times)
               div(x, y)  mod(x, y)                towards zero; mod has the sign of x; NULL where y is 0
               round_div(x, n)  floor_div  ceil_div    x / n for a literal n > 0; round: halves away from zero
   comparing   eq ne lt le gt ge                   two values of one kind; text by code point
@@ -22,6 +22,7 @@ integer result leaves ±2^63, so an engine need not check.
               lower upper                         of the letters A to Z only;  trim ltrim rtrim: of spaces (U+0020) only
               length(x)  substring(x, start, count)   by code points; literals start >= 1, count >= 0
               concat(x, y)  starts_with  ends_with  contains(x, literal)
+              split_part(x, separator, n)         the n-th part between literal separators (not empty); else empty
   turning     text_to_integer(x)                  [+-]?[0-9]{1,18}, the whole text; else NULL
               integer_to_text  date_to_text (ISO)  boolean_to_integer
               text_to_date(x)                     YYYY-MM-DD and a real day of years 1 to 9999; else NULL
@@ -36,17 +37,6 @@ integer result leaves ±2^63, so an engine need not check.
 
 from __future__ import annotations
 
-READS = frozenset(
-    {"read_integer", "read_decimal", "read_real", "read_text", "read_boolean", "read_date", "read_timestamp",
-     "read_float"}
-)  # fmt: skip
-PRIMITIVES = READS | frozenset(
-    {
-        "add", "sub", "mul", "neg", "abs", "sign", "least", "greatest", "div", "mod", "round_div", "floor_div",
-        "ceil_div", "eq", "ne", "lt", "le", "gt", "ge", "in", "is_null", "and", "or", "not", "case", "coalesce",
-        "like", "lower", "upper", "trim", "ltrim", "rtrim", "length", "substring", "concat", "starts_with",
-        "ends_with", "contains", "text_to_integer", "integer_to_text", "date_to_text", "boolean_to_integer",
-        "text_to_date", "timestamp_to_date", "date_to_timestamp", "year", "quarter", "month", "day", "day_of_week",
-        "day_of_year", "hour", "minute", "second", "date_trunc", "days_between", "add_days", "seconds_between",
-    }
-)  # fmt: skip
+from discreet.query.plan.evaluate import NAMES as PRIMITIVES
+
+__all__ = ["PRIMITIVES"]

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
+from discreet.query.functions.catalogue import OF_RELEASED
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.nodes import Key, Measure, Order, Outcome, Question
-from discreet.query.plan.postprocess import FUNCTIONS
 from discreet.query.resolve.build import Rows, filtered, fresh, match, per_unit, projected, show, size, unique, unknown
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, guess
 
@@ -338,7 +338,7 @@ def ask(
 def check_after(expression: Expression) -> None:
     """Refuses functions that cannot be applied to released values."""
     for part in walk(expression):
-        if isinstance(part, Call) and part.function not in FUNCTIONS | {"grouping"}:
+        if isinstance(part, Call) and part.function not in OF_RELEASED:
             raise Unsupported(
                 f"{part.function.upper()} of a released value",
                 "apply it to the rows, inside the aggregate or in GROUP BY",

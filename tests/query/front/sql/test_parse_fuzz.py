@@ -18,11 +18,10 @@ from hypothesis import strategies as st
 
 from discreet.errors import BadQuestion
 from discreet.query.front.sql.parse import question
-from discreet.query.functions.catalogue import FUNCTIONS
+from discreet.query.functions.catalogue import FUNCTIONS, OF_RELEASED
 from discreet.query.lower.lower import lower_question
 from discreet.query.plan.expressions import Call, Column, Expression, walk
 from discreet.query.plan.nodes import Filter, Join, Measure, PerUnit, Project, Question, Relation, Scan, UnionAll
-from discreet.query.plan.postprocess import FUNCTIONS as AFTER
 from discreet.query.plan.schema import Schema, Stored, StoredKind, bounds, keys, resolve, table, unknown_keys
 from discreet.query.resolve.build import joined_names
 
@@ -339,7 +338,7 @@ def well_formed(asked: Question) -> None:
     outcome = asked.outcome
     after = [expression for _, expression in outcome.columns] + [order.expression for order in outcome.order]
     for expression in (*after, *([] if outcome.having is None else [outcome.having])):
-        sound(expression, released, AFTER)
+        sound(expression, released, OF_RELEASED)
     assert len({name for name, _ in outcome.columns}) == len(outcome.columns) > 0
     assert all(set(one) <= {key.name for key in asked.keys} for one in asked.sets)
     assert asked.sets

@@ -14,9 +14,12 @@ from functools import partial
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.functions import AGGREGATES, aggregate, function, part, quantile
+from discreet.query.front.sql.functions import aggregate, function, part, quantile
 from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression, spelled
+from discreet.query.functions.aggregates import NAMES
+from discreet.query.functions.catalogue import FUNCTIONS
+from discreet.query.functions.date_functions import INTERVALS
 from discreet.query.plan.expressions import Literal
 from discreet.query.resolve.unresolved import Name, Output, Said, Total, apply, checked_number
 
@@ -150,25 +153,23 @@ def _together(name: str, node: exp.Expr) -> Said:
 
 
 def _sum(name: str, node: exp.Expr) -> Said:
-    """+ and -, also of a date and some days."""
+    """+ and -, also of a date and an interval."""
     only(node, "this", "expression")
     if type(node.expression) is exp.Interval:
-        days = _days(node.expression)
-        return apply("add_days", said(node.this), Literal(days if name == "add" else -days))
+        return _later(said(node.this), node.expression, 1 if name == "add" else -1)
     return _binary(name, node)
 
 
-def _days(node: exp.Expr) -> Fraction:
+def _later(x: Said, node: exp.Expr, sign: int) -> Said:
     only(node, "this", "unit")
     amount, unit = node.this, node.args.get("unit")
-    word = unit.name.upper() if isinstance(unit, exp.Expr) else ""
-    times = {"DAY": 1, "DAYS": 1, "WEEK": 7, "WEEKS": 7}.get(word)
-    if times is None or type(amount) is not exp.Literal:
+    word = unit.name.lower().removesuffix("s") if isinstance(unit, exp.Expr) else ""
+    if word not in INTERVALS or type(amount) is not exp.Literal:
         raise refusal(node)
-    days = number(amount.this)
-    if days.denominator != 1:
+    many = number(amount.this)
+    if many.denominator != 1:
         raise refusal(node)
-    return days * times
+    return function("dateadd", (Literal(word), Literal(many * sign), x))
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ def _cast(node: exp.Expr) -> Said:
     if type(constant) is exp.Literal and constant.args.get("is_string"):
         if name == "DATE":
             return _constant_date(constant.this)
-        if name in _MOMENTS:
+        if _TARGETS.get(name) == "cast_timestamp":
             return _constant_moment(constant.this)
     if name == "DECIMAL" and sizes:
         digits = _digits(sizes)
@@ -250,16 +251,7 @@ def _cast(node: exp.Expr) -> Said:
     return apply(_TARGETS[name], said(constant))
 
 
-_MOMENTS = frozenset({"TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"})
-_TARGETS: dict[str, str] = {
-    **dict.fromkeys(("INT", "BIGINT"), "cast_integer"),
-    **dict.fromkeys(("TEXT", "VARCHAR"), "cast_text"),
-    **dict.fromkeys(("DOUBLE", "FLOAT"), "cast_real"),
-    **dict.fromkeys(_MOMENTS, "cast_timestamp"),
-    "BOOLEAN": "cast_boolean",
-    "DATE": "cast_date",
-    **dict.fromkeys(("DECIMAL", "BIGDECIMAL"), "cast_decimal"),
-}
+_TARGETS = {kind: one.name for one in FUNCTIONS.values() for kind in one.types}
 
 
 def _digits(sizes: list[exp.Expr]) -> Fraction:
@@ -304,7 +296,10 @@ def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
 
 def _function(node: exp.Expr) -> Said:
     name, given = _called(node)
-    if name.lower() not in AGGREGATES:
+    sign = {"date_add": 1, "date_sub": -1}.get(name.lower())
+    if sign and len(given) == 2 and type(given[1]) is exp.Interval:
+        return _later(said(given[0]), given[1], sign)
+    if name.lower() not in NAMES:
         return function(name, tuple(said(one) for one in given))
     if len(given) == 1 and type(given[0]) is exp.Star:
         only(given[0])

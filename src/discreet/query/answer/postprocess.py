@@ -1,0 +1,131 @@
+"""Post-processing of released values: computed columns, HAVING, ORDER BY, LIMIT. It never sees anything else.
+
+Promise: total. Whatever was released, each expression has a value or NULL: NULL if an argument is (unless the function
+says otherwise), for a division by 0, for kinds that do not fit together, and for what is too large for a float. Whole
+numbers and fractions are computed exactly, floats as floats; an exact fraction leaves as the nearest float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from discreet.query.functions.catalogue import FUNCTIONS
+from discreet.query.functions.released_values import known
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.nodes import Outcome
+
+Row: TypeAlias = Mapping[str, Any]
+Program: TypeAlias = Callable[[Row], Any]
+
+PRESENT = "#keys"
+"""The hidden column that says which keys the grouping set of a row has."""
+
+
+def apply(outcome: Outcome, rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """The rows that HAVING keeps, ordered and cut, with the columns that were asked for.
+
+    >>> twice = Call("mul", (Column("n"), Literal(Fraction(2))))
+    >>> apply(Outcome((("clinic", Column("clinic")), ("twice", twice))), [{"clinic": "North", "n": 21}])
+    [{'clinic': 'North', 'twice': 42}]
+    """
+    kept = list(rows)
+    if outcome.having is not None:
+        passes = program(outcome.having)
+        kept = [row for row in kept if passes(row) is True]
+    for order in reversed(outcome.order):  # the last one first: each sort keeps what the later ones did
+        kept = _sorted(kept, program(order.expression), order.descending)
+    columns = [(name, program(column)) for name, column in outcome.columns]
+    return [{name: _leaving(column(row)) for name, column in columns} for row in kept[: outcome.limit]]
+
+
+def evaluate(expression: Expression, row: Row) -> Any:
+    """The value of one expression on one released row; None for NULL.
+
+    >>> evaluate(Call("div", (Literal(Fraction(1)), Column("n"))), {"n": 0}) is None
+    True
+    """
+    return _leaving(program(expression)(row))
+
+
+def _leaving(value: Any) -> Any:
+    if not isinstance(value, Fraction):
+        return value
+    if value.denominator == 1:
+        return int(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return None
+
+
+def _sorted(rows: list[Row], by: Program, descending: bool) -> list[Row]:
+    keyed = [(_rank(by(row)), row) for row in rows]
+    known = [(rank, row) for rank, row in keyed if rank is not None]
+    known.sort(key=lambda pair: pair[0], reverse=descending)  # equal ones keep their order, also in reverse
+    return [row for _, row in known] + [row for rank, row in keyed if rank is None]
+
+
+def _rank(value: Any) -> tuple[int, Any] | None:
+    """What values are sorted by: kinds one after the other, NULL and what has no order last."""
+    value = known(value)
+    match value:
+        case bool():
+            return 2, value
+        case int() | Fraction() | float():
+            return 0, value
+        case str():
+            return 1, value
+        case datetime():
+            return (4, value) if value.tzinfo is None else (5, value.timestamp())
+        case date():
+            return 3, value
+        case _:
+            return None
+
+
+# --- programs ---------------------------------------------------------------------------------------------------------
+
+
+def program(expression: Expression) -> Program:
+    """The expression as a function of a released row: for many rows, built once."""
+    match expression:
+        case Column(name=name):
+            return lambda row: row[name]
+        case Literal(value=value):
+            return lambda row: value
+        case Call(function="grouping", arguments=keys):
+            return _grouping([key.name for key in keys if isinstance(key, Column)])
+        case Call(function=name, arguments=arguments):
+            parts, function = tuple(program(a) for a in arguments), FUNCTIONS[name]
+            meaning = function.meaning
+            if meaning is None:
+                raise KeyError(name)
+            return _strict(meaning, parts) if function.strict else lambda row: meaning(*(part(row) for part in parts))
+
+
+def _strict(meaning: Callable[..., Any], parts: tuple[Program, ...]) -> Program:
+    def run(row: Row) -> Any:
+        values = [known(part(row)) for part in parts]
+        if any(value is None for value in values):
+            return None
+        try:
+            return known(meaning(*values))
+        except (ArithmeticError, ValueError, TypeError):
+            return None
+
+    return run
+
+
+def _grouping(names: Sequence[str]) -> Program:
+    """A bit for each key, the last one the lowest: 1 where the row is a total over it."""
+
+    def run(row: Row) -> int:
+        found = 0
+        for name in names:
+            found = 2 * found + (name not in row[PRESENT])
+        return found
+
+    return run

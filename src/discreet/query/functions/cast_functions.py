@@ -1,0 +1,143 @@
+"""Casts, one record each. All of them are tries: what does not fit is NULL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import Unsupported
+from discreet.query.functions import arithmetic, dates
+from discreet.query.functions.arithmetic import call, made
+from discreet.query.functions.comparison import as_timestamp, compare
+from discreet.query.functions.record import ATOM, Arguments, Form, Function, Written
+from discreet.query.functions.typed_values import Typed, bound, is_null_literal, plain, refuse, words
+from discreet.query.plan.expressions import Call, Literal
+from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Real, Text, Timestamp
+
+# --- type rules -------------------------------------------------------------------------------------------------------
+
+
+def _no_cast(x: Typed, target: str) -> Typed:
+    if is_null_literal(x):
+        refuse(f"CAST of NULL AS {target} is always NULL; leave it out")
+    if isinstance(x.kind, Real):
+        refuse(f"CAST AS {target} needs a number with bounds; {bound(x)}")
+    raise Unsupported(f"CAST of {words(x)} AS {target}", "compare it, or aggregate it as it is")
+
+
+def _cast_integer(x: Typed) -> Typed:
+    match x.kind:
+        case Text() if not is_null_literal(x):
+            # The digits allowed stay below 10^18; claimed is what marks a number that nobody bounded.
+            return made(Fraction(1), -LARGEST, LARGEST, call("text_to_integer", x.lowered), nullable=True)
+        case Boolean() if not is_null_literal(x):
+            return as_integer(x)
+        case Number():
+            return arithmetic.whole(x, "CAST AS INTEGER")
+        case _:
+            return _no_cast(x, "INTEGER")
+
+
+def as_integer(x: Typed) -> Typed:
+    """True as 1, false as 0."""
+    return made(Fraction(1), 0, 1, call("boolean_to_integer", x.lowered), x)
+
+
+def _cast_decimal(x: Typed, digits: Typed | None = None) -> Typed:
+    """Exact numbers stay exact; with digits, they are rounded to as many."""
+    if isinstance(x.kind, Boolean) and not is_null_literal(x):
+        return as_integer(x)
+    if not isinstance(x.kind, Number):
+        return _no_cast(x, "DECIMAL")
+    return plain(x) if digits is None else arithmetic.rounded(x, digits)
+
+
+def _cast_real(x: Typed) -> Typed:
+    if isinstance(x.kind, Real):
+        return plain(x)
+    return _cast_decimal(x)
+
+
+def _cast_text(x: Typed) -> Typed:
+    match x.kind:
+        case Text() if not is_null_literal(x):
+            return plain(x)
+        case Number(step=step) if step == 1:
+            return Typed(Text(), x.nullable, lowered=call("integer_to_text", x.lowered))
+        case Date():
+            return Typed(Text(), x.nullable, lowered=call("date_to_text", x.lowered))
+        case Boolean() if not is_null_literal(x):
+            texts = (x.lowered, Literal("true"), call("is_null", x.lowered), Literal(None), Literal("false"))
+            return Typed(Text(), x.nullable, lowered=Call("case", texts))
+        case _:
+            return _no_cast(x, "TEXT")
+
+
+def _cast_date(x: Typed) -> Typed:
+    match x.kind:
+        case Date():
+            return plain(x)
+        case Timestamp():
+            return dates.date_of(x)
+        case Text() if not is_null_literal(x):
+            return Typed(Date(), True, lowered=call("text_to_date", x.lowered))
+        case _:
+            return _no_cast(x, "DATE")
+
+
+def _cast_timestamp(x: Typed) -> Typed:
+    if isinstance(x.kind, (Date, Timestamp)):
+        return plain(as_timestamp(x))
+    return _no_cast(x, "TIMESTAMP")
+
+
+def _cast_boolean(x: Typed) -> Typed:
+    match x.kind:
+        case Boolean() if not is_null_literal(x):
+            return plain(x)
+        case Number():
+            return compare("ne", x, Typed(Number(Fraction(1), 0, 0), False, lowered=Literal(0)))
+        case _:
+            return _no_cast(x, "BOOLEAN")
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def _form(kind: str) -> Form:
+    def write(arguments: Arguments, inside: list[Written]) -> Written:
+        text = inside[0][0]
+        if isinstance(arguments[0], Literal):  # CAST('2024-01-31' AS DATE) is a constant, and this is a function
+            text = f"({text})"
+        if len(inside) > 1:
+            return f"CAST({text} AS {kind}(18, {inside[1][0]}))", ATOM
+        return f"CAST({text} AS {kind})", ATOM
+
+    return write
+
+
+def _cast(
+    name: str, rule: Callable[..., Typed], doc: str, example: tuple[str, Any], *types: str, most: int = 1,
+    sql: tuple[str, ...] = (),
+) -> Function:  # fmt: skip
+    text, value = example
+    return Function(f"cast_{name}", f"CAST(x AS {types[0]})", doc, rule, (f"CAST({text} AS {types[0]})", value),
+                    (1, most), sql=sql, types=types, form=_form(types[0]), method="cast")  # fmt: skip
+
+
+CASTS = (
+    _cast("integer", _cast_integer, "A whole number; text of up to 18 digits, a number rounded, true as 1.",
+          ("'12' || '3'", 123), "BIGINT", "INT"),
+    _cast("decimal", _cast_decimal, "A number as it is; with DECIMAL(p, s), rounded to s digits.",
+          ("TRUE", 1), "DECIMAL", "BIGDECIMAL", most=2),
+    _cast("real", _cast_real, "A number as it is.", ("FALSE", 0), "DOUBLE", "FLOAT"),
+    _cast("text", _cast_text, "A whole number, a date (as 2024-12-31), true or false as text.", ("7", "7"), "TEXT",
+          "VARCHAR"),
+    _cast("date", _cast_date, "The day of a time; of text, a real day written as 2024-12-31.",
+          ("'2024-02' || '-29'", date(2024, 2, 29)), "DATE", sql=("date",)),
+    _cast("timestamp", _cast_timestamp, "A date as its midnight.", ("DATE '2024-02-29'", datetime(2024, 2, 29)),
+          "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"),
+    _cast("boolean", _cast_boolean, "True for every number but 0.", ("2", True), "BOOLEAN"),
+)  # fmt: skip

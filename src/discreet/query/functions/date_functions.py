@@ -1,0 +1,238 @@
+"""The functions of dates and times, one record each; ``dates.py`` has their type rules."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import date, datetime, time, timedelta
+from fractions import Fraction
+from functools import reduce
+from typing import Any, TypeAlias
+
+from discreet.errors import Unsupported
+from discreet.query.functions import dates
+from discreet.query.functions.arithmetic import call
+from discreet.query.functions.record import Build, Function, Reading, T, unit_call
+from discreet.query.functions.released_values import as_moment, is_number, primitive
+from discreet.query.functions.typed_values import Typed, expect, refuse, text_literal
+from discreet.query.plan.evaluate import date_trunc
+from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.types import Date, Text, Timestamp
+
+_UNITS = frozenset({"year", "quarter", "month", "week", "day"})
+
+# --- on plain values --------------------------------------------------------------------------------------------------
+
+
+def _beginning(unit: Any, x: Any) -> Any:
+    clock = isinstance(x, datetime) and unit in ("hour", "minute")
+    return date_trunc(unit, x) if isinstance(x, date) and (unit in _UNITS or clock) else None
+
+
+def _distance(unit: Any, x: Any, y: Any) -> Any:
+    """How many beginnings of the unit lie between two dates or times."""
+    if not (isinstance(x, date) and isinstance(y, date)):
+        return None
+    x, y = as_moment(x, y), as_moment(y, x)
+    match unit:
+        case "year" | "quarter" | "month":
+            per = {"year": 12, "quarter": 3, "month": 1}[unit]
+            first, second = ((z.year * 12 + z.month - 1) // per for z in (x, y))
+            return second - first
+        case "week" | "day":
+            days = [date_trunc(unit, z).toordinal() for z in (x, y)]
+            return (days[1] - days[0]) // (7 if unit == "week" else 1)
+        case "hour" | "minute" | "second":
+            x, y = (datetime.combine(z, time()) if not isinstance(z, datetime) else z for z in (x, y))
+            length = timedelta(seconds={"hour": 3600, "minute": 60, "second": 1}[unit])
+            start = datetime.combine(min(x, y).date(), time())
+            return (y - start) // length - (x - start) // length
+        case _:
+            return None
+
+
+def _months_later(x: Any, n: Any) -> Any:
+    whole = type(x) is date and is_number(n) and int(n) == n and abs(n) <= 120_000
+    return dates.add_months(x, int(n)) if whole else None
+
+
+# --- as text ----------------------------------------------------------------------------------------------------------
+
+_MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
+           "November", "December"]  # fmt: skip
+_WEEKDAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
+_Code: TypeAlias = tuple[Callable[[Typed], Expression], Callable[[date], str]]
+
+
+def _iso(start: int, count: int) -> Callable[[Typed], Expression]:
+    return lambda x: call("substring", call("date_to_text", dates.date_of(x).lowered), start, count)
+
+
+def _padded(rule: Callable[[Typed], Typed], digits: int) -> Callable[[Typed], Expression]:
+    """A number with zeros in front: that of 10^digits more, without its first digit."""
+    return lambda x: call("substring", call("integer_to_text", call("add", rule(x).lowered, 10**digits)), 2, digits)
+
+
+def _named(part: str, names: Sequence[str]) -> Callable[[Typed], Expression]:
+    def lowered(x: Typed) -> Expression:
+        number = call(part, x.lowered)
+        whens = [one for i, name in enumerate(names, 1) for one in (call("eq", number, i), Literal(name))]
+        return Call("case", (*whens, Literal(None)))
+
+    return lowered
+
+
+def _clock(name: str) -> Callable[[Typed], Typed]:
+    return dates.part(name, 0, 59, clock=True)
+
+
+_CODES: dict[str, _Code] = {
+    "Y": (_iso(1, 4), lambda x: f"{x.year:04}"),
+    "y": (_iso(3, 2), lambda x: f"{x.year % 100:02}"),
+    "m": (_iso(6, 2), lambda x: f"{x.month:02}"),
+    "d": (_iso(9, 2), lambda x: f"{x.day:02}"),
+    "F": (_iso(1, 10), lambda x: x.isoformat()[:10]),
+    "j": (_padded(dates.part("day_of_year", 1, 366), 3), lambda x: f"{x.timetuple().tm_yday:03}"),
+    "u": (_padded(dates.part("day_of_week", 1, 7), 1), lambda x: str(x.isoweekday())),
+    "V": (_padded(dates.week, 2), lambda x: f"{x.isocalendar().week:02}"),
+    "B": (_named("month", _MONTHS), lambda x: _MONTHS[x.month - 1]),
+    "b": (_named("month", [name[:3] for name in _MONTHS]), lambda x: _MONTHS[x.month - 1][:3]),
+    "A": (_named("day_of_week", _WEEKDAYS), lambda x: _WEEKDAYS[x.weekday()]),
+    "a": (_named("day_of_week", [name[:3] for name in _WEEKDAYS]), lambda x: _WEEKDAYS[x.weekday()][:3]),
+    "H": (_padded(_clock("hour"), 2), lambda x: f"{x.hour:02}" if isinstance(x, datetime) else ""),
+    "M": (_padded(_clock("minute"), 2), lambda x: f"{x.minute:02}" if isinstance(x, datetime) else ""),
+    "S": (_padded(_clock("second"), 2), lambda x: f"{x.second:02}" if isinstance(x, datetime) else ""),
+}
+_OF_TO_CHAR = {"YYYY": "Y", "YY": "y", "MM": "m", "DDD": "j", "DD": "d", "HH24": "H", "MI": "M", "SS": "S", "ID": "u",
+               "IW": "V", "Mon": "b", "Dy": "a"}  # fmt: skip
+
+
+def _pieces(form: str) -> list[tuple[str, _Code | None]] | None:
+    """Plain texts (without a code) and codes; None if there are others."""
+    found: list[tuple[str, _Code | None]] = []
+    for code, text in re.findall(r"%(.?)|([^%]+)", form, re.DOTALL):
+        if not text and code != "%" and code not in _CODES:
+            return None
+        found.append((text or "%", None) if text or code == "%" else (code, _CODES[code]))
+    return found
+
+
+def _strftime(x: Typed, form: Typed) -> Typed:
+    """Text of fixed codes: each is a piece of the ISO text, or a number in a fixed width."""
+    expect(x, (Date, Timestamp), "STRFTIME", "a date or a time")
+    pieces = _pieces(text_literal(form, "the form of STRFTIME"))
+    if not pieces or not any(code for _, code in pieces):
+        refuse(f"the form of STRFTIME is a text with one of {' '.join(f'%{code}' for code in _CODES)}")
+    texts = [Literal(text) if code is None else code[0](x) for text, code in pieces]
+    return Typed(Text(), x.nullable, lowered=reduce(lambda a, b: call("concat", a, b), texts))
+
+
+def _formatted(x: Any, form: Any) -> Any:
+    pieces = _pieces(form) if isinstance(form, str) else None
+    if pieces is None or not isinstance(x, date):
+        return None
+    texts = [text if code is None else code[1](x) for text, code in pieces]
+    return "".join(texts) if all(texts) else None
+
+
+def _to_char(apply: Build[T], x: T, form: T) -> T:
+    """The forms of PostgreSQL that have a code here; letters that are none, and text in quotes, are refused."""
+    if not isinstance(form, Literal) or not isinstance(form.value, str):
+        return apply("strftime", x, form)
+    words = "|".join(sorted(_OF_TO_CHAR, key=len, reverse=True))
+    found = re.findall(rf"({words})|([^A-Za-z\"]+)|(.)", form.value.replace("%", "%%"), re.DOTALL)
+    if any(other for _, _, other in found):
+        raise Unsupported("this form of TO_CHAR", f"use {', '.join(_OF_TO_CHAR)} and marks, or STRFTIME(x, '%Y-%m')")
+    return apply("strftime", x, Literal("".join(f"%{_OF_TO_CHAR[word]}" if word else text for word, text, _ in found)))
+
+
+# --- intervals --------------------------------------------------------------------------------------------------------
+
+INTERVALS = {"day": ("add_days", 1), "week": ("add_days", 7), "month": ("add_months", 1), "quarter": ("add_months", 3),
+             "year": ("add_months", 12)}  # fmt: skip
+"""What n units later is, and how many of its own units each one has."""
+
+
+def _date_add(apply: Build[T], unit: T, number: T, x: T) -> T:
+    word = unit.value if isinstance(unit, Literal) else None
+    function, times = INTERVALS.get(word if isinstance(word, str) else "", ("", 0))
+    if not function or not isinstance(number, Literal) or not isinstance(number.value, Fraction):
+        raise Unsupported("this DATEADD", f"write DATEADD('month', 3, d), with one of {', '.join(INTERVALS)}")
+    return apply(function, x, Literal(number.value * times))
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+_DAY, _TIME = "DATE '2024-02-29'", "TIMESTAMP '2024-02-29 13:05:09'"
+
+
+def _part(name: str, low: int, high: int, doc: str, value: int, *also: str, parts: tuple[str, ...] = ()) -> Function:
+    clock = name in ("hour", "minute", "second")
+    return Function(name, f"{name.upper()}(x)", doc, dates.part(name, low, high, clock=clock),
+                    (f"{name.upper()}({_TIME if clock else _DAY})", value),
+                    meaning=primitive(name, datetime if clock else date), sql=(name, *also), parts=parts or (name,),
+                    method="part")  # fmt: skip
+
+
+DATES = (
+    Function("year", "YEAR(x)", "The year of a date or a time.", dates.year, (f"YEAR({_DAY})", 2024),
+             meaning=primitive("year", date), parts=("year", "years"), method="part"),
+    _part("quarter", 1, 4, "1 to 4.", 1),
+    _part("month", 1, 12, "1 to 12.", 2, parts=("month", "months")),
+    Function("week", "WEEK(x)", "The ISO week, 1 to 53; it belongs to the year of its Thursday.", dates.week,
+             (f"WEEK({_DAY})", 9), sql=("week", "weekofyear"), parts=("week", "weeks"), method="part"),
+    _part("day", 1, 31, "1 to 31.", 29, "dayofmonth", parts=("day", "days")),
+    _part("day_of_week", 1, 7, "1 for Monday to 7.", 4, "isodow", parts=("isodow",)),
+    _part("day_of_year", 1, 366, "1 to 366.", 60, "dayofyear", parts=("doy", "dayofyear")),
+    _part("hour", 0, 23, "0 to 23.", 13, parts=("hour", "hours")),
+    _part("minute", 0, 59, "0 to 59.", 5, parts=("minute", "minutes")),
+    _part("second", 0, 59, "0 to 59.", 9, parts=("second", "seconds")),
+    Function("date_trunc", "DATE_TRUNC('month', x)",
+             "The beginning of its year, quarter, month, week (Monday), day, hour or minute.", dates.trunc,
+             (f"DATE_TRUNC('month', {_DAY})", date(2024, 2, 1)), (2, 2), _beginning, sql=("date_trunc", "datetrunc"),
+             unit_first=True, form=unit_call("DATE_TRUNC"), method="trunc"),
+    Function("date_diff", "DATE_DIFF('day', x, y)",
+             "How many beginnings of the unit lie between it and a later date or time.", dates.date_diff,
+             (f"DATE_DIFF('day', {_DAY}, DATE '2024-03-02')", 2), (3, 3), _distance, sql=("date_diff", "datediff"),
+             unit_first=True, form=unit_call("DATE_DIFF"), method="until"),
+    Function("days_between", "DAYS_BETWEEN(x, y)", "The days from one date to another.", dates.days_between,
+             (f"DAYS_BETWEEN({_DAY}, DATE '2024-03-02')", 2), (2, 2), method="until"),
+    Function("seconds_between", "SECONDS_BETWEEN(x, y)", "The whole seconds from one time to another, towards zero.",
+             dates.seconds_between, (f"SECONDS_BETWEEN({_DAY}, {_TIME})", 47109), (2, 2), method="until"),
+    Function("add_days", "ADD_DAYS(x, n)", "So many constant days later, within years 1 to 9999.", dates.later,
+             (f"ADD_DAYS({_DAY}, 2)", date(2024, 3, 2)), (2, 2), method="add_days(days: int)"),
+    Function("add_months", "ADD_MONTHS(x, n)",
+             "So many constant months later, at most on the last day of the month, within years 1 to 9999.",
+             dates.months_later, ("ADD_MONTHS(DATE '2024-01-31', 1)", date(2024, 2, 29)), (2, 2), _months_later,
+             method="add_months(months: int)",
+             more=tuple((f"ADD_MONTHS({_DAY}, {n})", day) for n, day in
+                        ((12, date(2025, 2, 28)), (-1, date(2024, 1, 29)), (0, date(2024, 2, 29)), (-24_288, date.min),
+                         (-24_277, date(1, 1, 29)), (95_711, date.max), (95_710, date(9999, 12, 29)))))  ,
+    Function("strftime", "STRFTIME(x, '%Y-%m')",
+             "Text of %Y %y %m %d %F %j %u %V %B %b %A %a, and %H %M %S of a time; names are English.", _strftime,
+             (f"STRFTIME({_TIME}, '%b %d, %H:%M')", "Feb 29, 13:05"), (2, 2), _formatted,
+             method="strftime(form: str)",
+             more=((f"STRFTIME({_DAY}, '%Y/%y/%m-%d %F %j %u %V%%')", "2024/24/02-29 2024-02-29 060 4 09%"),
+                   (f"STRFTIME({_DAY}, '%A %a %B')", "Thursday Thu February"),
+                   (f"STRFTIME({_TIME}, '%H%M%S')", "130509"))),
+)  # fmt: skip
+
+
+def _from_sunday(apply: Build[T], x: T) -> T:
+    return apply("mod", apply("day_of_week", x), Literal(Fraction(7)))
+
+
+DATE_READINGS = {
+    "dateadd": Reading(
+        "DATEADD('month', n, x)",
+        "x + INTERVAL n MONTH; of day, week, month, quarter or year.",
+        (3, 3),
+        _date_add,
+        unit_first=True,
+    ),
+    "to_char": Reading(
+        "TO_CHAR(x, 'YYYY-MM')", "STRFTIME with YYYY YY MM DD DDD HH24 MI SS ID IW Mon Dy.", (2, 2), _to_char
+    ),
+    "dayofweek": Reading("DAYOFWEEK(x)", "0 for Sunday to 6, as EXTRACT(dow FROM x).", (1, 1), _from_sunday),
+    "weekday": Reading("WEEKDAY(x)", "The same.", (1, 1), _from_sunday),
+}

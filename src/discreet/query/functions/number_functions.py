@@ -1,0 +1,170 @@
+"""The functions of numbers, one record each; ``arithmetic.py`` has their type rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import date, datetime
+from fractions import Fraction
+from functools import partial, reduce
+from typing import Any
+
+from discreet.query.functions import arithmetic, dates
+from discreet.query.functions.arithmetic import call
+from discreet.query.functions.comparison import unify
+from discreet.query.functions.record import ATOM, FACTOR, TERM, Function, placed
+from discreet.query.functions.released_values import as_moment, compared, numeric
+from discreet.query.functions.typed_values import Typed, expect
+from discreet.query.plan.types import Date, Number, Text, Timestamp
+
+_MOST_DIGITS = 30
+
+
+def _add(x: Typed, y: Typed) -> Typed:
+    """A sum; of a date and a number of days, a date."""
+    if isinstance(y.kind, Date) and isinstance(x.kind, Number):
+        x, y = y, x
+    return dates.later(x, y) if isinstance(x.kind, Date) else arithmetic.add(x, y)
+
+
+def _sub(x: Typed, y: Typed) -> Typed:
+    """A difference; of two dates in days, of a date and a number of days a date."""
+    if isinstance(x.kind, Date) and isinstance(y.kind, Date):
+        return dates.days_between(y, x)
+    return dates.later(x, arithmetic.neg(y)) if isinstance(x.kind, Date) else arithmetic.sub(x, y)
+
+
+def _clamp(x: Typed, low: Typed, high: Typed) -> Typed:
+    if isinstance(x.kind, (Date, Timestamp)):
+        return dates.clamp_date(x, low, high)
+    return arithmetic.clamp(x, low, high)
+
+
+def _outermost(name: str, *parts: Typed) -> Typed:
+    """LEAST, GREATEST: of numbers, or of text, dates or times."""
+    ordered = (Text, Date, Timestamp)
+    if not any(isinstance(x.kind, ordered) for x in parts):
+        return (arithmetic.least if name == "least" else arithmetic.greatest)(*parts)
+    for x in parts:
+        expect(x, ordered, name.upper(), "text, dates or times, as beside it")
+    _, found = unify(parts, name.upper())
+    pick, kind = (min, max)[name == "greatest"], found[0].kind
+    if isinstance(kind, (Date, Timestamp)):
+        ends = (pick(x.kind.low for x in found), pick(x.kind.high for x in found))  # type: ignore[union-attr]
+        kind = type(kind)(*ends)  # type: ignore[arg-type]
+    lowered = reduce(lambda a, b: call(name, a, b), [x.lowered for x in found])
+    return Typed(kind, any(x.nullable for x in found), lowered=lowered)
+
+
+# --- on plain values --------------------------------------------------------------------------------------------------
+
+
+def _divided(x: Any, y: Any) -> Any:
+    if y == 0:
+        return None
+    return x / y if isinstance(x, float) or isinstance(y, float) else Fraction(x) / Fraction(y)
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    return None if y == 0 else math.trunc(Fraction(x) / Fraction(y))
+
+
+def _mod(x: Any, y: Any) -> Any:
+    if y == 0:
+        return None
+    exact = Fraction(x) - Fraction(y) * math.trunc(Fraction(x) / Fraction(y))
+    return float(exact) if isinstance(x, float) or isinstance(y, float) else exact
+
+
+def _round(x: Any, digits: Any = 0) -> Any:
+    """Halves away from zero."""
+    places = int(digits)
+    if places != digits or abs(places) > _MOST_DIGITS:
+        return None
+    step = Fraction(10) ** -places
+    cells = math.floor(abs(Fraction(x)) / step + Fraction(1, 2))
+    exact = cells * step if x >= 0 else -cells * step
+    return float(exact) if isinstance(x, float) else exact
+
+
+def _whole(function: Callable[[Any], int]) -> Callable[..., Any]:
+    return numeric(lambda x: float(function(x)) if isinstance(x, float) else function(x))
+
+
+def _width_bucket(x: Any, low: Any, high: Any, buckets: Any) -> Any:
+    n = int(buckets)
+    if n != buckets or n < 1 or low >= high:
+        return None
+    share = (Fraction(x) - Fraction(low)) / (Fraction(high) - Fraction(low))
+    return min(max(math.floor(share * n) + 1, 0), n + 1)
+
+
+def _difference(x: Any, y: Any) -> Any:
+    """A difference; of two days, in days."""
+    days = type(x) is date and type(y) is date
+    return (x - y).days if days else numeric(lambda a, b: a - b)(x, y)
+
+
+def _extreme(name: str, *values: Any) -> Any:
+    """The outermost of values that can be compared with each other."""
+    found = values[0]
+    for value in values[1:]:
+        further = compared(name, as_moment(value, found), found)
+        if further is None or isinstance(value, bool):
+            return None
+        found = as_moment(value, found) if further else as_moment(found, value)
+    return None if isinstance(found, bool) else found
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+_Operator = partial(Function, arguments=(2, 2), sql=())
+NUMBERS = (
+    _Operator("add", "x + y", "The sum; of a date and a whole number, so many days later.", _add, ("2 + 0.5", 2.5),
+              meaning=numeric(lambda x, y: x + y), sign=("+", TERM), method="__add__"),
+    _Operator("sub", "x - y", "The difference; of two dates, in days.", _sub, ("2 - 0.5", 1.5),
+              meaning=_difference, sign=("-", TERM), method="__sub__"),
+    _Operator("mul", "x * y", "The product.", arithmetic.mul, ("2 * 0.5", 1),
+              meaning=numeric(lambda x, y: x * y), sign=("*", FACTOR), method="__mul__"),
+    _Operator("div", "x / y", "The quotient; NULL where y is 0.", arithmetic.div, ("1 / 4", 0.25),
+              meaning=numeric(_divided), sign=("/", FACTOR), method="__truediv__"),
+    _Operator("quotient", "x // y", "The whole quotient, towards zero; NULL where y is 0.", arithmetic.quotient,
+              ("-7 // 2", -3), meaning=numeric(_quotient), sign=("//", FACTOR), method="__floordiv__"),
+    _Operator("mod", "x % y", "What the whole quotient leaves over, with the sign of x.", arithmetic.mod,
+              ("-7 % 2", -1), meaning=numeric(_mod), sql=("mod",), sign=("%", FACTOR), method="__mod__"),
+    Function("neg", "-x", "With the other sign.", arithmetic.neg, ("-(2 + 1)", -3), meaning=numeric(lambda x: -x),
+             sql=(), form=lambda _, inside: (f"-{placed(ATOM, inside[0])}", FACTOR), method="__neg__"),
+    _Operator("power", "POWER(x, n)", "x to a constant whole power from 1 to 8.", arithmetic.power, ("POWER(2, 3)", 8),
+              meaning=numeric(lambda x, n: x ** int(n) if n in range(1, 9) else None), sql=("power", "pow"),
+              method="__pow__"),
+    Function("abs", "ABS(x)", "Without its sign.", arithmetic.absolute, ("ABS(-3)", 3), meaning=numeric(abs),
+             method="abs()"),
+    Function("sign", "SIGN(x)", "-1, 0 or 1.", arithmetic.sign, ("SIGN(-3)", -1),
+             meaning=numeric(lambda x: (x > 0) - (x < 0)), method="sign()"),
+    Function("least", "LEAST(x, y, ...)", "The least of numbers, texts, dates or times; NULL if one is NULL.",
+             partial(_outermost, "least"), ("LEAST(3, 1, 2)", 1), (1, None), partial(_extreme, "lt"),
+             method="least(*others: Self | Plain)",
+             more=(("LEAST('b', 'a ', 'a')", "a"), ("LEAST(DATE '2024-01-02', DATE '2024-01-01')", date(2024, 1, 1)))),
+    Function("greatest", "GREATEST(x, y, ...)", "The greatest of numbers, texts, dates or times; NULL if one is NULL.",
+             partial(_outermost, "greatest"), ("GREATEST(3, 1, 2)", 3), (1, None), partial(_extreme, "gt"),
+             method="greatest(*others: Self | Plain)",
+             more=(("GREATEST('b', 'B')", "b"),
+                   ("GREATEST(DATE '2024-01-02', TIMESTAMP '2024-01-01 12:00')", datetime(2024, 1, 2)))),
+    Function("round", "ROUND(x, digits)", "Rounded to so many digits after the point; halves away from zero.",
+             arithmetic.rounded, ("ROUND(2.25, 1)", 2.3), (1, 2), numeric(_round),
+             method="round(digits: int | None = None)"),
+    Function("floor", "FLOOR(x)", "The largest whole number that is not above it.", arithmetic.floored,
+             ("FLOOR(-0.5)", -1), meaning=_whole(math.floor), method="floor()"),
+    Function("ceil", "CEIL(x)", "The smallest whole number that is not below it.", arithmetic.ceiled,
+             ("CEIL(-0.5)", 0), meaning=_whole(math.ceil), sql=("ceil", "ceiling"), method="ceil()"),
+    Function("trunc", "TRUNC(x)", "The whole number next to it towards zero.", arithmetic.truncated,
+             ("TRUNC(-1.5)", -1), meaning=_whole(math.trunc), method="truncate()"),
+    Function("clamp", "CLAMP(x, low, high)", "Beyond the constant bounds, the nearest of them.", _clamp,
+             ("CLAMP(7, 0, 5)", 5), (3, 3),
+             numeric(lambda x, low, high: max(low, min(x, high)) if low <= high else None),
+             method="clamp(low: Plain, high: Plain)"),
+    Function("width_bucket", "WIDTH_BUCKET(x, low, high, n)",
+             "The number of its bucket among n of equal width, from 1; 0 below them, n + 1 above.",
+             arithmetic.width_bucket, ("WIDTH_BUCKET(7, 0, 10, 5)", 4), (4, 4), numeric(_width_bucket),
+             method="bucket(low: Plain, high: Plain, buckets: int)"),
+)  # fmt: skip

@@ -1,0 +1,265 @@
+r"""Regular expressions of a small language, as LIKE and comparisons of single characters: one meaning on every engine.
+
+Promise: no engine sees a regular expression; what a pattern becomes is total, and its size is bounded. The language:
+
+  a  \.         a character; one with a meaning of its own after a backslash
+  .             any character, also a line break;  .*  any text;  .+  any text but none
+  [abc] [a-z] [^a-z]  \d \w \s (of ASCII)      one of these characters, or none of these
+  (x|y)  x?  x{3}  x{1,3}     alternatives and counted repeats, which are multiplied out (at most 64)
+  ^ $           the beginning and the end of the whole text
+  (?i)          in front of all: A to Z and a to z are the same
+
+A character that is one of several can stand anywhere before the first .* of a text that begins with ^; after it, the
+alternatives are multiplied out, too. Repeats without end of anything but the dot are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import product
+from string import ascii_letters, digits, punctuation
+from typing import TypeAlias
+
+from discreet.errors import Unsupported
+from discreet.query.functions.arithmetic import call
+from discreet.query.functions.typed_values import refuse
+from discreet.query.plan.evaluate import evaluate
+from discreet.query.plan.expressions import Call, Expression, Literal
+
+MOST_WAYS = 64
+MOST_CHARACTERS = 256
+MOST_GAPS = 8
+LONGEST = 1_000
+_COUNTED = re.compile(r"\{(\d{1,2})(?:,(\d{1,2}))?\}", re.ASCII)
+_CLASSES = {"d": digits, "w": ascii_letters + digits + "_", "s": " \t\n\r\f\v"}
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """One character: one of these, or none of these."""
+
+    of: frozenset[str]
+    negated: bool = False
+
+
+ANY = One(frozenset(), negated=True)
+GAP, BEGIN, END = "any text", "the beginning", "the end"
+Way: TypeAlias = tuple[One | str, ...]
+_MARKS: dict[str, One | str] = {"^": BEGIN, "$": END, ".": ANY}
+
+
+def matched(x: Expression, pattern: str) -> Expression:
+    """Whether a pattern is found in a text, by primitives."""
+    small = pattern.startswith("(?i)")
+    if small:
+        x = call("lower", x)
+    found = [_lowered(x, way) for way in _ways(pattern)]
+    while len(found) > 1:  # a balanced tree stays shallow
+        pairs: list[Expression] = [call("or", *found[i : i + 2]) for i in range(0, len(found) - 1, 2)]
+        found = pairs + ([found[-1]] if len(found) % 2 else [])
+    return found[0]
+
+
+@lru_cache(maxsize=256)
+def _ways(pattern: str) -> tuple[Way, ...]:
+    if len(pattern) > LONGEST:
+        refuse(f"a regular expression has at most {LONGEST:,} characters")
+    small = pattern.startswith("(?i)")
+    reader = _Reader(pattern[4:] if small else pattern)
+    ways = reader.alternatives()
+    if reader.rest:
+        refuse("a regular expression has a parenthesis that nothing opens")
+    folded = [tuple(_small(item) if small else item for item in way) for way in ways]
+    return tuple(dict.fromkeys(_closed(way) for way in folded))
+
+
+def _small(item: One | str) -> One | str:
+    if not isinstance(item, One):
+        return item
+    return One(frozenset(evaluate(Call("lower", (Literal(c),)), {}) for c in item.of), item.negated)
+
+
+def _closed(way: Way) -> Way:
+    """With a gap at each end that has no anchor, and without anchors."""
+    begins, ends = way[:1] == (BEGIN,), way[-1:] == (END,)
+    inner = way[begins : len(way) - ends]
+    if BEGIN in inner or END in inner:
+        refuse("in a regular expression, ^ stands at the beginning and $ at the end")
+    found = [*([] if begins else [GAP]), *inner, *([] if ends else [GAP])]
+    return tuple(item for i, item in enumerate(found) if item != GAP or i == 0 or found[i - 1] != GAP)
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+class _Reader:
+    """Reads a pattern from the left; ``rest`` is what is still to be read."""
+
+    def __init__(self, pattern: str) -> None:
+        self.rest = pattern
+
+    def _take(self, text: str) -> bool:
+        found = self.rest.startswith(text)
+        self.rest = self.rest[len(text) :] if found else self.rest
+        return found
+
+    def alternatives(self, depth: int = 0) -> list[Way]:
+        if depth > 8:
+            refuse("parentheses of a regular expression are nested at most 8 deep")
+        found = self._sequence(depth)
+        while self._take("|"):
+            found = _few([*found, *self._sequence(depth)])
+        return found
+
+    def _sequence(self, depth: int) -> list[Way]:
+        found: list[Way] = [()]
+        while self.rest and self.rest[0] not in "|)":
+            item = self._repeated(self._item(depth))
+            found = _few([(*a, *b) for a, b in product(found, item)])
+        return found
+
+    def _item(self, depth: int) -> list[Way]:
+        if self._take("("):
+            self._take("?:")
+            found = self.alternatives(depth + 1)
+            if not self._take(")"):
+                refuse("a parenthesis of a regular expression is not closed")
+            return found
+        letter, self.rest = self.rest[0], self.rest[1:]
+        if letter in "*+?{":
+            refuse("a regular expression repeats nothing")
+        if letter in _MARKS:
+            return [(_MARKS[letter],)]
+        if letter == "[":
+            return [(self._class(),)]
+        return [(One(self._escaped() if letter == "\\" else frozenset(letter)),)]
+
+    def _repeated(self, item: list[Way]) -> list[Way]:
+        if self._take("?"):
+            found: list[Way] = [(), *item]
+        elif self.rest[:1] in ("*", "+"):
+            if item != [(ANY,)]:
+                raise Unsupported("a regular expression that repeats more than the dot without end", "write x{1,3}")
+            found = [(GAP,)] if self.rest[0] == "*" else [(ANY, GAP)]
+            self.rest = self.rest[1:]
+        elif counted := _COUNTED.match(self.rest):
+            low, high = int(counted[1]), int(counted[2] or counted[1])
+            self.rest = self.rest[counted.end() :]
+            found = []
+            for n in range(low, high + 1):
+                _few_of(len(item) ** n)
+                found = _few([*found, *(tuple(i for part in parts for i in part) for parts in product(item, repeat=n))])
+        else:
+            return item
+        if self.rest[:1] in ("*", "+", "?", "{"):
+            refuse("a regular expression repeats a repeat, or as little as it can: leave that out")
+        return found
+
+    def _class(self) -> One:
+        negated, found = self._take("^"), set[str]()
+        while not self._take("]"):
+            low = self._character()
+            if len(low) == 1 and self.rest[:1] == "-" and self.rest[1:2] not in ("]", ""):
+                self.rest = self.rest[1:]
+                (first,), last = low, self._character()
+                ends = ord(first), ord(min(last))
+                if len(last) != 1 or not 0 <= ends[1] - ends[0] < MOST_CHARACTERS:
+                    refuse("a range in a regular expression goes upwards, over at most 256 characters")
+                low = frozenset(chr(n) for n in range(ends[0], ends[1] + 1) if not 0xD800 <= n <= 0xDFFF)
+            found |= low
+        if not found or len(found) > MOST_CHARACTERS:
+            refuse("a set of a regular expression has 1 to 256 characters")
+        return One(frozenset(found), negated)
+
+    def _character(self) -> frozenset[str]:
+        if not self.rest:
+            refuse("a set of a regular expression is not closed")
+        letter, self.rest = self.rest[0], self.rest[1:]
+        if letter == "[" and self.rest[:1] in (":", ".", "="):
+            refuse("a named set of a regular expression cannot be asked; write the characters")
+        return self._escaped() if letter == "\\" else frozenset(letter)
+
+    def _escaped(self) -> frozenset[str]:
+        letter, self.rest = self.rest[:1], self.rest[1:]
+        if letter in _CLASSES and letter:
+            return frozenset(_CLASSES[letter])
+        if not letter or letter not in punctuation:
+            refuse("after a backslash, a regular expression has d, w, s or a mark that stands for itself")
+        return frozenset(letter)
+
+
+def _few_of(ways: int) -> None:
+    if ways > MOST_WAYS:
+        refuse(f"a regular expression has at most {MOST_WAYS} ways to match; write fewer alternatives")
+
+
+def _few(ways: Sequence[Way]) -> list[Way]:
+    found = list(dict.fromkeys(ways))
+    _few_of(len(found))
+    return found
+
+
+# --- lowering ---------------------------------------------------------------------------------------------------------
+
+
+def _lowered(x: Expression, way: Way) -> Expression:
+    """One way to match. Its gaps are at its ends where it has no anchor."""
+    cut = way.index(GAP) if GAP in way else len(way)
+    inner = [item for item in way if item != GAP]
+    plain = [next(iter(item.of)) for item in inner if isinstance(item, One) and len(item.of) == 1 and not item.negated]
+    if len(plain) == len(inner) and GAP not in way[1:-1]:
+        text = Literal("".join(plain))
+        name = _PLAIN[way[:1] == (GAP,), way[-1:] == (GAP,)]
+        return call(name, x, text)
+    head, tail = way[:cut], way[cut:]
+    conditions: list[Expression] = []
+    like = ""
+    for place, item in enumerate(head, 1):
+        letter = _letter(item)
+        like += letter or "_"
+        if letter is None and item != ANY and isinstance(item, One):
+            among = call("in", call("substring", x, place, 1), *(Literal(c) for c in sorted(item.of)))
+            conditions.append(call("not", among) if item.negated else among)
+    tails = [like + rest for rest in _multiplied(tail)]
+    found: Expression = call("like", x, Literal(tails[0]))
+    for one in tails[1:]:
+        found = call("or", found, call("like", x, Literal(one)))
+    for condition in conditions:
+        found = call("and", found, condition)
+    return found
+
+
+_PLAIN = {(False, False): "eq", (False, True): "starts_with", (True, False): "ends_with", (True, True): "contains"}
+
+
+def _letter(item: One | str) -> str | None:
+    """What stands for it in LIKE, if something does."""
+    if item == ANY:
+        return "_"
+    if isinstance(item, One) and not item.negated and len(item.of) == 1 and not item.of & {"%", "_"}:
+        return next(iter(item.of))
+    return None
+
+
+def _multiplied(tail: Way) -> list[str]:
+    """Patterns of LIKE for what follows the first gap."""
+    if tail.count(GAP) > MOST_GAPS:
+        refuse(f"a regular expression has at most {MOST_GAPS} times .*, those at its open ends included")
+    choices: list[Sequence[str]] = []
+    for item in tail:
+        if item == GAP:
+            choices.append("%")
+        elif (letter := _letter(item)) is not None:
+            choices.append(letter)
+        elif isinstance(item, One) and not item.negated and not item.of & {"%", "_"}:
+            choices.append(sorted(item.of))
+        else:
+            refuse("a set with ^, % or _ can only stand before the first .* of a regular expression that begins with ^")
+    ways = 1
+    for choice in choices:
+        ways *= len(choice)
+        _few_of(ways)
+    return ["".join(parts) for parts in product(*choices)]

@@ -1,0 +1,99 @@
+"""Plain Python values as functions of released values meet them: which are known, which are alike, how they compare.
+
+Promise: NULL (None) for whatever does not fit together; nothing here raises but what ``postprocess.py`` catches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import date, datetime, time
+from fractions import Fraction
+from typing import Any
+
+from discreet.query.plan.evaluate import program, text_to_date
+from discreet.query.plan.expressions import Call, Column
+
+
+def known(value: Any) -> Any:
+    """NaN and the infinities are NULL; a numpy number is the number that it is."""
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, bool | int | str | date | Fraction):
+        return value
+    if hasattr(value, "item") and callable(value.item):
+        return known(value.item())
+    return None
+
+
+def is_number(x: Any) -> bool:
+    """Whether it is a number; true and false are none."""
+    return isinstance(x, int | float | Fraction) and not isinstance(x, bool)
+
+
+def numeric(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of numbers; NULL for anything else. Whole results of exact arithmetic are integers."""
+
+    def run(*values: Any) -> Any:
+        if not all(is_number(value) for value in values):
+            return None
+        found = function(*values)
+        return int(found) if isinstance(found, Fraction) and found.denominator == 1 else found
+
+    return run
+
+
+def of(function: Callable[..., Any], *kinds: type) -> Callable[..., Any]:
+    """A function of values of these kinds; NULL for others."""
+
+    def run(*values: Any) -> Any:
+        fits = len(values) == len(kinds) and all(map(isinstance, values, kinds))
+        return function(*values) if fits else None
+
+    return run
+
+
+def primitive(name: str, *kinds: type) -> Callable[..., Any]:
+    """The primitive of that name: released values and rows mean the same by it."""
+    names = [str(i) for i in range(len(kinds))]
+    run = program(Call(name, tuple(Column(n) for n in names)))
+    return of(lambda *values: run(dict(zip(names, values, strict=True))), *kinds)
+
+
+def compared(name: str, x: Any, y: Any) -> bool | None:
+    """NULL for NULL, and for values that cannot be compared."""
+    if x is None or y is None:
+        return None
+    x, y = as_moment(x, y), as_moment(y, x)
+    alike = (is_number(x) and is_number(y)) or type(x) is type(y)
+    if not alike or (isinstance(x, bool) and name not in ("eq", "ne")):
+        return None
+    try:
+        return _COMPARING[name](x, y)
+    except TypeError:  # times with and without a zone
+        return None
+
+
+def as_moment(x: Any, beside: Any) -> Any:
+    """A text beside a date or a time as one; a date beside a time as its midnight."""
+    if isinstance(x, str) and isinstance(beside, date):
+        day = text_to_date(x)
+        if day is None and isinstance(beside, datetime):
+            try:
+                return datetime.fromisoformat(x)
+            except ValueError:
+                return x
+        x = x if day is None else day
+    if isinstance(beside, datetime) and isinstance(x, date) and not isinstance(x, datetime):
+        return datetime.combine(x, time())
+    return x
+
+
+_COMPARING: dict[str, Callable[[Any, Any], bool]] = {
+    "eq": lambda x, y: bool(x == y),
+    "ne": lambda x, y: bool(x != y),
+    "lt": lambda x, y: bool(x < y),
+    "le": lambda x, y: bool(x <= y),
+    "gt": lambda x, y: bool(x > y),
+    "ge": lambda x, y: bool(x >= y),
+}

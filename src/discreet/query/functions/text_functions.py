@@ -1,0 +1,197 @@
+"""The functions of text, one record each. Lengths and places count code points; letters are A to Z only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from discreet.errors import BadQuestion
+from discreet.query.functions.arithmetic import call, made
+from discreet.query.functions.patterns import matched
+from discreet.query.functions.record import ATOM, COMPARED, Build, Function, Reading, T, chained, pattern
+from discreet.query.functions.released_values import is_number, of, primitive
+from discreet.query.functions.typed_values import Typed, expect, integer_literal, refuse, text_literal
+from discreet.query.plan.evaluate import evaluate
+from discreet.query.plan.expressions import Call, Literal
+from discreet.query.plan.types import Boolean, Text
+
+MOST_PERCENT = 8
+LONGEST_TEXT = 1 << 31
+"""LENGTH says no more than this; no engine holds a longer text."""
+
+# --- type rules -------------------------------------------------------------------------------------------------------
+
+
+def _text(name: str, x: Typed) -> Typed:
+    expect(x, Text, name.upper(), "text")
+    return Typed(Text(), x.nullable, lowered=call(name, x.lowered))
+
+
+def _length(x: Typed) -> Typed:
+    expect(x, Text, "LENGTH", "text")
+    return made(Fraction(1), 0, LONGEST_TEXT, call("least", call("length", x.lowered), LONGEST_TEXT), x)
+
+
+def _substring(x: Typed, start: Typed, count: Typed | None = None) -> Typed:
+    expect(x, Text, "SUBSTRING", "text")
+    first = integer_literal(start, "the start of SUBSTRING", 1, 1_000_000_000)
+    many = 1_000_000_000 if count is None else integer_literal(count, "the length of SUBSTRING", 0, 1_000_000_000)
+    return Typed(Text(), x.nullable, lowered=call("substring", x.lowered, first, many))
+
+
+def _left(x: Typed, count: Typed) -> Typed:
+    many = integer_literal(count, "the length of LEFT", 0, 1_000_000_000)
+    expect(x, Text, "LEFT", "text")
+    return Typed(Text(), x.nullable, lowered=call("substring", x.lowered, 1, many))
+
+
+def _concat(*parts: Typed) -> Typed:
+    for x in parts:
+        expect(x, Text, "CONCAT", "text (CAST others AS TEXT)")
+    lowered = parts[0].lowered
+    for x in parts[1:]:
+        lowered = call("concat", lowered, x.lowered)
+    return Typed(Text(), any(x.nullable for x in parts), lowered=lowered)
+
+
+def _pattern(x: Typed, given: Typed, what: str) -> str:
+    expect(x, Text, what, "text")
+    text = text_literal(given, f"the pattern of {what}")
+    if text.count("%") > MOST_PERCENT:
+        refuse(f"a pattern of {what} has at most {MOST_PERCENT} percent signs")
+    return text
+
+
+def _like(x: Typed, given: Typed) -> Typed:
+    text = _pattern(x, given, "LIKE")
+    return Typed(Boolean(), x.nullable, lowered=Call("like", (x.lowered, Literal(text))))
+
+
+def _ilike(x: Typed, given: Typed) -> Typed:
+    text = evaluate(Call("lower", (Literal(_pattern(x, given, "ILIKE")),)), {})
+    return Typed(Boolean(), x.nullable, lowered=Call("like", (call("lower", x.lowered), Literal(text))))
+
+
+def _search(name: str, x: Typed, part: Typed) -> Typed:
+    expect(x, Text, name.upper(), "text")
+    text = text_literal(part, f"the second argument of {name.upper()}")
+    return Typed(Boolean(), x.nullable, lowered=Call(name, (x.lowered, Literal(text))))
+
+
+def _regexp(x: Typed, given: Typed) -> Typed:
+    expect(x, Text, "REGEXP_MATCHES", "text")
+    return Typed(Boolean(), x.nullable, lowered=matched(x.lowered, text_literal(given, "a regular expression")))
+
+
+def _split_part(x: Typed, separator: Typed, place: Typed) -> Typed:
+    expect(x, Text, "SPLIT_PART", "text")
+    between = text_literal(separator, "the separator of SPLIT_PART")
+    if not 1 <= len(between) <= 100:
+        refuse("the separator of SPLIT_PART has 1 to 100 characters")
+    n = integer_literal(place, "the place of SPLIT_PART", 1, 10_000)
+    return Typed(Text(), x.nullable, lowered=call("split_part", x.lowered, Literal(between), n))
+
+
+# --- on plain values --------------------------------------------------------------------------------------------------
+
+
+def _part(x: Any, start: Any, count: Any = 1_000_000_000) -> Any:
+    if not isinstance(x, str) or not (is_number(start) and is_number(count)):
+        return None
+    first, many = int(start), int(count)
+    return x[first - 1 : first - 1 + many] if first == start >= 1 and many == count >= 0 else None
+
+
+def _joined(*parts: Any) -> Any:
+    return "".join(parts) if all(isinstance(part, str) for part in parts) else None
+
+
+def _of_small_letters(like: Callable[..., Any]) -> Callable[..., Any]:
+    lower = primitive("lower", str)
+    return of(lambda x, text: like(lower(x), lower(text)), str, str)
+
+
+def _found(x: str, given: str) -> Any:
+    try:
+        return evaluate(matched(Literal(x), given), {})
+    except BadQuestion:  # a pattern that is none
+        return None
+
+
+def _nth(x: Any, separator: Any, place: Any) -> Any:
+    if not (isinstance(x, str) and isinstance(separator, str) and separator and is_number(place)):
+        return None
+    return (x.split(separator) + [""] * int(place))[int(place) - 1] if place in range(1, 10_001) else None
+
+
+# --- records ----------------------------------------------------------------------------------------------------------
+
+
+def _shape(name: str, doc: str, example: tuple[str, str]) -> Function:
+    return Function(name, f"{name.upper()}(x)", doc, partial(_text, name), example, meaning=primitive(name, str),
+                    method=f"{name}()")  # fmt: skip
+
+
+def _searching(name: str, doc: str, example: tuple[str, bool]) -> Function:
+    return Function(name, f"{name.upper()}(x, text)", doc, partial(_search, name), example, (2, 2),
+                    primitive(name, str, str), method=f"{name}(text: str)")  # fmt: skip
+
+
+TEXT = (
+    Function("like", "x LIKE pattern", "Matches a pattern in which % is any text and _ any character.", _like,
+             ("'North' LIKE 'N%'", True), (2, 2), primitive("like", str, str), sql=(),
+             form=pattern("{0} LIKE {1}", COMPARED), method="like(pattern: str)"),
+    Function("ilike", "x ILIKE pattern", "Matches a pattern, A to Z and a to z being the same.", _ilike,
+             ("'North' ILIKE 'n%'", True), (2, 2), _of_small_letters(primitive("like", str, str)), sql=(),
+             form=pattern("{0} ILIKE {1}", COMPARED), method="ilike(pattern: str)"),
+    _searching("starts_with", "Begins with the text.", ("STARTS_WITH('North', 'No')", True)),
+    _searching("ends_with", "Ends with the text.", ("ENDS_WITH('North', 'No')", False)),
+    _searching("contains", "Holds the text.", ("CONTAINS('North', 'ort')", True)),
+    Function("regexp_matches", "REGEXP_MATCHES(x, pattern)",
+             "A regular expression of a small language is found in it (see below).", _regexp,
+             ("REGEXP_MATCHES('AB-123', '^[A-Z]{2}-\\d')", True), (2, 2), of(_found, str, str),
+             sql=("regexp_matches", "regexp_like"), method="matches(pattern: str)",
+             more=(("REGEXP_MATCHES('x@gmail.com', '@(gmail|yahoo)\\.com$')", True),
+                   ("REGEXP_MATCHES('North', '(?i)^n.*[st]H?$')", True), ("REGEXP_MATCHES('a%', '^[^b]%?$|^$')", True),
+                   ("REGEXP_MATCHES('7', 'a.+b|^\\s|_')", False))),
+    _shape("lower", "With A to Z as a to z.", ("LOWER('North')", "north")),
+    _shape("upper", "With a to z as A to Z.", ("UPPER('North')", "NORTH")),
+    _shape("trim", "Without spaces at both ends.", ("TRIM(' a ')", "a")),
+    _shape("ltrim", "Without spaces at the beginning.", ("LTRIM(' a ')", "a ")),
+    _shape("rtrim", "Without spaces at the end.", ("RTRIM(' a ')", " a")),
+    Function("length", "LENGTH(x)", "How many characters.", _length, ("LENGTH('North')", 5),
+             meaning=primitive("length", str), sql=("length", "len", "char_length", "character_length"),
+             method="length()"),
+    Function("substring", "SUBSTRING(x, start, count)", "From a place, the first being 1, so many characters.",
+             _substring, ("SUBSTRING('North', 2, 3)", "ort"), (2, 3), _part, sql=("substring", "substr"),
+             method="substring(start: int, count: int | None = None)"),
+    Function("left", "LEFT(x, count)", "So many characters from the beginning.", _left, ("LEFT('North', 2)", "No"),
+             (2, 2), lambda x, count: _part(x, 1, count), method="left(count: int)"),
+    Function("split_part", "SPLIT_PART(x, separator, n)", "The n-th part between separators; empty beyond the last.",
+             _split_part, ("SPLIT_PART('a-b-c', '-', 2)", "b"), (3, 3), _nth,
+             method="split_part(separator: str, place: int)",
+             more=(("SPLIT_PART('a', '-', 2)", ""), ("SPLIT_PART('aaa', 'aa', 2)", "a"))),
+    Function("concat", "x || y", "One text after the other; NULL if one of them is.", _concat, ("'a' || 'b'", "ab"),
+             (1, None), _joined, sql=(), form=chained("||", COMPARED, ATOM), method="concat(*others: Self | str)"),
+)  # fmt: skip
+
+
+def _without_null(apply: Build[T], *parts: T) -> T:
+    empty = Literal("")
+    return apply("concat", *(p if isinstance(p, Literal) else apply("coalesce", p, empty) for p in parts))
+
+
+def _whole(apply: Build[T], x: T, given: T) -> T:
+    if isinstance(given, Literal) and isinstance(given.value, str):
+        small = "(?i)" if given.value.startswith("(?i)") else ""
+        return apply("regexp_matches", x, Literal(f"{small}^(?:{given.value.removeprefix(small)})$"))
+    return apply("regexp_matches", x, given)
+
+
+TEXT_READINGS = {
+    "regexp_full_match": Reading("REGEXP_FULL_MATCH(x, pattern)", "REGEXP_MATCHES of the whole text.", (2, 2), _whole),
+    "concat": Reading("CONCAT(x, y, ...)", "One text after the other, without those that are NULL.", (1, None),
+                      _without_null),
+}  # fmt: skip
