@@ -22,6 +22,7 @@ LAYERS = """
     curator.engine_process
     curator.limits curator.public_schema
     curator.error_replies
+    curator.amounts
     session
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental

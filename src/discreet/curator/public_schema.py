@@ -20,7 +20,7 @@ MOST_KEYS = 1000
 """Keys of one column that are told; of longer lists, how many more there are."""
 
 
-def written(found: Schema) -> dict[str, Any]:
+def write(found: Schema) -> dict[str, Any]:
     """What is public about a table. Where it lies is not."""
     given, caps = found.table, found.table.caps
     others = {name: how.type[:60] for name, how in found.stored.items() if how.kind is StoredKind.OTHER}

@@ -34,7 +34,7 @@ ANALYST = "local"
 _SQLITE = b"SQLite format 3\x00"
 
 
-class Keeper:
+class LocalLedger:
     """A ledger that is open for one session: a purse for each question, a place for each answer.
 
     >>> import tempfile
@@ -76,9 +76,9 @@ class Keeper:
     def store(self, purse: LedgerPurse, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question before they are shown."""
         if purse.charge is None:  # nothing is answered before it is paid
-            raise LedgerUnavailable("there is no charge for this answer, so it may not leave")
-        told = [serialize.answer(one, confidence) for one in answers]
-        self._ledger.store_answer(purse.charge, serialize.dump(told[0] if len(told) == 1 else {"answers": told}))
+            raise LedgerUnavailable("there is no charge for this answer, so it may not be shown")
+        found = [serialize.answer(one, confidence) for one in answers]
+        self._ledger.store_answer(purse.charge, serialize.dump(found[0] if len(found) == 1 else {"answers": found}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Wanted:
     rule: Rule | None
 
 
-def keep(
+def open_local_ledger(
     location: str | os.PathLike[str],
     tables: Mapping[str, Table],
     engine: str,
@@ -98,7 +98,7 @@ def keep(
     budget: Measure | None,
     neighbours: Neighbours | None,
     rule: Rule | None,
-) -> Keeper:
+) -> LocalLedger:
     """Open the ledger of a session, and the budget of its people if there is none yet.
 
     Of the data only marks are read, by which the same files can be known again. None: as the ledger has it.
@@ -123,8 +123,8 @@ def keep(
             known = ledger.datasets.get(name)
             if known is None or (data.marks and not known.marks):
                 ledger.owner.register(name, population.name, marks=data.marks, about=data.about)
-        _let_in(ledger, population.name)
-        return Keeper(ledger, next(iter(found)), ledger.populations[population.name])
+        _grant(ledger, population.name)
+        return LocalLedger(ledger, next(iter(found)), ledger.populations[population.name])
     except BaseException:
         ledger.close()
         raise
@@ -146,7 +146,7 @@ def _may_be_one(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) in (b"", _SQLITE)
-    except OSError:  # not there; or it cannot be read, which is told when it is opened
+    except OSError:  # not there; or it cannot be read, which is reported when it is opened
         return True
 
 
@@ -275,7 +275,7 @@ def _check_table(ledger: Ledger, name: str, data: _Data) -> None:
             )
 
 
-def _let_in(ledger: Ledger, population: str) -> None:
+def _grant(ledger: Ledger, population: str) -> None:
     owner = ledger.owner
     if ANALYST not in ledger.analysts:
         _once(lambda: owner.add_analyst(ANALYST), lambda: ANALYST in ledger.analysts)

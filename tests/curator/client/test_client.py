@@ -156,7 +156,7 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
         lambda: query.statements("duckdb"),
     )
     for act in acts:
-        with pytest.raises(Unsupported, match="from afar"):
+        with pytest.raises(Unsupported, match="of a remote"):
             act()
     answer = query.release(epsilon="1")
     with pytest.raises(Unsupported, match="event from afar"):
@@ -176,9 +176,9 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, one from afar has or refuses; but for what is not of an analyst."""
     pairs: tuple[tuple[type, type, set[str]], ...] = (
-        (Session, RemoteSession, {"engine", "serving"}),
-        (Query, RemoteQuery, set()),
-        (Workload, RemoteWorkload, set()),
+        (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release"}),
+        (Query, RemoteQuery, {"order", "within", "ledger_text"}),
+        (Workload, RemoteWorkload, {"order", "ledger_text"}),
         (TableAnswer, RemoteAnswer, {"outcome", "released"}),
         (Preview, RemotePreview, set()),
     )
@@ -247,7 +247,7 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
     with pytest.raises(BadParameter):
         connect("ftp://somewhere", town.ann)
     with pytest.raises(NotRegistered):
-        session._line.get("/api/datasets/nowhere")
+        session.transport.get("/api/datasets/nowhere")
 
 
 class Torn:

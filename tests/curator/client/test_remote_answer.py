@@ -120,5 +120,5 @@ def test_an_answer_is_good_without_them(
     said = town.ask("SELECT COUNT(*) AS n FROM people").json()
     assert said["answer"]["consistent"] is None
     assert len(said["answer"]["rows"]) == 1
-    assert "not made to agree: RuntimeError" in caplog.text
+    assert "could not be made consistent: RuntimeError" in caplog.text
     assert "canary" not in caplog.text

@@ -57,7 +57,7 @@ def test_a_log_that_repeats_the_words_of_an_engine_would_be_seen(
 ) -> None:
     """A planted bug: the words of an error go into the log, the reply and the ledger."""
     town = new_town
-    room = town.curator.room(town.curator.ledger.datasets["town"])
+    room = town.curator.open(town.curator.ledger.datasets["town"])
 
     def run(*_: object) -> None:
         raise ValueError(f"could not convert '{CANARY} person 7' to INT32")

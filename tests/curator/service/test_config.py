@@ -76,9 +76,9 @@ def test_numbers_are_exact_and_paths_relative_to_the_file(tmp_path: Path) -> Non
 
 def test_what_is_written_reads_back_the_same(tmp_path: Path) -> None:
     for one in read(tmp_path, GOOD).datasets.values():
-        said = declarations.written(one.dataset)
+        said = declarations.write(one.dataset)
         assert declarations.read(said, "again") == one.dataset
-        assert declarations.written(declarations.read(said, "again")) == said
+        assert declarations.write(declarations.read(said, "again")) == said
 
 
 @pytest.mark.parametrize(

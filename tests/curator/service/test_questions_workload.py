@@ -11,9 +11,10 @@ import pytest
 import discreet as dp
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.curator.error_replies import reply
-from discreet.curator.service.questions import Together
+from discreet.curator.service.questions import WorkloadQuestion
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused
 from discreet.ledger import verify_card, verify_receipt
+from discreet.session.price import Price
 from tests.curator.http.test_app import broken, charges
 from tests.helpers.curator.shop import Shop, open_shop
 from tests.helpers.curator.town import Town
@@ -91,7 +92,7 @@ def test_a_workload_of_one_is_not_the_question_itself(town: Town) -> None:
 
 def test_texts_can_be_told_apart_again() -> None:
     strange = ("SELECT 'a;\n' ", "SELECT 2 -- c", "SELECT '😀'")
-    both = Together(sqls=strange, epsilon="1")
+    both = WorkloadQuestion(sqls=strange, price=Price("1"))
     at, found = 0, []
     for length in both.parameters["workload"]:
         found.append(both.query[at : at + length])

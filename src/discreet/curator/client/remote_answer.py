@@ -1,4 +1,4 @@
-"""What a curator said: previews and answers from afar, read like those of a session here.
+"""Remote previews and answers, read like those of a local session.
 
 Promise: nothing here draws, spends or asks.
 """
@@ -114,7 +114,9 @@ class RemoteAnswer(Answered):
     @property
     def event(self) -> NoReturn:
         """Does not travel by itself: the signed receipt has it."""
-        raise Unsupported("event from afar", "discreet.curator.verify_receipt(answer.receipt, key).event has it")
+        raise Unsupported(
+            "event of a remote answer", "discreet.ledger.verify_receipt(answer.receipt, key).event has it"
+        )
 
     @property
     def _level(self) -> Fraction:

@@ -31,7 +31,7 @@ PORT = 8750
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entrusted:
+class ConfiguredDataset:
     """A data set of the file: its declaration, and the budget of the people in it."""
 
     dataset: declarations.Dataset
@@ -56,7 +56,7 @@ class Config:
     processes: int = 1
     quantum: Fraction = Fraction(1, 4)
     limits: Limits
-    datasets: Mapping[str, Entrusted]
+    datasets: Mapping[str, ConfiguredDataset]
 
 
 def read_config(path: Path) -> Config:
@@ -100,9 +100,9 @@ def config_of(said: Mapping[str, Any], folder: Path) -> Config:
     )
 
 
-def _datasets(said: Any) -> dict[str, Entrusted]:
+def _datasets(said: Any) -> dict[str, ConfiguredDataset]:
     found = {
-        declarations.read_name(name, "datasets"): _entrusted(name, one)
+        declarations.read_name(name, "datasets"): _dataset(name, one)
         for name, one in declarations.section(said, "datasets", None).items()
     }
     funded = {one.population for one in found.values() if one.budget is not None}
@@ -114,11 +114,11 @@ def _datasets(said: Any) -> dict[str, Entrusted]:
     return found
 
 
-def _entrusted(name: str, said: Any) -> Entrusted:
+def _dataset(name: str, said: Any) -> ConfiguredDataset:
     place = f"datasets.{name}"
     said = declarations.section(said, place, {"tables", "population", "protects", "neighbours", "rule", "budget"})
     budget = said.get("budget")
-    return Entrusted(
+    return ConfiguredDataset(
         dataset=declarations.read({"tables": said.get("tables", {})}, place),
         population=declarations.read_name(said.get("population", name), f"{place}.population"),
         protects=_text(said, "protects", "one person", place),

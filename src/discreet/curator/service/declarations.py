@@ -5,7 +5,7 @@
         "clinic": {"keys": ["North", "South"]},                "null_key": true if NULL is a group too
         "reason": {"unknown_keys": true}}}}}
 
-Promise: ``written`` gives back what ``read`` understood, in canonical form and with exact numbers as text; what is not
+Promise: ``write`` gives back what ``read`` understood, in canonical form and with exact numbers as text; what is not
 understood is refused with its place, such as datasets.hospital.tables.visits.columns.cost.
 """
 
@@ -174,22 +174,22 @@ def section(said: Any, place: str, known: Iterable[str] | None) -> dict[str, Any
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def written(dataset: Dataset) -> dict[str, Any]:
+def write(dataset: Dataset) -> dict[str, Any]:
     """The declaration as plain data, to be kept in the ledger."""
-    return {"tables": {name: _written_table(one) for name, one in dataset.tables.items()}}
+    return {"tables": {name: _write_table(one) for name, one in dataset.tables.items()}}
 
 
-def _written_table(one: DeclaredTable) -> dict[str, Any]:
+def _write_table(one: DeclaredTable) -> dict[str, Any]:
     said: dict[str, Any] = {"source": one.source}
     if one.unit is not None:
         said["unit"] = one.unit
     if one.public:
         said["public"] = True
     said |= dict(one.caps)
-    return said | {"columns": {name: written_column(column) for name, column in one.columns.items()}}
+    return said | {"columns": {name: write_column(column) for name, column in one.columns.items()}}
 
 
-def written_column(column: Declared) -> dict[str, Any]:
+def write_column(column: Declared) -> dict[str, Any]:
     """What is said of one column."""
     said: dict[str, Any] = {} if column.nullable else {"nullable": False}
     if column.low is not None and column.high is not None:
