@@ -15,12 +15,12 @@ from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
+from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.frame import Asked
 from discreet.query.front.unparse import as_sql
 from discreet.query.plan.nodes import Outcome, Question
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.work import Engine
 from discreet.query.run import Quote, works_of
 from discreet.session.price import Price
 
@@ -42,6 +42,11 @@ class QuerySession(Protocol):
     @property
     def budget(self) -> Measure:
         """What all answers together keep."""
+        ...
+
+    @property
+    def remaining(self) -> Measure:
+        """What is left of it."""
         ...
 
     @property

@@ -33,6 +33,7 @@ from discreet.query.answer.suggest import (
     sizes_question,
     suggested,
 )
+from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
 from discreet.query.front.sql.parse import question_about
@@ -40,7 +41,6 @@ from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import Listed, with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
-from discreet.query.plan.work import Engine
 from discreet.query.run import Answers, Quote, release
 from discreet.session.payment import Payment, Purse, SessionLedger
 from discreet.session.price import Price, Terms

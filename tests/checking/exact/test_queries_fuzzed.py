@@ -18,11 +18,12 @@ from discreet.engines.memory.engine import memory
 from discreet.errors import BadQuestion
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.query.engine import Engine
 from discreet.query.estimate import noise_plan
 from discreet.query.estimate.statistics import Rows
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Outcome
-from discreet.query.plan.work import AnyWork, Engine, Work
+from discreet.query.plan.work import AnyWork, Work
 from discreet.query.run import Quote
 from discreet.session.price import Price
 from discreet.session.session import Query, Workload
@@ -178,6 +179,7 @@ def test_a_workload_costs_what_its_noises_cost() -> None:
         asked = work.order(Price(**price)).quote
         assert kept(asked)
         before = work.session.remaining
+        assert isinstance(work.session, dp.Session)
         work.session._purse.spend(asked.plan.price)
         epsilon, rho, delta = spent(asked)
         match before, work.session.remaining:

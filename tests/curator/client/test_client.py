@@ -1,4 +1,4 @@
-"""``dp.connect``: the same interface from afar, over a real socket."""
+"""``dp.connect``: the same interface remote, over a real socket."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
         with pytest.raises(Unsupported, match="of a remote"):
             act()
     answer = query.release(epsilon="1")
-    with pytest.raises(Unsupported, match="event from afar"):
+    with pytest.raises(Unsupported, match="event of a remote answer"):
         _ = answer.event
     assert verify_receipt(answer.receipt, session.public_key).event["event"]["kind"]
 

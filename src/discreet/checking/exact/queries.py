@@ -25,14 +25,17 @@ from discreet.checking.exact.report import Counterexample, Report
 from discreet.errors import BadData, EngineFailed
 from discreet.exact import Number
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.privacy.promises.measures import ZCDP
+from discreet.query.engine import Engine
 from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
 from discreet.query.estimate.statistics import Bins, Statistic, Units, paid_with
 from discreet.query.lower.bounding import groups
 from discreet.query.plan.schema import Declared, Schema, Stored, StoredKind
-from discreet.query.plan.work import AnyWork, Engine, Exact
+from discreet.query.plan.work import AnyWork, Exact
 from discreet.query.run import Quote
-from discreet.session.session import Query
+from discreet.session.price import Price
+from discreet.session.query import Query
 
 SALT = "0123456789abcdef0123456789abcdef"
 _EDGE = (1 << 63) - 1
@@ -89,10 +92,9 @@ def check_query(
     ``load`` turns a made-up Arrow table into a source of the engine; DuckDB and memory take it as it is.
     """
     session = query.session
-    price = {"rho": rho} if rho is not None else {"epsilon": epsilon if epsilon is not None else 1}
-    if rho is None and epsilon is None and hasattr(session.budget, "rho"):
-        price = {"rho": 1}
-    asked = query.quote(**price)
+    if rho is None and epsilon is None:
+        rho, epsilon = (1, None) if isinstance(session.budget, ZCDP) else (None, 1)
+    asked = query.quote(Price(epsilon, rho=rho))
     chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
     trial = Trial(asked, engine or session.engine, session.schemas, load or (lambda _, table: table))
     claim = (

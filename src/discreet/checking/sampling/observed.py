@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from discreet.answer import Answer
+from discreet.checking.exact.roles import ReadsAndDraws
 from discreet.errors import BadData
 from discreet.randomness import SystemBits
 
@@ -30,7 +31,7 @@ class Raised(str):
 
 def runner(mechanism: Any) -> Callable[[Any], Any]:
     """The black box: a callable as it is; of a mechanism or a release, one draw from the system's bits."""
-    if hasattr(mechanism, "draw") and hasattr(mechanism, "read"):
+    if isinstance(mechanism, ReadsAndDraws):
         return _Draw(mechanism)
     if callable(mechanism):
         box: Callable[[Any], Any] = mechanism

@@ -25,8 +25,8 @@ from typing import Any, BinaryIO
 from discreet.curator.engine_process.ipc import pack, unpack, write_columns, write_exact
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadData
+from discreet.query.engine import Engine
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.work import Engine
 
 
 def limit_memory(more: int) -> None:
