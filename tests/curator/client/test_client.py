@@ -231,8 +231,14 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
         session.sql("SELECT secret, COUNT(*) FROM people GROUP BY secret").preview(epsilon=1)
     with pytest.raises(BadParameter):
         session.sql(COUNT).release()
-    with pytest.raises(OverBudget):
+    with pytest.raises(OverBudget) as over:
         session.sql(COUNT).release(epsilon=10_000_000)
+    assert over.value.left == session.remaining
+    assert isinstance(over.value.asked, type(over.value.left))
+    assert str(over.value.asked) in str(over.value)
+    with pytest.raises(BadParameter) as bad:
+        session.sql(COUNT).release(epsilon=-1)
+    assert (bad.value.name, bad.value.must) == ("epsilon", "must be above 0")
     with pytest.raises(CuratorRefused, match="a valid token") as found:
         connect(url, "discreet_0_0")
     assert found.value.kind == "Unauthorised"

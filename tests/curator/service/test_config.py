@@ -132,6 +132,8 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, place: str
     with pytest.raises(BadParameter) as found:
         read(tmp_path, text)
     assert found.value.name == place
+    assert str(found.value).startswith(f"{place} is ")
+    assert str(found.value).endswith("curator.toml)")
 
 
 def test_what_is_no_toml_or_no_file(tmp_path: Path) -> None:
