@@ -50,7 +50,7 @@ def serve_command(
 @fail_plainly
 def token_command(
     config: ConfigFile,
-    name: Annotated[str, typer.Argument(help="whose token; the owner's unless said")] = "owner",
+    name: Annotated[str, typer.Argument(help="whose token; the owner's unless given")] = "owner",
     days: Days = 90,
     as_json: AsJson = False,
 ) -> None:

@@ -162,7 +162,7 @@ def _errors(question: Prepared, error: Any) -> dict[str, Fraction]:
                 "error",
                 name,
                 "must not be of this column: how far off it is depends on how the values lie, so no price is sure to "
-                "give it; say epsilon=... (preview tells what is likely), or error={...} of other columns",
+                "give it; say epsilon=... (preview shows what is likely), or error={...} of other columns",
             )
     return wanted
 

@@ -68,7 +68,7 @@ class Session:
     >>> session.remaining
     Pure(epsilon='3/4')
 
-    ``progress``: whether a release that takes more than two seconds says what it is doing; unless said, it does in a
+    ``progress``: whether a release that takes more than two seconds says what it is doing; by default, it does in a
     terminal or a notebook.
     """
 

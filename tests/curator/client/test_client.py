@@ -216,7 +216,7 @@ def test_what_is_taken_here_is_taken_from_afar() -> None:
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
-    assert query.release(epsilon="1/3", key="k").said == query.release(epsilon="1/3", key="k").said
+    assert query.release(epsilon="1/3", key="k").reply == query.release(epsilon="1/3", key="k").reply
     with pytest.raises(KeyReused):
         query.release(epsilon="1/2", key="k")
     assert query.release(epsilon="1/3").number != query.release(epsilon="1/3").number

@@ -152,6 +152,13 @@ def test_limits_count_all_questions_together(town: Town) -> None:
     assert town.curator.ledger.head == before
 
 
+def test_too_many_texts_are_refused_in_the_words_of_the_limits(town: Town) -> None:
+    for refused in (ask(town, *[COUNT] * 51), look(town, *[COUNT] * 51)):
+        assert refused.status_code == 422
+        assert refused.json()["error"]["kind"] == "BadQuestion"
+        assert "51 questions at once, and at most 16" in refused.json()["error"]["message"]
+
+
 def test_rows_of_all_answers_count(new_town: Town) -> None:
     """Each fits, both together do not."""
     groups = "SELECT day, city, COUNT(*) AS n FROM trips GROUP BY day, city"  # 365 days, 3 cities
@@ -220,7 +227,7 @@ def test_it_is_like_a_workload_here(shop: Shop) -> None:
 
 def test_a_key_of_a_workload(shop: Shop) -> None:
     both = shop.afar.workload(texts(shop.afar))
-    assert both.release(epsilon="1", key="w")[0].said == both.release(epsilon="1", key="w")[0].said
+    assert both.release(epsilon="1", key="w")[0].reply == both.release(epsilon="1", key="w")[0].reply
     with pytest.raises(KeyReused):
         shop.afar.workload(texts(shop.afar)[:2]).release(epsilon="1", key="w")
 

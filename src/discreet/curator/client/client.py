@@ -268,8 +268,8 @@ class RemoteQuery(Asked):
             return tell(self.prepared, None)
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 
-    quote = _refused("a quote", "preview tells what it costs")
-    statements = _refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
+    quote = _refused("a quote", "preview shows what it costs")
+    statements = _refused("what an engine is asked", "query.explain(epsilon=...) shows the plan")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ def limit_memory(more: int) -> None:
 
 
 def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, Any]) -> bytes:
-    """The reply to one request. A failure is told by its type alone."""
+    """The reply to one request. A failure is reported by its type alone."""
     kind, body = request
     try:
         if kind == "columns":

@@ -310,7 +310,7 @@ class Done(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the service is up. Nothing of the ledger or the data is told."""
+    """Whether the service is up. It says nothing about the ledger or the data."""
 
     ok: bool
 

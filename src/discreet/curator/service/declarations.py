@@ -39,7 +39,7 @@ NEIGHBOURS = {one.name.lower(): one for one in Neighbours}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredTable:
-    """One table: where it lies and what is said of it."""
+    """One table: where it lies and what is declared of it."""
 
     source: str
     unit: str | None

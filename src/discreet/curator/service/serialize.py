@@ -1,6 +1,6 @@
 """Answers, budgets and entries as JSON: what the service sends.
 
-Promise: exact numbers leave as text; floats are finite or null. Of an answer there leaves what was released, and
+Promise: exact numbers are sent as text; floats are finite or null. Of an answer, what was released is sent, and
 nothing of how long it took.
 """
 

@@ -238,8 +238,8 @@ class Curator:
         """A question that was charged before: its stored answer, or what there is to say of it."""
         if not charge.pending:
             return charge
-        late = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
-        wait = datetime.fromisoformat(charge.entry.time) + late - self._clock()
+        limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
+        wait = datetime.fromisoformat(charge.entry.time) + limit - self._clock()
         if wait > timedelta(0):
             raise LedgerBusy(
                 "this question was paid, and is being answered or was lost with a server that ended; ask again with "
