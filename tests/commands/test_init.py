@@ -27,7 +27,7 @@ def test_init_writes_a_file_that_serves_and_holds_nothing_of_the_data(visits: Pa
     assert len(columns) == 4
     assert not [line for line in columns if "99" in line]  # no bound comes from the data
     config = read_config(out)
-    assert config.datasets[tmp_path.name].dataset.tables["visits"].unit == "person"
+    assert config.datasets[tmp_path.name].tables.tables["visits"].unit == "person"
     filled = text.replace('# columns.clinic = {keys = ["...", "..."]}', 'columns.clinic = {keys = ["North", "South"]}')
     out.write_text(filled)
     open_curator(read_config(out), create=True).close()
@@ -52,7 +52,7 @@ def test_names_in_a_file_cannot_write_lines_of_the_configuration(tmp_path: Path)
     assert read_config(out).host == "127.0.0.1"
     assert not [line for line in out.read_text().splitlines() if line.startswith("host")]
     out.write_text(out.read_text().replace("# columns.", "columns.", 1))  # and the line can be used
-    (column,) = read_config(out).datasets[tmp_path.name].dataset.tables["visits"].columns
+    (column,) = read_config(out).datasets[tmp_path.name].tables.tables["visits"].columns
     assert column == evil
 
 

@@ -7,7 +7,7 @@ before the file is read. Without it, the question is the whole budget, and nothi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,68 +52,6 @@ RuleName = Annotated[
     str, typer.Option("--rule", help="zcdp: many small questions cost less together; once, with --budget and --delta")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
-
-
-@fail_plainly
-def ask_command(
-    file: File,
-    sql: Sql,
-    *,
-    unit: Unit,
-    epsilon: Epsilon = "",
-    error: Error = "",
-    confidence: Confidence = "0.95",
-    delta: Delta = "",
-    table_name: Name = "",
-    bound: Bounds = [],  # noqa: B006 - typer copies it
-    key: Keys = [],  # noqa: B006
-    unknown: Unknown = [],  # noqa: B006
-    max_rows: Rows = 0,
-    ledger: LedgerFile = None,
-    budget: Budget = "",
-    rule: RuleName = "",
-    as_json: AsJson = False,
-) -> None:
-    """Ask a question of a file, pay, and print the answer with its error bars."""
-    options, price = (
-        TableOptions(file, unit, table_name, bound, key, unknown, max_rows),
-        _price(epsilon, error, confidence),
-    )
-    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
-    session = _session(options, whole, ledger, rule, delta)
-    query = session.sql(sql)
-    with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = query.release(price)
-    _print_answer(answer, confidence, str(session.remaining), as_json, remembered=ledger is not None)
-
-
-@fail_plainly
-def preview_command(
-    file: File,
-    sql: Sql,
-    *,
-    unit: Unit,
-    epsilon: Epsilon = "",
-    error: Error = "",
-    confidence: Confidence = "0.95",
-    delta: Delta = "",
-    table_name: Name = "",
-    bound: Bounds = [],  # noqa: B006 - typer copies it
-    key: Keys = [],  # noqa: B006
-    unknown: Unknown = [],  # noqa: B006
-    max_rows: Rows = 0,
-    ledger: LedgerFile = None,
-    budget: Budget = "",
-    rule: RuleName = "",
-    as_json: AsJson = False,
-) -> None:
-    """What a question would cost and how far off its answer would be. Free: no data is touched."""
-    options, price = (
-        TableOptions(file, unit, table_name, bound, key, unknown, max_rows),
-        _price(epsilon, error, confidence),
-    )
-    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
-    _print_preview(_session(options, whole, ledger, rule, delta).sql(sql), price, as_json)
 
 
 # --- the options --------------------------------------------------------------------------------------------------
@@ -192,10 +130,60 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
         console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
 
 
-def _print_preview(query: Query, price: Price, as_json: bool) -> None:
+def _ask(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
+    with Console(stderr=True).status("paying, reading, adding noise"):
+        answer = query.release(price)
+    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=remembered)
+
+
+def _preview(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
     found = query.preview(price)
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
 
 
 def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
+
+
+# --- the commands ---------------------------------------------------------------------------------------------------
+
+Print = Callable[[Query, Price, Session, bool, bool], None]
+
+
+def _command(about: str, show: Print) -> Callable[..., None]:
+    """A command with the options of both."""
+
+    @fail_plainly
+    def command(
+        file: File,
+        sql: Sql,
+        *,
+        unit: Unit,
+        epsilon: Epsilon = "",
+        error: Error = "",
+        confidence: Confidence = "0.95",
+        delta: Delta = "",
+        table_name: Name = "",
+        bound: Bounds = [],  # noqa: B006 - typer copies it
+        key: Keys = [],  # noqa: B006
+        unknown: Unknown = [],  # noqa: B006
+        max_rows: Rows = 0,
+        ledger: LedgerFile = None,
+        budget: Budget = "",
+        rule: RuleName = "",
+        as_json: AsJson = False,
+    ) -> None:
+        options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows)
+        price = _price(epsilon, error, confidence)
+        whole = _promise(budget or ("" if error or ledger else epsilon), delta)
+        session = _session(options, whole, ledger, rule, delta)
+        show(session.sql(sql), price, session, as_json, ledger is not None)
+
+    command.__doc__ = about
+    return command
+
+
+ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask)
+preview_command = _command(
+    "What a question would cost and how far off its answer would be. Free: no data is touched.", _preview
+)

@@ -28,11 +28,9 @@ class Engine(Protocol):
 
     def columns(self, source: object) -> dict[str, Stored]:
         """The names and stored types of a source's columns: metadata only. ``BadData`` if it cannot be opened."""
-        ...
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work. Raises only ``EngineFailed``, whose text is always the same."""
-        ...
 
 
 @runtime_checkable
@@ -41,7 +39,6 @@ class ChecksReachable(Protocol):
 
     def ready(self) -> None:
         """Called before the payment: ``EngineUnreachable`` if the server does not answer. Looks at no data."""
-        ...
 
 
 @runtime_checkable
@@ -50,7 +47,6 @@ class ChecksWork(Protocol):
 
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
         """Called before the payment: ``Unsupported`` for what it cannot compute. Looks at no data."""
-        ...
 
 
 @runtime_checkable
@@ -59,7 +55,6 @@ class InBatches(Protocol):
 
     def batches(self, work: AnyWork, schemas: Mapping[str, Schema]) -> Generator[Exact]:
         """The numbers of one work piece by piece, each group in one piece."""
-        ...
 
 
 @runtime_checkable
@@ -68,7 +63,6 @@ class Staging(Protocol):
 
     def staged(self, work: AnyWork, schemas: Mapping[str, Schema]) -> Staged | None:
         """The groups, computed and kept; None where they had better be sent, in batches."""
-        ...
 
 
 class Naming(Protocol):
@@ -79,11 +73,9 @@ class Naming(Protocol):
     @property
     def cell(self) -> int:
         """Which number of the work is that of the units."""
-        ...
 
     def __call__(self, units: NDArray[Any], bits: Bits) -> tuple[NDArray[np.intp], NDArray[Any]]:
         """Where the groups stand that get a name, and their noisy numbers."""
-        ...
 
 
 @runtime_checkable
@@ -94,12 +86,9 @@ class Staged(Protocol):
         """The groups that get a name, with their noisy number of units; each group in one piece. Good for one call.
         Raises only ``EngineFailed``.
         """
-        ...
 
     def of(self, groups: Sequence[tuple[Value, ...]]) -> Iterator[Exact]:
         """The exact rows of these groups, whatever their split; instead of ``named``. Raises only ``EngineFailed``."""
-        ...
 
     def close(self) -> None:
         """Keep nothing any more."""
-        ...

@@ -24,19 +24,15 @@ class Purse(Protocol):
     @property
     def remaining(self) -> Measure:
         """What is left."""
-        ...
 
     def fits(self, what: Event | Measure) -> bool:
         """Whether this could be paid now."""
-        ...
 
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment."""
-        ...
 
     def spend(self, what: Event | Measure) -> Receipt:
         """Pay, or raise ``OverBudget``."""
-        ...
 
 
 class SessionLedger(Protocol):
@@ -45,25 +41,20 @@ class SessionLedger(Protocol):
     @property
     def budget(self) -> Measure:
         """What all answers together keep."""
-        ...
 
     @property
     def rule(self) -> Rule | None:
         """How it is counted."""
-        ...
 
     @property
     def neighbours(self) -> Neighbours:
         """What it protects."""
-        ...
 
     def purse(self, question: str) -> Purse:
         """What pays for a question, once."""
-        ...
 
     def store(self, purse: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question that was paid from a purse."""
-        ...
 
 
 @dataclass(slots=True)

@@ -42,38 +42,30 @@ class QuerySession(Protocol):
     @property
     def budget(self) -> Measure:
         """What all answers together keep."""
-        ...
 
     @property
     def remaining(self) -> Measure:
         """What is left of it."""
-        ...
 
     @property
     def engine(self) -> Engine:
         """Where the tables are."""
-        ...
 
     @property
     def schemas(self) -> Mapping[str, Schema]:
         """What is public about the tables."""
-        ...
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan, prepared."""
-        ...
 
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
-        ...
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
-        ...
 
     def release(self, order: Order, shown: Callable[[tuple[TableAnswer, ...]], Any] = tuple) -> Any:
         """Pay for an order, then answer it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, repr=False)

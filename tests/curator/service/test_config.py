@@ -65,19 +65,19 @@ def test_numbers_are_exact_and_paths_relative_to_the_file(tmp_path: Path) -> Non
     assert (one.population, one.protects, one.rule) == ("folk", "one household", Rule.BASIC)
     assert one.neighbours is Neighbours.CHANGE_ONE
     assert config.datasets["b"].budget is None
-    table = one.dataset.tables["t"]
+    table = one.tables.tables["t"]
     assert table.columns["x"].low == Fraction(1, 10)
     assert table.columns["x"].high == Fraction(1, 3)
     assert not table.columns["x"].nullable
     assert table.columns["k"].keys == ("a", "b", None)
     assert table.caps == {"max_groups": 3}
-    assert one.dataset.tables["p"].public
+    assert one.tables.tables["p"].public
 
 
 def test_what_is_written_reads_back_the_same(tmp_path: Path) -> None:
     for one in read(tmp_path, GOOD).datasets.values():
-        said = declarations.write(one.dataset)
-        assert declarations.read(said, "again") == one.dataset
+        said = declarations.write(one.tables)
+        assert declarations.read(said, "again") == one.tables
         assert declarations.write(declarations.read(said, "again")) == said
 
 

@@ -1,6 +1,6 @@
 """What can be checked, by what it has: users' own classes may play these roles too, so they are protocols.
 
-A role is asked for with ``isinstance``; in doubt the first that fits in ``check`` counts.
+A role is asked for with ``isinstance``; the first that fits in ``check`` counts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ class Reads(Protocol):
 
     def read(self, value: Any) -> Any:
         """The exact input."""
-        ...
 
 
 @runtime_checkable
@@ -26,7 +25,27 @@ class Draws(Protocol):
 
     def draw(self, value: Any, bits: Bits) -> Any:
         """An output, from these bits."""
-        ...
+
+
+@runtime_checkable
+class OfRows(Protocol):
+    """Whatever is a function of rows, and says which of them are neighbours."""
+
+    input_metric: Any
+
+
+@runtime_checkable
+class HasMap(Protocol):
+    """Whatever applies a map before anything else."""
+
+    map: Any
+
+
+@runtime_checkable
+class HasRelease(Protocol):
+    """Whatever holds a release, or has a method of this name."""
+
+    release: Any
 
 
 @runtime_checkable
@@ -38,20 +57,7 @@ class ReadsAndDraws(Reads, Draws, Protocol):
 class ClaimsPrivacy(Reads, Protocol):
     """A mechanism: it reads its input, and its event says what a release costs."""
 
-    @property
-    def event(self) -> Event:
-        """What one release writes into the ledger."""
-        ...
-
-
-@runtime_checkable
-class OfRows(Protocol):
-    """Whatever is a function of rows, and says which of them are neighbours."""
-
-    @property
-    def input_metric(self) -> Any:
-        """How far apart two inputs are."""
-        ...
+    event: Event
 
 
 @runtime_checkable
@@ -60,79 +66,39 @@ class DrawsOfRows(OfRows, Draws, Protocol):
 
 
 @runtime_checkable
-class HasMap(Protocol):
-    """Whatever applies a map before anything else."""
-
-    @property
-    def map(self) -> Any:
-        """The map."""
-        ...
-
-
-@runtime_checkable
 class MapThenMechanism(HasMap, Protocol):
     """A release of one mechanism after a map."""
 
-    @property
-    def mechanism(self) -> Any:
-        """The mechanism."""
-        ...
-
-
-@runtime_checkable
-class HasRelease(Protocol):
-    """Whatever holds a release, or has a method of this name."""
-
-    @property
-    def release(self) -> Any:
-        """The release."""
-        ...
+    mechanism: Any
 
 
 @runtime_checkable
 class HasReleases(Protocol):
-    """Several releases of the same data."""
+    """Several releases of the same data, in a tuple."""
 
-    @property
-    def releases(self) -> Any:
-        """All of them, in a tuple."""
-        ...
+    releases: Any
 
 
 @runtime_checkable
 class HasParts(Protocol):
-    """Releases of disjoint parts of the data."""
+    """Releases of disjoint parts of the data: keys and releases in a tuple, and what a row's key is."""
 
-    @property
-    def parts(self) -> Any:
-        """Keys and releases, in a tuple."""
-        ...
-
-    @property
-    def by(self) -> Any:
-        """What a row's key is."""
-        ...
+    parts: Any
+    by: Any
 
 
 @runtime_checkable
 class AdditiveNoise(Protocol):
     """Noise on whole numbers, with its law."""
 
-    @property
-    def dimension(self) -> int:
-        """To how many numbers it is added."""
-        ...
+    dimension: int
 
     def pmf(self, x: int) -> Any:
         """Bounds of the probability of a value."""
-        ...
 
 
 @runtime_checkable
 class HasScale(Protocol):
     """Noise of Laplace's kind."""
 
-    @property
-    def scale(self) -> Any:
-        """Its scale."""
-        ...
+    scale: Any

@@ -33,16 +33,16 @@ from discreet.privacy.promises.neighbours import Neighbours
 PORT = 8750
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfiguredDataset:
-    """A data set of the file: its declaration, and the budget of the people in it."""
+class ConfiguredDataset(Section):
+    """A data set of the file, a ``[datasets.NAME]`` table: its declaration, and the budget of the people in it."""
 
-    dataset: declarations.Dataset
-    population: str
-    protects: str
-    neighbours: Neighbours
-    rule: Rule | None
-    budget: Measure | None
+    tables: Annotated[declarations.Dataset, reads(declarations.read_tables)] = Field(None, validate_default=True)
+    population: Annotated[str, reads(declarations.read_name)] = ""
+    """Its own name, if left out."""
+    protects: Text = "one person"
+    neighbours: Annotated[Neighbours, reads(declarations.read_neighbours)] = Neighbours.ADD_REMOVE
+    rule: Annotated[Rule | None, reads(declarations.read_rule)] = None
+    budget: Annotated[Measure | None, reads(declarations.read_promise)] = None
     """None: another data set of the same population has it."""
 
 
@@ -100,28 +100,6 @@ class ServerSection(Section):
     quantum: Annotated[Fraction, reads(_quantum)] = Fraction(1, 4)
 
 
-class DatasetSection(Section):
-    """A ``[datasets.NAME]`` table."""
-
-    tables: Annotated[declarations.Dataset | None, reads(declarations.read_tables)] = Field(None, validate_default=True)
-    population: Annotated[str | None, reads(declarations.read_name)] = None
-    protects: Text = "one person"
-    neighbours: Annotated[Neighbours, reads(declarations.read_neighbours)] = Neighbours.ADD_REMOVE
-    rule: Annotated[Rule | None, reads(declarations.read_rule)] = None
-    budget: Annotated[Measure | None, reads(declarations.read_promise)] = None
-
-    def named(self, name: str) -> ConfiguredDataset:
-        """The data set, with its own name for its people unless they have another."""
-        return ConfiguredDataset(
-            dataset=self.tables or declarations.Dataset(tables={}),
-            population=declarations.read_name(name, "datasets") if self.population is None else self.population,
-            protects=self.protects,
-            neighbours=self.neighbours,
-            rule=self.rule,
-            budget=self.budget,
-        )
-
-
 def config_of(data: Mapping[str, Any], folder: Path) -> Config:
     """The configuration that a parsed file holds; paths are relative to ``folder``."""
     file = table_of(dict(data), "config", ("server", "limits", "datasets"))
@@ -141,10 +119,10 @@ def config_of(data: Mapping[str, Any], folder: Path) -> Config:
 
 
 def _datasets(data: Any) -> dict[str, ConfiguredDataset]:
-    found = {
-        declarations.read_name(name, "datasets"): read_section(DatasetSection, one, f"datasets.{name}").named(name)
-        for name, one in table_of(data, "datasets").items()
-    }
+    found: dict[str, ConfiguredDataset] = {}
+    for name, one in table_of(data, "datasets").items():
+        read = read_section(ConfiguredDataset, one, f"datasets.{declarations.read_name(name, 'datasets')}")
+        found[name] = read if read.population else read.model_copy(update={"population": name})
     funded = {one.population for one in found.values() if one.budget is not None}
     for name, one in found.items():
         if one.population not in funded:

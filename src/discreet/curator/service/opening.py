@@ -43,12 +43,12 @@ def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> Non
             str(configured.budget),
             f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
         )
-    if known is not None and (known.retired or known.about == declarations.write(configured.dataset)):
+    if known is not None and (known.retired or known.about == declarations.write(configured.tables)):
         return
     try:
         curator.register(
             name,
-            configured.dataset,
+            configured.tables,
             configured.population,
             budget=configured.budget if people is None else None,
             protects=configured.protects,
