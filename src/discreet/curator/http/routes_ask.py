@@ -29,9 +29,13 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         if not asking:  # a limiter belongs to the loop that makes it
             asking.append(CapacityLimiter(_ASKING))
         caller, began = caller_of(request), request.scope[BEGAN]
-        charge = await run_sync(lambda: curator.ask(caller, dataset, what, key, began=began), limiter=asking[0])
-        curator.at("sending")
-        return answer_out(charge)
+
+        def answered() -> responses.AnswerOut:
+            charge = curator.ask(caller, dataset, what, key, began=began)
+            curator.at("sending")
+            return answer_out(charge)
+
+        return await run_sync(answered, limiter=asking[0])
 
     @app.get("/api/datasets")
     def datasets(request: Request) -> list[responses.DatasetOut]:
