@@ -22,6 +22,7 @@ LAYERS = """
     curator.engine_process
     curator.limits curator.public_schema
     curator.error_replies
+    curator.amounts
     session
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
@@ -36,6 +37,7 @@ LAYERS = """
     query.typing
     query.resolve
     query.functions
+    query.engine
     query.plan
     query
     stable
@@ -241,3 +243,63 @@ def test_no_module_imports_itself_through_others() -> None:
 
     for name in sorted(FILES):
         walk(name, ())
+
+
+# --- private names ----------------------------------------------------------------------------------------------------
+
+
+def package(name: str) -> str:
+    """The folder of a module."""
+    return name if FILES[name].name == "__init__.py" else name.rpartition(".")[0]
+
+
+@cache
+def private_names(folder: str) -> frozenset[str]:
+    """The names with an underscore that the modules of a folder define."""
+    found: set[str] = set()
+    for node in (node for name in FILES if package(name) == folder for node in ast.walk(tree_of(name))):
+        match node:
+            case ast.FunctionDef(name=defined) | ast.AsyncFunctionDef(name=defined) | ast.ClassDef(name=defined):
+                found.add(defined)
+            case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=defined, ctx=ast.Store()):
+                found.add(defined)
+            case ast.Name(id=defined, ctx=ast.Store()):
+                found.add(defined)
+    return frozenset(one for one in found if is_private(one))
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def foreign_privates(name: str, tree: ast.AST) -> list[str]:
+    """Uses of private names that are not of the module's own folder."""
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.ImportFrom(module=module, names=names) if module is not None and module.startswith("discreet"):
+                found += [f"{module}.{one.name}" for one in names if is_private(one.name)]
+            case ast.Attribute(value=ast.Name(id="self" | "cls")):
+                pass
+            case ast.Attribute(attr=used) if is_private(used) and used not in private_names(package(name)):
+                found.append(ast.unparse(node))
+    return [one for one in found if one != "os._exit"]
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_private_names_stay_in_their_package(name: str) -> None:
+    assert not foreign_privates(name, tree_of(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("curator.service.service", "def f(session): return session._terms.budget"),
+        ("curator.service.questions", "def f(query): return query._prepared"),
+        ("checking.exact.queries", "def f(query): return query.session._schemas"),
+        ("commands.ask", "from discreet.session.price import _wanted"),
+        ("session.session", "def f(engine): return engine._connection"),
+    ],
+)
+def test_a_foreign_private_name_is_seen(name: str, code: str) -> None:
+    assert foreign_privates(name, ast.parse(code))

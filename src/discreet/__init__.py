@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         sum,
         variance,
     )
+    from discreet.session.price import Price
     from discreet.session.session import Session
 
 __all__ = [
@@ -74,6 +75,7 @@ __all__ = [
     "Linf",
     "Neighbours",
     "Odometer",
+    "Price",
     "Pure",
     "PureOdometer",
     "Renyi",
@@ -137,6 +139,7 @@ __all__ = [
 _LATE = {
     "discreet.checking": ("attacks", "audit", "audit_one_run", "check", "replay"),
     "discreet.curator.client.client": ("connect",),
+    "discreet.session.price": ("Price",),
     "discreet.session.session": ("Session",),
     "discreet.query.answer.answer": ("TableAnswer",),
     "discreet.query.front.verbs": (

@@ -69,6 +69,16 @@ class BadParameter(DiscreetError, ValueError):
         self.must = must
         super().__init__(f"{name} is {_show(value)}, but it {must}")
 
+    def renamed(self, name: str, note: str = "") -> BadParameter:
+        """The same error under another name, such as its place in a file.
+
+        >>> BadParameter("port", "x", "must be a whole number").renamed("server.port", " (in curator.toml)").args[0]
+        "server.port is 'x', but it must be a whole number (in curator.toml)"
+        """
+        found = BadParameter(name, None, self.must + note)
+        found.args = (name + str(self).removeprefix(self.name) + note,)
+        return found
+
 
 class BadData(DiscreetError, ValueError):
     """Data of the wrong shape or type. The message says what it must be, and never holds a value of it."""

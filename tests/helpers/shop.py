@@ -10,8 +10,8 @@ from functools import cache
 import pyarrow as pa
 
 from discreet.engines.memory.engine import memory
+from discreet.query.engine import Engine
 from discreet.query.plan.schema import Schema, Table, bounds, keys, resolve, table, unknown_keys
-from discreet.query.plan.work import Engine
 from tests.helpers.tables import cycled
 
 NAN, INF = float("nan"), float("inf")

@@ -18,9 +18,10 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.receipt import Receipt
+from discreet.query.engine import Naming
 from discreet.query.key_selection import Threshold
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Exact, Naming
+from discreet.query.plan.work import AnyWork, Exact
 from discreet.randomness import Recorder, SystemBits
 from tests.query.test_run_batches import QUESTION, ROWS, SURE
 

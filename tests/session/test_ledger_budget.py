@@ -8,7 +8,7 @@ from discreet.errors import OverBudget
 from discreet.ledger import Ledger
 from discreet.privacy.promises.measures import Pure
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
-from discreet.session.price import BudgetStore
+from discreet.session.payment import BudgetStore
 from tests.helpers.ledger_places import Place, prepared
 
 

@@ -555,3 +555,10 @@ def test_grouping_keeps_and_orders_rows_and_costs_nothing() -> None:
     assert answer.errors()["total"] == [answer.errors()["n"][0], 0, 0, 0]
     assert s.sql(f"{text} HAVING GROUPING(clinic) = 1").release(epsilon=1)["place"] == ["all"]
     assert answer.to_arrow()["place"].to_pylist() == answer["place"]
+
+
+def test_bounds_that_do_not_fit_name_the_table_and_the_column() -> None:
+    table = dp.table(VISITS, unit="patient_id", columns={"clinic": dp.bounds(0, 1)}, max_rows=2)
+    with pytest.raises(BadParameter, match="stored as text") as found:
+        dp.Session(visits=table, budget=dp.Pure(1))
+    assert found.value.name == "visits.columns['clinic']"

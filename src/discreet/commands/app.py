@@ -11,10 +11,16 @@ import typer
 from rich.console import Console
 
 from discreet.commands import demo as demonstration
+from discreet.commands.analysts import analyst_app
+from discreet.commands.ask import ask_command, preview_command
+from discreet.commands.budget import budget_command
 from discreet.commands.check import audit_command, check_command
-from discreet.commands.curator import add_commands
+from discreet.commands.init import init_command
+from discreet.commands.ledger import ledger_app
 from discreet.commands.output import fail_plainly
+from discreet.commands.receipt import receipt_app
 from discreet.commands.sample_hospital import write_hospital
+from discreet.commands.serve import serve_command, token_command
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
@@ -53,4 +59,12 @@ def sample(
 
 app.command("check")(check_command)
 app.command("audit")(audit_command)
-add_commands(app)
+app.command("ask")(ask_command)
+app.command("preview")(preview_command)
+app.command("init")(init_command)
+app.command("serve")(serve_command)
+app.command("token")(token_command)
+app.command("budget")(budget_command)
+app.add_typer(analyst_app, name="analyst")
+app.add_typer(ledger_app, name="ledger")
+app.add_typer(receipt_app, name="receipt")

@@ -7,7 +7,7 @@ before the file is read. Without it, the question is the whole budget, and nothi
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,13 +18,15 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from discreet.commands.output import fail_plainly, number
-from discreet.commands.table_options import Said
+from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
-from discreet.session.session import Query, Session
+from discreet.session.price import Price
+from discreet.session.query import Query
+from discreet.session.session import Session
 
 File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV")]
 Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
@@ -52,63 +54,7 @@ RuleName = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
-@fail_plainly
-def ask_command(
-    file: File,
-    sql: Sql,
-    *,
-    unit: Unit,
-    epsilon: Epsilon = "",
-    error: Error = "",
-    confidence: Confidence = "0.95",
-    delta: Delta = "",
-    table_name: Name = "",
-    bound: Bounds = [],  # noqa: B006 - typer copies it
-    key: Keys = [],  # noqa: B006
-    unknown: Unknown = [],  # noqa: B006
-    max_rows: Rows = 0,
-    ledger: LedgerFile = None,
-    budget: Budget = "",
-    rule: RuleName = "",
-    as_json: AsJson = False,
-) -> None:
-    """Ask a question of a file, pay, and print the answer with its error bars."""
-    said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
-    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
-    session = _session(said, whole, ledger, rule, delta)
-    query = session.sql(sql)
-    with Console(stderr=True).status("paying, reading, adding noise"):
-        answer = query.release(**price)
-    _print_answer(answer, confidence, str(session.remaining), as_json, remembered=ledger is not None)
-
-
-@fail_plainly
-def preview_command(
-    file: File,
-    sql: Sql,
-    *,
-    unit: Unit,
-    epsilon: Epsilon = "",
-    error: Error = "",
-    confidence: Confidence = "0.95",
-    delta: Delta = "",
-    table_name: Name = "",
-    bound: Bounds = [],  # noqa: B006 - typer copies it
-    key: Keys = [],  # noqa: B006
-    unknown: Unknown = [],  # noqa: B006
-    max_rows: Rows = 0,
-    ledger: LedgerFile = None,
-    budget: Budget = "",
-    rule: RuleName = "",
-    as_json: AsJson = False,
-) -> None:
-    """What a question would cost and how far off its answer would be. Free: no data is touched."""
-    said, price = Said(file, unit, table_name, bound, key, unknown, max_rows), _price(epsilon, error, confidence)
-    whole = _promise(budget or ("" if error or ledger else epsilon), delta)
-    _print_preview(_session(said, whole, ledger, rule, delta).sql(sql), price, as_json)
-
-
-# --- what was said --------------------------------------------------------------------------------------------------
+# --- the options --------------------------------------------------------------------------------------------------
 
 
 def _promise(epsilon: str, delta: str) -> Measure | None:
@@ -117,23 +63,25 @@ def _promise(epsilon: str, delta: str) -> Measure | None:
     return Approx(epsilon, delta) if delta else Pure(epsilon)
 
 
-def _price(epsilon: str, error: str, confidence: str) -> dict[str, Any]:
+def _price(epsilon: str, error: str, confidence: str) -> Price:
     if bool(epsilon) == bool(error):
         raise BadParameter("epsilon", epsilon or None, "must be given, or --error instead: one of the two")
-    return {"confidence": confidence} | ({"epsilon": epsilon} if epsilon else {"error": error})
+    return Price(epsilon=epsilon or None, error=error or None, confidence=confidence)
 
 
 # --- the session ----------------------------------------------------------------------------------------------------
 
 
-def _session(said: Said, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
+def _session(options: TableOptions, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
     """The file as a session: its budget in a ledger, or gone with the process."""
     if ledger is None and budget is None:
         raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
     counted = _rule(rule) if rule else None
-    session = Session({said.table_name: said.table()}, budget=budget, rule=counted, ledger=ledger)
+    session = Session({options.table_name: options.table()}, budget=budget, rule=counted, ledger=ledger)
     if delta and exact(delta, "delta") != getattr(session.budget, "delta", None):
-        raise BadParameter("delta", delta, f"must be left out: the ledger has {session.budget} for {said.table_name!r}")
+        raise BadParameter(
+            "delta", delta, f"must be left out: the ledger has {session.budget} for {options.table_name!r}"
+        )
     return session
 
 
@@ -149,7 +97,7 @@ def _rule(text: str) -> Rule | None:
 def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool) -> None:
     bars = answer.errors(confidence)
     if as_json:
-        said: Mapping[str, Any] = {
+        shown: Mapping[str, Any] = {
             "columns": list(answer.columns),
             "rows": [[_plain(row[name]) for name in answer.columns] for row in answer.rows],
             "errors": bars,
@@ -159,7 +107,7 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
             "story": list(answer.story),
             "remembered": remembered,
         }
-        typer.echo(json.dumps(said, ensure_ascii=False))
+        typer.echo(json.dumps(shown, ensure_ascii=False))
         return
     printed = Printed(box=None)
     for name in answer.columns:
@@ -182,10 +130,60 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
         console.print("[dim]nothing was remembered: --ledger FILE keeps a budget between questions[/]")
 
 
-def _print_preview(query: Query, price: Mapping[str, Any], as_json: bool) -> None:
-    found = query.preview(**price)
+def _ask(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
+    with Console(stderr=True).status("paying, reading, adding noise"):
+        answer = query.release(price)
+    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=remembered)
+
+
+def _preview(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
+    found = query.preview(price)
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
 
 
 def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
+
+
+# --- the commands ---------------------------------------------------------------------------------------------------
+
+Print = Callable[[Query, Price, Session, bool, bool], None]
+
+
+def _command(about: str, show: Print) -> Callable[..., None]:
+    """A command with the options of both."""
+
+    @fail_plainly
+    def command(
+        file: File,
+        sql: Sql,
+        *,
+        unit: Unit,
+        epsilon: Epsilon = "",
+        error: Error = "",
+        confidence: Confidence = "0.95",
+        delta: Delta = "",
+        table_name: Name = "",
+        bound: Bounds = [],  # noqa: B006 - typer copies it
+        key: Keys = [],  # noqa: B006
+        unknown: Unknown = [],  # noqa: B006
+        max_rows: Rows = 0,
+        ledger: LedgerFile = None,
+        budget: Budget = "",
+        rule: RuleName = "",
+        as_json: AsJson = False,
+    ) -> None:
+        options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows)
+        price = _price(epsilon, error, confidence)
+        whole = _promise(budget or ("" if error or ledger else epsilon), delta)
+        session = _session(options, whole, ledger, rule, delta)
+        show(session.sql(sql), price, session, as_json, ledger is not None)
+
+    command.__doc__ = about
+    return command
+
+
+ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask)
+preview_command = _command(
+    "What a question would cost and how far off its answer would be. Free: no data is touched.", _preview
+)

@@ -1,7 +1,7 @@
 """``discreet init``: write a curator.toml for some files.
 
 Promise: what it proposes comes from the names and stored types of the columns. Bounds and keys are never read from the
-data, since that would tell about the people in it: the file has a line for each, to be filled in by somebody who knows.
+data, since that would disclose something about the people in it: the file has a line for each, to be filled in.
 """
 
 from __future__ import annotations

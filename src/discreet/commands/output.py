@@ -1,6 +1,6 @@
 """How the command line prints: errors in one line, gauges, tables with error bars.
 
-Promise: what goes wrong is told in words of ours, or by its type and place; never in words that may hold values.
+Promise: what goes wrong is reported in our own words, or by its type and place; never in words that may hold values.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.curator.error_replies import reply, where
+from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
 
 REFUSED = 1
@@ -31,22 +31,23 @@ def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
         except (typer.Exit, typer.Abort):
             raise
         except DiscreetError as error:
-            _refuse(reply(error, to_owner=True)[1]["error"], bool(kwargs.get("as_json")))
+            _refuse(reply(error, to_owner=True)[1], bool(kwargs.get("as_json")))
         except OSError as error:
-            told = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
-            _refuse({"kind": "File", "message": told, "hint": None}, bool(kwargs.get("as_json")))
+            message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+            _refuse(error_body("File", message), bool(kwargs.get("as_json")))
         except Exception as error:
-            told = f"this is a fault of ours: {where(error)}"
-            _refuse({"kind": "Fault", "message": told, "hint": None}, bool(kwargs.get("as_json")))
+            message = f"an internal error: {where(error)}"
+            _refuse(error_body("Fault", message), bool(kwargs.get("as_json")))
 
     return wrapped
 
 
-def _refuse(error: dict[str, Any], as_json: bool) -> NoReturn:
+def _refuse(body: dict[str, Any], as_json: bool) -> NoReturn:
     if as_json:
-        typer.echo(json.dumps({"error": error}), err=True)
+        typer.echo(json.dumps(body), err=True)
     else:
-        Console(stderr=True).print(f"[red]refused[/] {escape(error['message'])}", highlight=False, soft_wrap=True)
+        message = escape(body["error"]["message"])
+        Console(stderr=True).print(f"[red]refused[/] {message}", highlight=False, soft_wrap=True)
     raise typer.Exit(REFUSED) from None
 
 

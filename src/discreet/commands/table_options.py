@@ -1,6 +1,6 @@
-"""What the options of ``discreet ask`` say of a table: ``--unit``, ``--bounds``, ``--keys`` and the like.
+"""The options of ``discreet ask`` that describe a table: ``--unit``, ``--bounds``, ``--keys`` and the like.
 
-Promise: what is written wrongly is refused in words of ours; of the file, only names and types of columns are read.
+Promise: mistakes are refused with our own messages; of the file, only names and types of columns are read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KEY = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^",]*?))\s*(?:,|$
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TableOptions:
     """The options that describe a table."""
 
     file: str
@@ -34,7 +34,7 @@ class Said:
 
     @property
     def table_name(self) -> str:
-        """How the SQL calls the table: the file's stem unless said."""
+        """How the SQL calls the table: the file's stem unless named."""
         found = self.name or Path(self.file.rstrip("/")).name.partition(".")[0]
         if not found.isidentifier():
             raise BadParameter("table", found, "must be a name of letters, digits and _: give one with --table")

@@ -1,60 +1,79 @@
-"""What the service says when it refuses: one shape, made from the error tree in this one place.
+"""Errors over HTTP: one table from the error tree to status codes and fields, and the way back at the client.
 
-    {"error": {"kind": "OverBudget", "message": "asked for ...", "hint": "..."}}
+    {"error": {"kind": "OverBudget", "message": "asked for ...", "hint": "...", "fields": {"asked": {...}, ...}}}
 
 Promise: a reply holds parameters, prices and names that the caller gave, or public ones; never a value of the data, the
-words of an engine or a database, or a trace. Whatever is not in the tree becomes one constant reply.
+words of an engine or a database, or a trace. Fields hold nothing that the message does not say. Whatever is not in the
+tree becomes one constant reply. ``rebuilt`` gives the client the same class with the same fields.
 """
 
 from __future__ import annotations
 
 import logging
 import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet import errors
-from discreet.errors import DiscreetError
+from discreet.curator.amounts import read_amount, write_amount
+from discreet.errors import CuratorRefused, DiscreetError
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 
 log = logging.getLogger("discreet.curator")
 
-STATUS: dict[type[DiscreetError], int] = {
-    errors.BadParameter: 422,
-    errors.BadData: 422,
-    errors.BadQuestion: 422,
-    errors.NoEstimate: 422,
-    errors.NoPrice: 422,
-    errors.NotATheorem: 422,
-    errors.NoLaw: 422,
-    errors.BadSignature: 422,
-    errors.OverBudget: 402,
-    errors.KeyReused: 409,
-    errors.AlreadyProtected: 409,
-    errors.ReceiptRefused: 409,
-    errors.NotRegistered: 404,
-    errors.LedgerError: 503,
-    errors.EngineFailed: 500,
-    errors.UnsafeRandomness: 500,
-    errors.BeyondRange: 500,
-    errors.MissingExtra: 500,
-}
-"""The HTTP status of each error; the nearest ancestor in this table counts."""
 
-HINT: dict[type[DiscreetError], str] = {
-    errors.OverBudget: "preview a smaller epsilon, or ask the owner; what was spent is never given back",
-    errors.KeyReused: "a key belongs to one question: leave it out, or make a new one",
-    errors.LedgerBusy: "ask again with the same key: nothing is charged twice",
-    errors.LedgerUnavailable: "ask again with the same key: nothing is charged twice",
-    errors.LedgerMismatch: "nothing is answered until the owner has acted",
-    errors.EngineFailed: "asking again under a new key costs again",
-    errors.NotRegistered: "GET /api/datasets lists what you may ask about",
-    errors.AlreadyProtected: "register it under the population that has the budget, or give a decision",
+@dataclass(frozen=True, slots=True)
+class ErrorReply:
+    """How one class of errors is sent."""
+
+    status: int
+    fields: tuple[str, ...] = ()
+    """Attributes that travel with it. Functions do not: they are None at the client."""
+    hint: str | None = None
+    private: bool = False
+    """The message is for the owner: an analyst gets the kind alone."""
+
+
+_AGAIN = "ask again with the same key: nothing is charged twice"
+ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
+    errors.DiscreetError: ErrorReply(500),
+    errors.BadParameter: ErrorReply(422, ("name", "must")),
+    errors.BadData: ErrorReply(422),
+    errors.BadQuestion: ErrorReply(422, ("column",)),
+    errors.Unsupported: ErrorReply(422, ("what", "hint", "column")),
+    errors.EngineUnreachable: ErrorReply(503, ("what",), "nothing was spent; ask again when the owner's server is up"),
+    errors.EngineFailed: ErrorReply(500, ("again",), "asking again under a new key costs again"),
+    errors.NoEstimate: ErrorReply(422),
+    errors.NoPrice: ErrorReply(422),
+    errors.NotATheorem: ErrorReply(422),
+    errors.NoLaw: ErrorReply(422),
+    errors.OverBudget: ErrorReply(
+        402, ("asked", "left"), "preview a smaller epsilon, or ask the owner; what was spent is never given back"
+    ),
+    errors.ReceiptRefused: ErrorReply(409),
+    errors.CuratorRefused: ErrorReply(502, ("kind",)),
+    errors.BadSignature: ErrorReply(422),
+    errors.LedgerError: ErrorReply(503),
+    errors.LedgerBusy: ErrorReply(503, hint=_AGAIN),
+    errors.LedgerUnavailable: ErrorReply(503, hint=_AGAIN),
+    errors.LedgerUnsafe: ErrorReply(503, private=True),
+    errors.LedgerMismatch: ErrorReply(503, hint="nothing is answered until the owner has acted", private=True),
+    errors.KeyReused: ErrorReply(409, hint="a key belongs to one question: leave it out, or make a new one"),
+    errors.NotRegistered: ErrorReply(404, hint="GET /api/datasets lists what you may ask about"),
+    errors.AlreadyProtected: ErrorReply(
+        409, hint="register it under the population that has the budget, or give a decision"
+    ),
+    errors.UnsafeRandomness: ErrorReply(500),
+    errors.UnhealthySource: ErrorReply(500),
+    errors.BeyondRange: ErrorReply(500),
+    errors.MissingExtra: ErrorReply(500, ("extra",), private=True),
 }
-SECRET = frozenset({errors.LedgerMismatch, errors.LedgerUnsafe, errors.MissingExtra})
-"""Errors whose words are for the owner: an analyst is told the kind alone."""
+"""Every class of the tree; an error of another class is sent like its nearest ancestor here."""
 
 
 class Refusal(DiscreetError):
-    """A refusal by the service itself, before anything is asked: it has no other place in the tree."""
+    """A refusal by the service itself, before anything is asked: a client gets it as ``CuratorRefused``."""
 
     _HINTS: ClassVar[dict[str, str]] = {"Unauthorised": "send the header Authorization: Bearer <token>"}
 
@@ -84,25 +103,32 @@ class Refusal(DiscreetError):
         return cls(404, "NotFound", "there is nothing here that you may see")
 
 
+# --- at the service -------------------------------------------------------------------------------------------------
+
+
 def reply(error: DiscreetError, *, to_owner: bool = False) -> tuple[int, dict[str, Any]]:
     """Status and body of the reply to an error.
 
-    >>> reply(errors.OverBudget(asked="epsilon 1/2", left="epsilon 0"))[0]
-    402
+    >>> status, body = reply(errors.OverBudget(asked=Pure("0.5"), left=Pure(0)))
+    >>> status, body["error"]["fields"]["asked"]["epsilon"]
+    (402, '1/2')
     """
     if isinstance(error, Refusal):
-        return error.status, _body(error.kind, str(error), error.hint)
-    kind = type(error)
-    secret = kind in SECRET and not to_owner
-    message = "the service cannot answer now; the owner knows why" if secret else str(error)
-    hint = error.hint if isinstance(error, errors.Unsupported) else _nearest(HINT, kind)
-    return _nearest(STATUS, kind) or 500, _body(kind.__name__, message, hint)
+        return error.status, error_body(error.kind, str(error), error.hint)
+    how = _nearest(type(error))
+    if how.private and not to_owner:
+        return how.status, error_body(
+            type(error).__name__, "the service cannot answer now; the owner knows why", how.hint
+        )
+    hint = error.hint if isinstance(error, errors.Unsupported) else how.hint
+    fields = {name: _write(getattr(error, name)) for name in how.fields}
+    return how.status, error_body(type(error).__name__, str(error), hint, fields)
 
 
 def fault(error: BaseException) -> tuple[int, dict[str, Any]]:
     """The reply to what should not have happened. The log gets its type and where, never its words."""
     log.error("%s", where(error))
-    return 500, _body("Fault", "something went wrong here; the owner's log says where", None)
+    return 500, error_body("Fault", "something went wrong here; the owner's log says where")
 
 
 def where(error: BaseException) -> str:
@@ -119,9 +145,51 @@ def where(error: BaseException) -> str:
     return f"{type(error).__name__} at {places or 'nowhere'}"
 
 
-def _nearest(table: dict[type[DiscreetError], Any], kind: type[DiscreetError]) -> Any:
-    return next((table[base] for base in kind.__mro__ if base in table), None)
+def _nearest(kind: type[DiscreetError]) -> ErrorReply:
+    return next(ERROR_REPLIES[base] for base in kind.__mro__ if base in ERROR_REPLIES)
 
 
-def _body(kind: str, message: str, hint: str | None) -> dict[str, Any]:
-    return {"error": {"kind": kind, "message": message, "hint": hint}}
+def error_body(
+    kind: str, message: str, hint: str | None = None, fields: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The one shape of errors."""
+    return {"error": {"kind": kind, "message": message, "hint": hint, "fields": dict(fields or {})}}
+
+
+def _write(value: object) -> Any:
+    """A field as JSON: amounts exactly, all else as text."""
+    if isinstance(value, Pure | Approx | ZCDP):
+        return write_amount(value)
+    return None if value is None or callable(value) else str(value)
+
+
+# --- at the client --------------------------------------------------------------------------------------------------
+
+
+def rebuilt(body: Any) -> DiscreetError:
+    """The error that a reply names, of the same class and with the same fields; CuratorRefused for all others.
+
+    >>> body = reply(errors.OverBudget(asked=Pure("0.5"), left=Pure(0)))[1]
+    >>> error = rebuilt(body)
+    >>> type(error), error.asked
+    (<class 'discreet.errors.OverBudget'>, Pure(epsilon='1/2'))
+    """
+    sent = body.get("error") if isinstance(body, dict) else None
+    sent = sent if isinstance(sent, dict) else {}
+    kind, message = str(sent.get("kind", "")), str(sent.get("message", "the curator refused"))
+    found = next((one for one in ERROR_REPLIES if one.__name__ == kind and one is not DiscreetError), None)
+    if found is None:
+        return CuratorRefused(kind, message)
+    error = found.__new__(found)
+    error.args = (message,)
+    fields = sent.get("fields")
+    for name in ERROR_REPLIES[found].fields:
+        setattr(error, name, _read(fields.get(name) if isinstance(fields, dict) else None))
+    return error
+
+
+def _read(value: Any) -> Any:
+    try:
+        return read_amount(value) if isinstance(value, dict) else value
+    except (KeyError, TypeError, ValueError):  # a curator of another version
+        return None

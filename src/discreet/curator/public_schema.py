@@ -1,7 +1,7 @@
-"""What is public about a table, as JSON and back: what a curator tells, and what a client makes of it.
+"""What is public about a table, as JSON and back: what a curator sends, and what a client makes of it.
 
 Promise: all of it was declared by the owner or is the type of a column; nothing comes from a value, and where the data
-lies is not told. What is read back is the schema that the curator has, so that a question which cannot be asked is
+lies is not sent. What is read back is the schema that the curator has, so that a question which cannot be asked is
 refused at the client in the same words.
 """
 
@@ -17,10 +17,10 @@ from discreet.query.plan.schema import Caps, Declared, Field, Schema, Stored, St
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
 
 MOST_KEYS = 1000
-"""Keys of one column that are told; of longer lists, how many more there are."""
+"""Keys of one column that are sent; of longer lists, how many more there are."""
 
 
-def written(found: Schema) -> dict[str, Any]:
+def write(found: Schema) -> dict[str, Any]:
     """What is public about a table. Where it lies is not."""
     given, caps = found.table, found.table.caps
     others = {name: how.type[:60] for name, how in found.stored.items() if how.kind is StoredKind.OTHER}
@@ -39,7 +39,7 @@ def written(found: Schema) -> dict[str, Any]:
 
 def _column(name: str, field: Field, found: Schema) -> dict[str, Any]:
     kind, low, high = _kind(field.kind)
-    said, stored = found.table.columns.get(name, Declared()), found.stored[name]
+    declared, stored = found.table.columns.get(name, Declared()), found.stored[name]
     keys = None if field.keys is None else [plain(key) for key in field.keys[:MOST_KEYS]]
     return {
         "name": name,
@@ -49,7 +49,7 @@ def _column(name: str, field: Field, found: Schema) -> dict[str, Any]:
         "unit": found.table.unit == name,
         "low": low,
         "high": high,
-        "bounds": None if said.low is None or said.high is None else [_end(said.low), _end(said.high)],
+        "bounds": None if declared.low is None or declared.high is None else [_end(declared.low), _end(declared.high)],
         "nullable": field.nullable,
         "keys": keys,
         "more_keys": 0 if field.keys is None else max(0, len(field.keys) - MOST_KEYS),
@@ -93,41 +93,41 @@ def _end(value: Fraction | date) -> str:
 
 
 def read(tables: Mapping[str, Any]) -> dict[str, Schema]:
-    """The schemas of all tables, from what a curator tells of them."""
-    return {name: _schema(name, said) for name, said in tables.items()}
+    """The schemas of all tables, from what a curator sends."""
+    return {name: _schema(name, data) for name, data in tables.items()}
 
 
-def _schema(name: str, said: Mapping[str, Any]) -> Schema:
-    stored = {one["name"]: Stored(StoredKind(one["stored"]), int(one["scale"])) for one in said["columns"]}
-    stored |= {column: Stored(StoredKind.OTHER, type=str(kind)) for column, kind in said["unusable"].items()}
-    declared = {one["name"]: _declared(one) for one in said["columns"]}
+def _schema(name: str, data: Mapping[str, Any]) -> Schema:
+    stored = {one["name"]: Stored(StoredKind(one["stored"]), int(one["scale"])) for one in data["columns"]}
+    stored |= {column: Stored(StoredKind.OTHER, type=str(kind)) for column, kind in data["unusable"].items()}
+    declared = {one["name"]: _declared(one) for one in data["columns"]}
     table = Table(
         source=None,
-        unit=said["unit"],
-        through=None if said["leads_to"] is None else (said["leads_to"][0], said["leads_to"][1]),
+        unit=data["unit"],
+        through=None if data["leads_to"] is None else (data["leads_to"][0], data["leads_to"][1]),
         columns={column: one for column, one in declared.items() if one != Declared()},
         caps=Caps(
-            max_rows=said["max_rows"],
-            max_groups=said["max_groups"],
-            max_rows_per_group=said["max_rows_per_group"],
+            max_rows=data["max_rows"],
+            max_groups=data["max_groups"],
+            max_rows_per_group=data["max_rows_per_group"],
         ),
-        public=said["public"],
+        public=data["public"],
     )
     return resolve(name, table, stored)
 
 
-def _declared(said: Mapping[str, Any]) -> Declared:
-    """A list of keys that was told in part only is not known here: the curator decides."""
-    kind = StoredKind(said["stored"])
+def _declared(data: Mapping[str, Any]) -> Declared:
+    """A list of keys that was sent in part only is not known here: the curator decides."""
+    kind = StoredKind(data["stored"])
     moments = kind in (StoredKind.DATE, StoredKind.TIMESTAMP)
-    low, high = (None, None) if said["bounds"] is None else (_read_end(end, moments) for end in said["bounds"])
-    cut = bool(said["more_keys"])
+    low, high = (None, None) if data["bounds"] is None else (_read_end(end, moments) for end in data["bounds"])
+    cut = bool(data["more_keys"])
     return Declared(
         low=low,
         high=high,
-        keys=None if said["keys"] is None or cut else tuple(_key(key, kind) for key in said["keys"]),
-        unknown=bool(said["unknown_keys"]) or cut,
-        nullable=said["nullable"],
+        keys=None if data["keys"] is None or cut else tuple(_key(key, kind) for key in data["keys"]),
+        unknown=bool(data["unknown_keys"]) or cut,
+        nullable=data["nullable"],
     )
 
 

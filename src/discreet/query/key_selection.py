@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from discreet.errors import EngineFailed
 from discreet.mechanisms.statistics.budget import Noise
+from discreet.query.engine import Staged
 from discreet.query.estimate.prepare import Job
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import Exact, Staged
+from discreet.query.plan.work import Exact
 from discreet.randomness import Bits
 
 Integers: TypeAlias = NDArray[Any]

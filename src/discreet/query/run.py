@@ -22,6 +22,7 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
+from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats
 from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
@@ -30,7 +31,7 @@ from discreet.query.estimate.statistics import Bins, Statistic, Units
 from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, Engine, Exact, Staged
+from discreet.query.plan.work import AnyWork, Exact
 from discreet.randomness import Bits, SystemBits
 
 Pay: TypeAlias = Callable[[Event | Approx], Receipt]
@@ -133,11 +134,10 @@ def release(
 
 def before_payment(engine: Engine, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
     """A server that is away, and what an engine cannot compute, are found before the payment."""
-    ready, check = getattr(engine, "ready", None), getattr(engine, "check", None)
-    if ready is not None:
-        ready()
-    if check is not None:
-        check(works, schemas)
+    if isinstance(engine, ChecksReachable):
+        engine.ready()
+    if isinstance(engine, ChecksWork):
+        engine.check(works, schemas)
 
 
 def works_of(asked: Quote, salt: str) -> tuple[AnyWork, ...]:
@@ -153,11 +153,10 @@ def _found(
     schemas: Mapping[str, Schema],
     held: ExitStack,
 ) -> list[list[Found]]:
-    """The exact numbers of each job. Where keys are selected, an engine that has ``batches`` need not send all groups
-    at once: only those that get a name stay in memory. One that has ``staged`` may keep the groups, and send
-    nothing but those that get a name.
+    """The exact numbers of each job. Where keys are selected, an engine ``InBatches`` need not send all groups at once:
+    only those that get a name stay in memory. One with ``Staging`` may keep the groups, and send nothing but those.
     """
-    streamed = [some and hasattr(engine, "batches") for some in selected]
+    streamed = [some and isinstance(engine, InBatches) for some in selected]
     works = [job.work for some, later in zip(todo, streamed, strict=True) if not later for job in some]
     whole = iter(_whole(engine.run(works, schemas), len(works)) if works else ())
     found: list[list[Found]] = []
@@ -169,7 +168,7 @@ def _found(
 
 def _begun(engine: Any, job: Job, schemas: Mapping[str, Schema], held: ExitStack) -> Iterable[Exact] | Staged:
     """The groups of a job, computed as far as can be without noise: most that can go wrong has gone wrong by then."""
-    staged: Staged | None = engine.staged(job.work, schemas) if hasattr(engine, "staged") else None
+    staged = engine.staged(job.work, schemas) if isinstance(engine, Staging) else None
     if staged is not None:
         held.callback(staged.close)
         return staged

@@ -76,9 +76,11 @@ class LocalLedger:
     def store(self, budget_store: LedgerBudget, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question before they are shown."""
         if budget_store.charge is None:  # nothing is answered before it is paid
-            raise LedgerUnavailable("there is no charge for this answer, so it may not leave")
-        told = [serialize.answer(one, confidence) for one in answers]
-        self._ledger.store_answer(budget_store.charge, serialize.dump(told[0] if len(told) == 1 else {"answers": told}))
+            raise LedgerUnavailable("there is no charge for this answer, so it may not be shown")
+        found = [serialize.answer(one, confidence) for one in answers]
+        self._ledger.store_answer(
+            budget_store.charge, serialize.dump(found[0] if len(found) == 1 else {"answers": found})
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def open_local_ledger(
             known = ledger.datasets.get(name)
             if known is None or (data.marks and not known.marks):
                 ledger.owner.register(name, population.name, marks=data.marks, about=data.about)
-        _let_in(ledger, population.name)
+        _grant(ledger, population.name)
         return LocalLedger(ledger, next(iter(found)), ledger.populations[population.name])
     except BaseException:
         ledger.close()
@@ -146,7 +148,7 @@ def _may_be_one(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(len(_SQLITE)) in (b"", _SQLITE)
-    except OSError:  # not there; or it cannot be read, which is told when it is opened
+    except OSError:  # not there; or it cannot be read, which is reported when it is opened
         return True
 
 
@@ -275,7 +277,7 @@ def _check_table(ledger: Ledger, name: str, data: _Data) -> None:
             )
 
 
-def _let_in(ledger: Ledger, population: str) -> None:
+def _grant(ledger: Ledger, population: str) -> None:
     owner = ledger.owner
     if ANALYST not in ledger.analysts:
         _once(lambda: owner.add_analyst(ANALYST), lambda: ANALYST in ledger.analysts)

@@ -1,89 +1,72 @@
-"""How a session pays: where its budget is kept, and how the price of a question is read from it.
+"""What a question may cost: the request of a caller, how it is read from a budget, and the least price for an error.
 
-Promise: one question is paid once, before it is answered.
+Promise: a price is worked out from public metadata alone; nothing is spent and no data is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
+from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
 from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.privacy.promises.receipt import Receipt
-from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.preview import preview
 from discreet.query.estimate.noise_plan import Allowance, check_allowance
+from discreet.query.estimate.prepare import Prepared
+from discreet.query.run import Quote, quote
 
 RESERVE = Fraction(1, 2)
 
 
-class BudgetStore(Protocol):
-    """Where a session's budget is kept: a ``Filter``, or a ledger that outlives the process."""
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a question may cost: epsilon or rho, perhaps with delta; or the error that its answer must keep.
 
-    @property
-    def remaining(self) -> Measure:
-        """What is left."""
-        ...
+    ``confidence`` is that of the error bars. Numbers are checked when the price is used.
 
-    def fits(self, what: Event | Measure) -> bool:
-        """Whether this could be paid now."""
-        ...
+    >>> Price.of("0.1").texts()
+    {'epsilon': '1/10', 'confidence': '19/20'}
+    """
 
-    def after(self, what: Event | Measure) -> Measure:
-        """What would be left after this payment."""
-        ...
+    epsilon: Number | None = None
+    delta: Number | None = None
+    rho: Number | None = None
+    error: Number | Mapping[str, Number] | None = None
+    confidence: Number = CONFIDENCE
 
-    def spend(self, what: Event | Measure) -> Receipt:
-        """Pay, or raise ``OverBudget``."""
-        ...
+    @classmethod
+    def of(
+        cls,
+        epsilon: Number | Price | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> Price:
+        """The price that a call names: by its numbers, or as a ``Price`` in the place of epsilon."""
+        if not isinstance(epsilon, Price):
+            return cls(epsilon, delta, rho, error, confidence)
+        if (delta, rho, error, confidence) != (None, None, None, CONFIDENCE):
+            raise BadParameter("epsilon", "a Price", "must be a number where delta, rho, error or confidence is given")
+        return epsilon
 
-
-class SessionLedger(Protocol):
-    """A ledger that is open for a session: it has the terms, pays each question and keeps its answers."""
-
-    @property
-    def budget(self) -> Measure:
-        """What all answers together keep."""
-        ...
-
-    @property
-    def rule(self) -> Rule | None:
-        """How it is counted."""
-        ...
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """What it protects."""
-        ...
-
-    def budget_store(self, question: str) -> BudgetStore:
-        """What pays for a question, once."""
-        ...
-
-    def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
-        """Store the answers to a question that was paid from this store."""
-        ...
-
-
-@dataclass(slots=True)
-class Payment:
-    """What pays for one question, once, however often it is then tried."""
-
-    budget_store: BudgetStore
-    receipt: Receipt | None = None
-
-    def __call__(self, price: Event | Measure) -> Receipt:
-        """Pay, unless it is paid."""
-        if self.receipt is None:
-            self.receipt = self.budget_store.spend(price)
-        return self.receipt
+    def texts(self) -> dict[str, Any]:
+        """All that was given as exact text, in canonical form: what is sent to a curator and kept in a ledger."""
+        given = (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho), ("confidence", self.confidence))
+        found: dict[str, Any] = {name: str(number(value, name)) for name, value in given if value is not None}
+        if isinstance(self.error, Mapping):
+            found["error"] = {name: str(number(value, "error")) for name, value in self.error.items()}
+        elif self.error is not None:
+            found["error"] = str(number(self.error, "error"))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +75,26 @@ class Terms:
 
     budget: Pure | Approx | ZCDP
     rule: Rule | None
+    neighbours: Neighbours
 
-    def allowance(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Allowance:
+    def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
+        """Noise and price of these questions together, or the least price that keeps an error of one question."""
+        if price.error is None:
+            return quote(questions, self.allowance(price), self.neighbours)
+        if price.epsilon is not None or price.rho is not None:
+            raise BadParameter(
+                "error", price.error, "must not be given together with a price: one follows from the other"
+            )
+        if len(questions) != 1:
+            raise BadParameter("error", price.error, "must be left out: several questions together have a price")
+        return self._cheapest(questions[0], price)
+
+    def allowance(self, price: Price) -> Allowance:
         """What one question may cost.
 
         Of an (ε, δ) budget, a question that takes a share of ε takes the same share of δ unless it says otherwise.
         """
+        epsilon, delta, rho = price.epsilon, price.delta, price.rho
         match self.budget:
             case Pure():
                 _absent(rho, "rho", "a budget in epsilon")
@@ -120,6 +117,23 @@ class Terms:
                 share = min(e / most, Fraction(1)) if most else Fraction(0)
                 return check_allowance(Approx(e, whole * share if delta is None else number(delta, "delta")))
 
+    def _cheapest(self, question: Prepared, price: Price) -> Quote:
+        """The least price, to one part in a thousand or so, for which every column named keeps its error."""
+        part = question.parts[0]
+        wanted = _errors(question, price.error)
+        level = confidence_level(price.confidence)
+        asked = replace(price, error=None)
+
+        def at(amount: Fraction) -> Quote:
+            in_rho = isinstance(self.budget, ZCDP)
+            return self.quote((question,), replace(asked, rho=amount) if in_rho else replace(asked, epsilon=amount))
+
+        def good(amount: Fraction) -> bool:
+            found = preview(at(amount), part, remaining="", affordable=True, confidence=level)
+            return all(found.error(name) <= e for name, e in wanted.items())
+
+        return at(_round(_least(good)))
+
 
 def _absent(value: Number | None, name: str, why: str) -> None:
     if value is not None:
@@ -130,3 +144,47 @@ def _wanted(value: Number | None, name: str) -> Fraction:
     if value is None:
         raise BadParameter(name, None, f"must say what the answer may cost, such as {name}=0.1; or give error=...")
     return positive(value, name)
+
+
+def _errors(question: Prepared, error: Any) -> dict[str, Fraction]:
+    """The error that each column must keep."""
+    part = question.parts[0]
+    wanted = (
+        {name: positive(e, "error") for name, e in error.items()}
+        if isinstance(error, Mapping)
+        else dict.fromkeys(part.names, positive(error, "error"))
+    )
+    for name in wanted:
+        if name not in part.names:
+            raise BadParameter("error", name, f"must name columns of the answer: {', '.join(part.names)}")
+        if part.recipes[part.names.index(name)].depends_on_values:
+            raise BadParameter(
+                "error",
+                name,
+                "must not be of this column: how far off it is depends on how the values lie, so no price is sure to "
+                "give it; say epsilon=... (preview shows what is likely), or error={...} of other columns",
+            )
+    return wanted
+
+
+def _round(price: Fraction) -> Fraction:
+    """The next price above with four digits: more of it is never worse, and people can read it."""
+    context = Context(prec=4, rounding=ROUND_CEILING)
+    return Fraction(context.divide(Decimal(price.numerator), Decimal(price.denominator)))
+
+
+def _least(good: Callable[[Fraction], bool]) -> Fraction:
+    """A price that is good, at most about 1/1024 above the least: first by doubling, then by halving the gap."""
+    high = Fraction(1, 1 << 10)
+    while not good(high):
+        high *= 2
+        if high > 1 << 20:
+            raise BadParameter("error", "this small", "must be larger: no price gives it")
+    low = high / 2 if high > Fraction(1, 1 << 10) else Fraction(0)
+    for _ in range(10):
+        middle = (low + high) / 2
+        if good(middle):
+            high = middle
+        else:
+            low = middle
+    return high

@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
-from decimal import ROUND_CEILING, Context, Decimal
-from fractions import Fraction
+from dataclasses import replace
 from functools import partial
 from operator import itemgetter
 from os import PathLike
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level
 from discreet.engines.duckdb.engine import duckdb
-from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget, Unsupported
-from discreet.exact import Number, positive
+from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
+from discreet.exact import Number
 from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.answer.explain import story, tell
+from discreet.query.answer.explain import story
 from discreet.query.answer.preview import Preview, preview
 from discreet.query.answer.suggest import (
     Suggestion,
@@ -37,18 +33,21 @@ from discreet.query.answer.suggest import (
     sizes_question,
     suggested,
 )
-from discreet.query.estimate.noise_plan import Allowance
+from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
-from discreet.query.front.frame import Asked, Frame
+from discreet.query.front.frame import Frame
 from discreet.query.front.sql.parse import question_about
-from discreet.query.front.unparse import as_sql
 from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import Listed, with_public_keys
-from discreet.query.plan.nodes import Outcome, Question
+from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
-from discreet.query.plan.work import Engine
-from discreet.query.run import Answers, Quote, quote, release, works_of
-from discreet.session.price import BudgetStore, Payment, SessionLedger, Terms
+from discreet.query.run import Answers, Quote, release
+from discreet.session.payment import BudgetStore, Payment, SessionLedger
+from discreet.session.price import Price, Terms
+from discreet.session.query import Order, Query
+from discreet.session.workload import Workload
+
+__all__ = ["Query", "Session", "Workload"]
 
 
 class Session:
@@ -69,7 +68,7 @@ class Session:
     >>> session.remaining
     Pure(epsilon='3/4')
 
-    ``progress``: whether a release that takes more than two seconds says what it is doing; unless said, it does in a
+    ``progress``: whether a release that takes more than two seconds says what it is doing; by default, it does in a
     terminal or a notebook.
     """
 
@@ -110,18 +109,12 @@ class Session:
         if ledger is not None:
             from discreet.session.local_ledger import open_local_ledger  # it needs an extra
 
-            self._ledger = opened = open_local_ledger(
+            self._ledger = kept = open_local_ledger(
                 ledger, given, self._engine.name, budget=budget, neighbours=neighbours, rule=rule
             )
-            budget, neighbours, rule, budget_store = (
-                opened.budget,
-                opened.neighbours,
-                opened.rule,
-                opened.budget_store(""),
-            )
-        self._terms = Terms(budget, rule)  # type: ignore[arg-type]
+            budget, neighbours, rule, budget_store = kept.budget, kept.neighbours, kept.rule, kept.budget_store("")
+        self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
-        self._neighbours = neighbours or Neighbours.ADD_REMOVE
         self._public_keys: Listed = {}
         self._progress = progress
 
@@ -166,7 +159,7 @@ class Session:
         return Frame.about(name, self._schemas, self.ask)
 
     def ask(self, asked: Question) -> Query:
-        """A question as a plan; both doors end here."""
+        """A question as a plan; SQL and verbs both end here."""
         lowered = with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas, self._public_keys)
         return Query(self, asked, prepare(lowered))
 
@@ -187,7 +180,12 @@ class Session:
     # --- estimates that are paid for ----------------------------------------------------------------------------------
 
     def suggest_bounds(
-        self, column: str, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
+        self,
+        column: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
     ) -> Suggestion:
         """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
 
@@ -195,15 +193,15 @@ class Session:
         """
         name, column = find_column(column, self._schemas)
         asked, step = sizes_question(name, column, self._schemas)
-        price = self._quote((prepare(asked),), self._terms.allowance(epsilon, delta, rho))
-        words = bounds_words(name, column)
-        answer: TableAnswer = self._release(price, (asked.outcome,), itemgetter(0), lambda: words)
+        quote = self.quote((prepare(asked),), Price.of(epsilon, delta, rho))
+        order = Order(quote, (asked.outcome,), partial(bounds_words, name, column))
+        answer: TableAnswer = self.release(order, itemgetter(0))
         return suggested(f"{name}.{column}", step, answer)
 
     def suggest_max_rows(
         self,
         table: str,
-        epsilon: Number | None = None,
+        epsilon: Number | Price | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -223,260 +221,71 @@ class Session:
             tables[name] = replace(tables[name], columns={**tables[name].columns, **columns})
         terms = self._terms
         found = Session(
-            tables, budget=terms.budget, engine=self._engine, neighbours=self._neighbours, rule=terms.rule,
+            tables, budget=terms.budget, engine=self._engine, neighbours=terms.neighbours, rule=terms.rule,
             budget_store=self._budget_store, progress=self._progress,
         )  # fmt: skip
         found._ledger = self._ledger
         return found
 
-    # --- for queries --------------------------------------------------------------------------------------------------
+    # --- the interface for queries and services -----------------------------------------------------------------------
 
-    def _quote(self, prepared: Sequence[Prepared], allowance: Allowance) -> Quote:
-        return quote(prepared, allowance, self._neighbours)
+    def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
+        """Noise and price of prepared questions together. No data is touched."""
+        return self._terms.quote(questions, price)
 
-    def _preview(self, asked: Quote, which: Prepared, rows: int | None, confidence: Number) -> Preview:
-        fits = self._budget_store.fits(asked.plan.price)
-        left = str(self._budget_store.after(asked.plan.price) if fits else self._budget_store.remaining)
-        return preview(asked, which.parts[0], remaining=left, affordable=fits, rows=rows, confidence=confidence)
+    def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
+        """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""
+        price, budget_store = order.quote.plan.price, self._budget_store
+        fits = budget_store.fits(price)
+        left = str(budget_store.after(price) if fits else budget_store.remaining)
+        return tuple(
+            preview(order.quote, one.parts[0], remaining=left, affordable=fits, rows=rows, confidence=order.confidence)
+            for one in order.quote.questions
+        )
 
-    def _release(
+    def release(
         self,
-        asked: Quote,
-        outcomes: Sequence[Outcome],
-        shown: Callable[[tuple[TableAnswer, ...]], Any],
-        question: Callable[[], str] = str,
+        order: Order,
+        shown: Callable[[tuple[TableAnswer, ...]], Any] = tuple,
         *,
-        confidence: Number = CONFIDENCE,
         payment: Payment | None = None,
     ) -> Any:
-        """Pay (unless it is paid) and answer. What is paid and could not be answered may be asked for again.
+        """Pay (unless it is paid) and answer: what ``shown`` makes of the answers, in the order of the questions.
 
-        A ledger keeps the answers, with their error bars of this confidence, before they are shown.
+        What is paid and could not be answered may be asked for again. A ledger keeps the answers, with their error
+        bars, before they are shown.
         """
+        asked = order.quote
         if payment is None:
             if not self._budget_store.fits(asked.plan.price):
                 raise OverBudget(asked=asked.price, left=self._budget_store.remaining)
-            payment = Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(question()))
+            payment = Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(order.text()))
         try:
             with Progress(self._progress) as progress:
                 released, receipt = release(asked, self._engine, self._schemas, payment, progress.step)
         except EngineFailed as failed:
             if payment.receipt is not None and not payment.receipt.used:
-                failed.again = partial(
-                    self._release, asked, outcomes, shown, question, confidence=confidence, payment=payment
-                )
+                failed.again = partial(self.release, order, shown, payment=payment)
             raise
-        answers = self._answers(asked, outcomes, released, receipt)
+        answers = _answers(order, released, receipt)
         if self._ledger is not None:
-            self._ledger.store(payment.budget_store, answers, confidence)
+            self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)
 
-    def _answers(
-        self, asked: Quote, outcomes: Sequence[Outcome], answers: Answers, receipt: Receipt
-    ) -> tuple[TableAnswer, ...]:
-        return tuple(
-            TableAnswer(
-                outcome=outcome,
-                released=released,
-                event=asked.plan.event,
-                cost=str(receipt.price if receipt.price is not None else asked.plan.price),
-                story=story(asked, prepared),
-                receipt=receipt,
-            )
-            for prepared, outcome, released in zip(asked.questions, outcomes, answers, strict=True)
+
+def _answers(order: Order, found: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:
+    asked = order.quote
+    return tuple(
+        TableAnswer(
+            outcome=outcome,
+            released=released,
+            event=asked.plan.event,
+            cost=str(receipt.price if receipt.price is not None else asked.plan.price),
+            story=story(asked, prepared),
+            receipt=receipt,
         )
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Query(Asked):
-    """A question of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs."""
-
-    session: Session
-    plan: Question
-    _prepared: Prepared
-
-    def __repr__(self) -> str:
-        names = ", ".join(name for name, _ in self.plan.outcome.columns)
-        return f"Query({names} of {', '.join(self._prepared.asked.tables)}; preview(...) is free, release(...) pays)"
-
-    def again(self, plan: Question) -> Query:
-        """The same session, another plan."""
-        return self.session.ask(plan)
-
-    @property
-    def text(self) -> str:
-        """The question as SQL, however it was asked; ``session.sql`` reads it back as the same question."""
-        return as_sql(self.plan, {name: schema.fields for name, schema in self.session._schemas.items()})
-
-    def preview(
-        self,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
-        confidence: Number = CONFIDENCE,
-        rows: int | None = None,
-    ) -> Preview:
-        """Error bars and cost, from public metadata alone. ``rows``: in a group of how many."""
-        asked = self._quote(epsilon, delta, rho, error, confidence)
-        return self.session._preview(asked, asked.questions[0], rows, confidence)
-
-    def release(
-        self,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
-        confidence: Number = CONFIDENCE,
-    ) -> TableAnswer:
-        """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        asked = self._quote(epsilon, delta, rho, error, confidence)
-        answer: TableAnswer = self.session._release(
-            asked, (self.plan.outcome,), itemgetter(0), self._words, confidence=confidence
-        )
-        return answer
-
-    def _words(self) -> str:
-        """The question as a ledger keeps it: its SQL; what it does, if there is no SQL for it."""
-        try:
-            return self.text
-        except Unsupported:
-            return "; ".join(line.strip() for line in tell(self._prepared, None).splitlines())
-
-    def quote(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> Quote:
-        """Noise and price, worked out without touching data: what ``release`` would pay for."""
-        return self._quote(epsilon, delta, rho, None, CONFIDENCE)
-
-    def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
-        """The plan, with how far one unit reaches at each step; with a price also the noise."""
-        if epsilon is None and rho is None:
-            return tell(self._prepared, None)
-        return tell(self._prepared, self._quote(epsilon, delta, rho, None, CONFIDENCE))
-
-    def statements(
-        self,
-        database: str,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-    ) -> tuple[str, ...]:
-        """The SQL that a database such as "bigquery" would be asked before the noise; nothing is run or paid.
-
-        Which keys of a heavy unit count is chosen with a secret salt; here the word SALT stands for it.
-        """
-        asked = self._quote(epsilon, delta, rho, None, CONFIDENCE)
-        return sql_texts(database, works_of(asked, "SALT"), self.session._schemas)
-
-    def _quote(
-        self,
-        epsilon: Number | None,
-        delta: Number | None,
-        rho: Number | None,
-        error: Number | Mapping[str, Number] | None,
-        confidence: Number,
-    ) -> Quote:
-        if error is None:
-            return self.session._quote((self._prepared,), self.session._terms.allowance(epsilon, delta, rho))
-        if epsilon is not None or rho is not None:
-            raise BadParameter("error", error, "must not be given together with a price: one follows from the other")
-        return cheapest(self, error, confidence, delta)
-
-
-def cheapest(query: Query, error: Number | Mapping[str, Number], confidence: Number, delta: Number | None) -> Quote:
-    """The least price, to one part in a thousand or so, for which every column named keeps its error."""
-    part = query._prepared.parts[0]
-    wanted = (
-        {name: positive(e, "error") for name, e in error.items()}
-        if isinstance(error, Mapping)
-        else dict.fromkeys(part.names, positive(error, "error"))
+        for prepared, outcome, released in zip(asked.questions, order.outcomes, found, strict=True)
     )
-    for name in wanted:
-        if name not in part.names:
-            raise BadParameter("error", name, f"must name columns of the answer: {', '.join(part.names)}")
-        if part.recipes[part.names.index(name)].depends_on_values:
-            raise BadParameter(
-                "error",
-                name,
-                "must not be of this column: how far off it is depends on how the values lie, so no price is sure to "
-                "give it; say epsilon=... (preview tells what is likely), or error={...} of other columns",
-            )
-    level = confidence_level(confidence)
-    in_rho = isinstance(query.session.budget, ZCDP)
-
-    def at(price: Fraction) -> Quote:
-        terms = query.session._terms
-        allowance = terms.allowance(None, delta, price) if in_rho else terms.allowance(price, delta, None)
-        return query.session._quote((query._prepared,), allowance)
-
-    def good(price: Fraction) -> bool:
-        found = preview(at(price), part, remaining="", affordable=True, confidence=level)
-        return all(found.error(name) <= e for name, e in wanted.items())
-
-    return at(_round(_least(good)))
-
-
-def _round(price: Fraction) -> Fraction:
-    """The next price above with four digits: more of it is never worse, and people can read it."""
-    context = Context(prec=4, rounding=ROUND_CEILING)
-    return Fraction(context.divide(Decimal(price.numerator), Decimal(price.denominator)))
-
-
-def _least(good: Callable[[Fraction], bool]) -> Fraction:
-    """A price that is good, at most about 1/1024 above the least: first by doubling, then by halving the gap."""
-    high = Fraction(1, 1 << 10)
-    while not good(high):
-        high *= 2
-        if high > 1 << 20:
-            raise BadParameter("error", "this small", "must be larger: no price gives it")
-    low = high / 2 if high > Fraction(1, 1 << 10) else Fraction(0)
-    for _ in range(10):
-        middle = (low + high) / 2
-        if good(middle):
-            high = middle
-        else:
-            low = middle
-    return high
-
-
-@dataclass(frozen=True, slots=True)
-class Workload:
-    """Several questions for one price."""
-
-    session: Session
-    queries: tuple[Query, ...]
-
-    def _quote(self, epsilon: Number | None, delta: Number | None, rho: Number | None) -> Quote:
-        allowance = self.session._terms.allowance(epsilon, delta, rho)
-        return self.session._quote([query._prepared for query in self.queries], allowance)
-
-    def preview(
-        self,
-        epsilon: Number | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        confidence: Number = CONFIDENCE,
-        rows: int | None = None,
-    ) -> tuple[Preview, ...]:
-        """Error bars of each question; the cost is that of all together."""
-        asked = self._quote(epsilon, delta, rho)
-        return tuple(self.session._preview(asked, question, rows, confidence) for question in asked.questions)
-
-    def release(
-        self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> tuple[TableAnswer, ...]:
-        """Pay once, then answer all."""
-        asked = self._quote(epsilon, delta, rho)
-        answers: tuple[TableAnswer, ...] = self.session._release(
-            asked,
-            [query.plan.outcome for query in self.queries],
-            tuple,
-            lambda: "; ".join(query._words() for query in self.queries),
-        )
-        return answers
 
 
 def _check_foreign_keys(schemas: Mapping[str, Schema]) -> None:

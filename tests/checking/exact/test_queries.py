@@ -13,10 +13,11 @@ import discreet as dp
 from discreet.checking import check_query
 from discreet.engines.memory.engine import memory
 from discreet.errors import BadData, EngineFailed
+from discreet.query.engine import Engine
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Filter, Project, Relation
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.work import AnyWork, DistinctWork, Engine, Exact, Form, Work
+from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Form, Work
 
 TRIPS = pa.table(
     {

@@ -18,12 +18,14 @@ from discreet.engines.memory.engine import memory
 from discreet.errors import BadQuestion
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.query.engine import Engine
 from discreet.query.estimate import noise_plan
 from discreet.query.estimate.statistics import Rows
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Outcome
-from discreet.query.plan.work import AnyWork, Engine, Work
+from discreet.query.plan.work import AnyWork, Work
 from discreet.query.run import Quote
+from discreet.session.price import Price
 from discreet.session.session import Query, Workload
 from tests.checking.exact.test_queries import CAPS, Faulty
 from tests.query.front.sql.test_parse_fuzz import Grammar
@@ -174,9 +176,10 @@ def kept(asked: Quote) -> bool:
 def test_a_workload_costs_what_its_noises_cost() -> None:
     sides = 0
     for work, price in workloads(0, 300):
-        asked = work._quote(price.get("epsilon"), None, price.get("rho"))
+        asked = work.order(Price(**price)).quote
         assert kept(asked)
         before = work.session.remaining
+        assert isinstance(work.session, dp.Session)
         work.session._budget_store.spend(asked.plan.price)
         epsilon, rho, delta = spent(asked)
         match before, work.session.remaining:
@@ -197,5 +200,5 @@ def test_a_workload_costs_what_its_noises_cost() -> None:
 def test_sums_that_nobody_paid_for_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """All sums for the price of one: so the test above can fail."""
     monkeypatch.setattr(noise_plan, "paid_with", lambda s: isinstance(s, Rows) or s)
-    found = [not kept(work._quote(price.get("epsilon"), None, price.get("rho"))) for work, price in workloads(0, 20)]
+    found = [not kept(work.order(Price(**price)).quote) for work, price in workloads(0, 20)]
     assert any(found)

@@ -17,11 +17,12 @@ from discreet.engines.experimental.engine import Experimental
 from discreet.engines.memory.engine import memory
 from discreet.engines.postgres.engine import postgres
 from discreet.engines.spark.engine import spark
+from discreet.query.engine import Engine
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Project, Relation, Scan
 from discreet.query.plan.schema import Schema, Table, resolve
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, Engine, Exact
+from discreet.query.plan.work import AnyWork, Exact
 from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts
 from tests.helpers import postgres_tables
 from tests.helpers.extent import extent

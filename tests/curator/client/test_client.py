@@ -1,4 +1,4 @@
-"""``dp.connect``: the same interface from afar, over a real socket."""
+"""``dp.connect``: the same interface remote, over a real socket."""
 
 from __future__ import annotations
 
@@ -156,10 +156,10 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
         lambda: query.statements("duckdb"),
     )
     for act in acts:
-        with pytest.raises(Unsupported, match="from afar"):
+        with pytest.raises(Unsupported, match="of a remote"):
             act()
     answer = query.release(epsilon="1")
-    with pytest.raises(Unsupported, match="event from afar"):
+    with pytest.raises(Unsupported, match="event of a remote answer"):
         _ = answer.event
     assert verify_receipt(answer.receipt, session.public_key).event["event"]["kind"]
 
@@ -176,9 +176,9 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, one from afar has or refuses; but for what is not of an analyst."""
     pairs: tuple[tuple[type, type, set[str]], ...] = (
-        (Session, RemoteSession, {"engine", "serving"}),
-        (Query, RemoteQuery, set()),
-        (Workload, RemoteWorkload, set()),
+        (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release"}),
+        (Query, RemoteQuery, {"order", "within", "ledger_text"}),
+        (Workload, RemoteWorkload, {"order", "ledger_text"}),
         (TableAnswer, RemoteAnswer, {"outcome", "released"}),
         (Preview, RemotePreview, set()),
     )
@@ -216,7 +216,7 @@ def test_what_is_taken_here_is_taken_from_afar() -> None:
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
-    assert query.release(epsilon="1/3", key="k").said == query.release(epsilon="1/3", key="k").said
+    assert query.release(epsilon="1/3", key="k").reply == query.release(epsilon="1/3", key="k").reply
     with pytest.raises(KeyReused):
         query.release(epsilon="1/2", key="k")
     assert query.release(epsilon="1/3").number != query.release(epsilon="1/3").number
@@ -231,8 +231,14 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
         session.sql("SELECT secret, COUNT(*) FROM people GROUP BY secret").preview(epsilon=1)
     with pytest.raises(BadParameter):
         session.sql(COUNT).release()
-    with pytest.raises(OverBudget):
+    with pytest.raises(OverBudget) as over:
         session.sql(COUNT).release(epsilon=10_000_000)
+    assert over.value.left == session.remaining
+    assert isinstance(over.value.asked, type(over.value.left))
+    assert str(over.value.asked) in str(over.value)
+    with pytest.raises(BadParameter) as bad:
+        session.sql(COUNT).release(epsilon=-1)
+    assert (bad.value.name, bad.value.must) == ("epsilon", "must be above 0")
     with pytest.raises(CuratorRefused, match="a valid token") as found:
         connect(url, "discreet_0_0")
     assert found.value.kind == "Unauthorised"
@@ -247,7 +253,7 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
     with pytest.raises(BadParameter):
         connect("ftp://somewhere", town.ann)
     with pytest.raises(NotRegistered):
-        session._line.get("/api/datasets/nowhere")
+        session.transport.get("/api/datasets/nowhere")
 
 
 class Torn:

@@ -38,7 +38,7 @@ class Silent:
 
 def silent(shop: Shop) -> RemoteSession:
     """The session without its line: whatever it says, it says by itself."""
-    return replace(shop.afar, _line=Silent())  # type: ignore[arg-type]
+    return replace(shop.afar, transport=Silent())  # type: ignore[arg-type]
 
 
 def test_the_public_schema_is_the_schema(shop: Shop) -> None:
@@ -91,7 +91,7 @@ def test_the_same_plan_for_the_same_price(shop: Shop, asking: Asking) -> None:
     assert b.cost == a.cost
     assert [b.error(one.name) for one in a.columns] == [one.error for one in a.columns]
     assert afar.explain(epsilon="1") == "\n".join(b.story)
-    if afar._prepared is not None:
+    if afar.prepared is not None:
         assert afar.explain() == here.explain()
     else:  # keys of a public table, or a long list of them
         with pytest.raises(BadParameter, match="only the curator knows"):

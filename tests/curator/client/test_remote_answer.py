@@ -43,7 +43,7 @@ def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:
 
 
 def test_an_answer_that_was_stored_without_intervals_together_has_those_of_its_error_bars(shop: Shop) -> None:
-    told = dict(sent(shop.here.sql("SELECT COUNT(*) AS n FROM orders").release(epsilon="1")).said["answer"])
+    told = dict(sent(shop.here.sql("SELECT COUNT(*) AS n FROM orders").release(epsilon="1")).reply["answer"])
     del told["intervals_together"]
     earlier = RemoteAnswer({"answer": told})
     (n,), (error,) = earlier["n"], earlier.errors(simultaneous=True)["n"]
@@ -120,5 +120,5 @@ def test_an_answer_is_good_without_them(
     said = town.ask("SELECT COUNT(*) AS n FROM people").json()
     assert said["answer"]["consistent"] is None
     assert len(said["answer"]["rows"]) == 1
-    assert "not made to agree: RuntimeError" in caplog.text
+    assert "could not be made consistent: RuntimeError" in caplog.text
     assert "canary" not in caplog.text

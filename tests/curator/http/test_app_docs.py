@@ -18,7 +18,7 @@ from discreet.commands.sample_hospital import write_hospital
 from discreet.curator.http.app import create_app
 from discreet.curator.limits import Limits
 from discreet.curator.service.access import TABLE, Role
-from discreet.curator.service.config import Config, Entrusted, read_config
+from discreet.curator.service.config import Config, ConfiguredDataset, read_config
 from discreet.curator.service.declarations import CAPS
 from discreet.curator.service.opening import open_curator
 from tests.helpers.curator.town import Clock, Town, on_a_socket
@@ -31,7 +31,7 @@ def test_every_route_is_there() -> None:
 
 
 def test_every_setting_is_there() -> None:
-    named = [field.name for kind in (Config, Entrusted, Limits) for field in fields(kind)]
+    named = [*ConfiguredDataset.model_fields, *(field.name for kind in (Config, Limits) for field in fields(kind))]
     missing = [name for name in (*named, *CAPS) if name not in PAGE]
     assert missing == []
 

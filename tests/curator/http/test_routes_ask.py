@@ -30,7 +30,7 @@ PATH = "/api/datasets/town/questions"
 def engine(new_town: Town) -> Iterator[psutil.Process]:
     """The process that has the data, stopped: what is asked stays on its way until it goes on."""
     assert new_town.ask(SQL, key="warm").status_code == 200
-    process = new_town.curator.room(new_town.curator.ledger.datasets["town"]).engine._all[0]._process
+    process = new_town.curator.open(new_town.curator.ledger.datasets["town"]).engine._all[0]._process
     assert process is not None
     found = psutil.Process(process.pid)
     found.suspend()

@@ -65,20 +65,20 @@ def test_numbers_are_exact_and_paths_relative_to_the_file(tmp_path: Path) -> Non
     assert (one.population, one.protects, one.rule) == ("folk", "one household", Rule.BASIC)
     assert one.neighbours is Neighbours.CHANGE_ONE
     assert config.datasets["b"].budget is None
-    table = one.dataset.tables["t"]
+    table = one.tables.tables["t"]
     assert table.columns["x"].low == Fraction(1, 10)
     assert table.columns["x"].high == Fraction(1, 3)
     assert not table.columns["x"].nullable
     assert table.columns["k"].keys == ("a", "b", None)
     assert table.caps == {"max_groups": 3}
-    assert one.dataset.tables["p"].public
+    assert one.tables.tables["p"].public
 
 
 def test_what_is_written_reads_back_the_same(tmp_path: Path) -> None:
     for one in read(tmp_path, GOOD).datasets.values():
-        said = declarations.written(one.dataset)
-        assert declarations.read(said, "again") == one.dataset
-        assert declarations.written(declarations.read(said, "again")) == said
+        said = declarations.write(one.tables)
+        assert declarations.read(said, "again") == one.tables
+        assert declarations.write(declarations.read(said, "again")) == said
 
 
 @pytest.mark.parametrize(
@@ -132,6 +132,8 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, place: str
     with pytest.raises(BadParameter) as found:
         read(tmp_path, text)
     assert found.value.name == place
+    assert str(found.value).startswith(f"{place} is ")
+    assert str(found.value).endswith("curator.toml)")
 
 
 def test_what_is_no_toml_or_no_file(tmp_path: Path) -> None:

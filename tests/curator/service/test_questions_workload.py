@@ -11,9 +11,10 @@ import pytest
 import discreet as dp
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.curator.error_replies import reply
-from discreet.curator.service.questions import Together
+from discreet.curator.service.questions import WorkloadQuestion
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused
 from discreet.ledger import verify_card, verify_receipt
+from discreet.session.price import Price
 from tests.curator.http.test_app import broken, charges
 from tests.helpers.curator.shop import Shop, open_shop
 from tests.helpers.curator.town import Town
@@ -91,7 +92,7 @@ def test_a_workload_of_one_is_not_the_question_itself(town: Town) -> None:
 
 def test_texts_can_be_told_apart_again() -> None:
     strange = ("SELECT 'a;\n' ", "SELECT 2 -- c", "SELECT '😀'")
-    both = Together(sqls=strange, epsilon="1")
+    both = WorkloadQuestion(sqls=strange, price=Price("1"))
     at, found = 0, []
     for length in both.parameters["workload"]:
         found.append(both.query[at : at + length])
@@ -149,6 +150,13 @@ def test_limits_count_all_questions_together(town: Town) -> None:
     long = [f"SELECT COUNT(*) AS n FROM people WHERE city = '{'x' * 30_000}'" for _ in range(3)]
     assert ask(town, *long).status_code == 413
     assert town.curator.ledger.head == before
+
+
+def test_too_many_texts_are_refused_in_the_words_of_the_limits(town: Town) -> None:
+    for refused in (ask(town, *[COUNT] * 51), look(town, *[COUNT] * 51)):
+        assert refused.status_code == 422
+        assert refused.json()["error"]["kind"] == "BadQuestion"
+        assert "51 questions at once, and at most 16" in refused.json()["error"]["message"]
 
 
 def test_rows_of_all_answers_count(new_town: Town) -> None:
@@ -219,7 +227,7 @@ def test_it_is_like_a_workload_here(shop: Shop) -> None:
 
 def test_a_key_of_a_workload(shop: Shop) -> None:
     both = shop.afar.workload(texts(shop.afar))
-    assert both.release(epsilon="1", key="w")[0].said == both.release(epsilon="1", key="w")[0].said
+    assert both.release(epsilon="1", key="w")[0].reply == both.release(epsilon="1", key="w")[0].reply
     with pytest.raises(KeyReused):
         shop.afar.workload(texts(shop.afar)[:2]).release(epsilon="1", key="w")
 

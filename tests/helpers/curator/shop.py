@@ -87,6 +87,6 @@ def open_shop(folder: Path) -> Iterator[Shop]:
         assert reply.status_code == 201, reply.text
         town.curator.ledger.owner.grant("ann", "shop")
         known, people = town.curator.dataset(town.curator.access.who(f"Bearer {town.ann}"), "shop")
-        tables = {name: one.table for name, one in town.curator.room(known).session.schemas.items()}
+        tables = {name: one.table for name, one in town.curator.open(known).session.schemas.items()}
         here = dp.Session(tables, budget=people.budget, rule=people.rule or dp.Rule.ZCDP)
         yield Shop(town, url, dp.connect(url, town.ann, "shop"), here)

@@ -14,11 +14,12 @@ from discreet.checking.exact.outputs import additive_in, pair_of
 from discreet.checking.exact.privacy_claims import Claim, at_one_step, check_pairs, check_rows, natural_pairs, of_bits
 from discreet.checking.exact.queries import check_query
 from discreet.checking.exact.report import Report, joined
+from discreet.checking.exact.roles import ClaimsPrivacy, DrawsOfRows, HasMap
 from discreet.checking.exact.small_data import space_for
-from discreet.checking.exact.stability_claims import check_stability, check_stability_pairs, name_of
+from discreet.checking.exact.stability_claims import StableLike, check_stability, check_stability_pairs, name_of
 from discreet.errors import BadParameter
 from discreet.exact import integer
-from discreet.session.session import Query
+from discreet.session.query import Query
 from discreet.stable.core.domains import Rows
 from discreet.stable.core.metrics import ADD_REMOVE, Relation, as_metric
 
@@ -70,13 +71,13 @@ def check(
     """
     rows, most_pairs = integer(rows, "rows", at_least=0), integer(most_pairs, "most_pairs", at_least=1)
     effort: dict[str, Any] = {"rows": rows, "most_pairs": most_pairs, "searches": searches}
-    if hasattr(thing, "stability") and hasattr(thing, "output_metric"):
+    if isinstance(thing, StableLike):
         if pairs is not None:
             return check_stability_pairs(thing, pairs)
         return check_stability(thing, _space(thing, values, columns, neighbours), **effort)
-    if hasattr(thing, "input_metric") and hasattr(thing, "draw"):
+    if isinstance(thing, DrawsOfRows):
         return _check_release(thing, values, columns, neighbours, claim, depth, effort)
-    if hasattr(thing, "event") and hasattr(thing, "read"):
+    if isinstance(thing, ClaimsPrivacy):
         return _check_mechanism(thing, pairs, values, columns, neighbours, claim, depth, effort)
     if isinstance(thing, Query):
         return check_query(thing, tables=searches)
@@ -112,7 +113,7 @@ def _check_release(  # noqa: PLR0917 - the options of ``check``, passed on
 ) -> Report:
     space = _space(thing, values, columns, neighbours)
     parts = []
-    if hasattr(getattr(thing, "map", None), "stability"):
+    if isinstance(thing, HasMap) and isinstance(thing.map, StableLike):
         parts.append(check_stability(thing.map, space, **effort))
     event_at = thing.event if claim is None else at_one_step(claim)
     laws = {**effort, "most_pairs": min(effort["most_pairs"], 2000), "searches": min(effort["searches"], 100)}

@@ -16,6 +16,17 @@ from typing import Any
 import numpy as np
 
 from discreet.checking.exact.laws import LEFT_OUT, Law
+from discreet.checking.exact.roles import (
+    AdditiveNoise,
+    HasMap,
+    HasParts,
+    HasRelease,
+    HasReleases,
+    HasScale,
+    MapThenMechanism,
+    OfRows,
+    Reads,
+)
 from discreet.errors import BadParameter, NoLaw
 from discreet.mechanisms.base.mechanism import Mechanism
 from discreet.privacy.promises import events
@@ -57,19 +68,19 @@ def pair_of(
     Releases are taken apart by what they hold: ``map`` and ``mechanism`` (a map, then noise), ``map`` and ``release``,
     ``release`` alone (post-processing), ``releases`` (all on the same data), ``parts`` and ``by`` (each on its part).
     """
-    if hasattr(thing, "map") and hasattr(thing, "mechanism"):
+    if isinstance(thing, MapThenMechanism):
         return pair_of(thing.mechanism, thing.map(first), thing.map(second), depth=depth)
-    if hasattr(thing, "map") and hasattr(thing, "release") and not callable(thing.release):
+    if isinstance(thing, HasMap) and isinstance(thing, HasRelease) and not callable(thing.release):
         return pair_of(thing.release, thing.map(first), thing.map(second), depth=depth)
-    if isinstance(getattr(thing, "releases", None), tuple):
+    if isinstance(thing, HasReleases) and isinstance(thing.releases, tuple):
         return product([pair_of(each, first, second, depth=depth) for each in thing.releases])
-    if isinstance(getattr(thing, "parts", None), tuple) and hasattr(thing, "by"):
+    if isinstance(thing, HasParts) and isinstance(thing.parts, tuple):
         groups = group_by([key for key, _ in thing.parts], by=thing.by)
         one, two = groups(first), groups(second)
         return product([pair_of(each, one[key], two[key], depth=depth) for key, each in thing.parts])
-    if hasattr(thing, "input_metric") and hasattr(thing, "release"):
+    if isinstance(thing, OfRows) and isinstance(thing, HasRelease):
         return pair_of(thing.release, first, second, depth=depth)
-    if hasattr(thing, "read"):
+    if isinstance(thing, Reads):
         return _mechanism_pair(thing, thing.read(first), thing.read(second), depth, largest_scale)
     raise NoLaw(f"{type(thing).__name__} is neither a mechanism nor a release that can be taken apart")
 
@@ -147,10 +158,10 @@ def _known_law(mechanism: Any, value: Any) -> Law:
 
 def additive_in(mechanism: Any) -> Any:
     """The additive noise of a mechanism on whole numbers: itself, or what it holds as ``noise``; None if it is not."""
-    if hasattr(mechanism, "pmf") and hasattr(mechanism, "dimension"):
+    if isinstance(mechanism, AdditiveNoise):
         return mechanism
     inside = getattr(mechanism, "noise", None)
-    if hasattr(inside, "pmf") and hasattr(inside, "dimension") and not _writes_its_law(mechanism):
+    if isinstance(inside, AdditiveNoise) and not _writes_its_law(mechanism):
         return inside
     return None
 
@@ -181,7 +192,7 @@ def _shifted(additive: Any, moved: tuple[int, ...]) -> Pair:
 
 def event_for(additive: Any, moved: Sequence[int]) -> Event:
     """The event of additive noise on an input that moved by so much in these entries."""
-    if hasattr(additive, "scale"):
+    if isinstance(additive, HasScale):
         return events.DiscreteLaplace(scale=additive.scale, sensitivity=sum(map(abs, moved)))
     return events.DiscreteGaussian(
         sigma_squared=additive.sigma_squared, sensitivity_squared=sum(m * m for m in moved), dimension=len(moved)
@@ -189,8 +200,7 @@ def event_for(additive: Any, moved: Sequence[int]) -> Event:
 
 
 def _scale(additive: Any) -> float:
-    scale = getattr(additive, "scale", None)
-    return float(scale) if scale is not None else float(getattr(additive, "sigma_squared", 0)) ** 0.5
+    return float(additive.scale) if isinstance(additive, HasScale) else float(additive.sigma_squared) ** 0.5
 
 
 def _numbers(value: Any) -> list[int] | None:

@@ -43,7 +43,7 @@ def check_pairs(
             break
     else:
         watched.conclude(subject)
-    return Report(subject, told(claim), "the pairs that were given, both ways", tried, found)
+    return Report(subject, in_words(claim), "the pairs that were given, both ways", tried, found)
 
 
 def check_rows(
@@ -105,7 +105,9 @@ def refuted(laws: Laws, first: Any, second: Any, claim: Claim, distance: object)
         failed = [repr(x) if isinstance(x, Failed) else "did not fail" for x in (one, two)]
         if failed[0] == failed[1]:
             return None
-        return Counterexample(first, second, distance, told(claim), f"the first {failed[0]}, the second {failed[1]}")
+        return Counterexample(
+            first, second, distance, in_words(claim), f"the first {failed[0]}, the second {failed[1]}"
+        )
     found = dearer(pair.needed, claim) or _refuted_by(pair, claim)
     return None if found is None else Counterexample(first, second, distance, *found)
 
@@ -119,13 +121,13 @@ def dearer(needed: tuple[Event, ...] | None, claim: Claim) -> tuple[str, str] | 
         return None
     total = needed[0] if len(needed) == 1 else events.Composed(needed)
     for rule in (price_basic, price_zcdp):
-        true, said = _priced(rule, total), _priced(rule, claim) if isinstance(claim, Event) else claim
-        if isinstance(true, Approx) and isinstance(said, Pure):
-            said = Approx(said.epsilon, 0)
-        if isinstance(true, Approx) and isinstance(said, Approx) and not (said.delta or true.delta):
-            return None if true <= said else (str(claim_words(said)), _moved(needed, claim_words(true)))
-        if isinstance(true, ZCDP) and isinstance(said, ZCDP) and not said.delta:
-            return None if true <= said else (str(said), _moved(needed, str(true)))
+        true, claimed = _priced(rule, total), _priced(rule, claim) if isinstance(claim, Event) else claim
+        if isinstance(true, Approx) and isinstance(claimed, Pure):
+            claimed = Approx(claimed.epsilon, 0)
+        if isinstance(true, Approx) and isinstance(claimed, Approx) and not (claimed.delta or true.delta):
+            return None if true <= claimed else (str(claim_words(claimed)), _moved(needed, claim_words(true)))
+        if isinstance(true, ZCDP) and isinstance(claimed, ZCDP) and not claimed.delta:
+            return None if true <= claimed else (str(claimed), _moved(needed, str(true)))
     return None
 
 
@@ -158,10 +160,10 @@ def _refuted_by(pair: Pair, claim: Claim) -> tuple[str, str] | None:
 
 def _told_at_one(event_at: Callable[[int], Claim | None]) -> str:
     claim = event_at(1)
-    return "nothing" if claim is None else told(claim)
+    return "nothing" if claim is None else in_words(claim)
 
 
-def told(claim: Claim) -> str:
+def in_words(claim: Claim) -> str:
     """A claim in words: the price of an event, or the promise itself."""
     if not isinstance(claim, Event):
         return str(claim)

@@ -25,14 +25,17 @@ from discreet.checking.exact.report import Counterexample, Report
 from discreet.errors import BadData, EngineFailed
 from discreet.exact import Number
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.privacy.promises.measures import ZCDP
+from discreet.query.engine import Engine
 from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
 from discreet.query.estimate.statistics import Bins, Statistic, Units, paid_with
 from discreet.query.lower.bounding import groups
 from discreet.query.plan.schema import Declared, Schema, Stored, StoredKind
-from discreet.query.plan.work import AnyWork, Engine, Exact
+from discreet.query.plan.work import AnyWork, Exact
 from discreet.query.run import Quote
-from discreet.session.session import Query
+from discreet.session.price import Price
+from discreet.session.query import Query
 
 SALT = "0123456789abcdef0123456789abcdef"
 _EDGE = (1 << 63) - 1
@@ -89,10 +92,9 @@ def check_query(
     ``load`` turns a made-up Arrow table into a source of the engine; DuckDB and memory take it as it is.
     """
     session = query.session
-    price = {"rho": rho} if rho is not None else {"epsilon": epsilon if epsilon is not None else 1}
-    if rho is None and epsilon is None and hasattr(session.budget, "rho"):
-        price = {"rho": 1}
-    asked = query.quote(**price)
+    if rho is None and epsilon is None:
+        rho, epsilon = (1, None) if isinstance(session.budget, ZCDP) else (None, 1)
+    asked = query.quote(Price(epsilon, rho=rho))
     chance = random.Random(seed)  # noqa: S311 - which tables to try, not noise
     trial = Trial(asked, engine or session.engine, session.schemas, load or (lambda _, table: table))
     claim = (
@@ -292,19 +294,19 @@ def _row(schema: Schema, chance: random.Random, fixed: Row) -> Row:
     return row
 
 
-def _value(stored: Stored, said: Declared, chance: random.Random) -> Any:
+def _value(stored: Stored, declared: Declared, chance: random.Random) -> Any:
     if chance.random() < 0.1:
         return None
     pool: list[Any]
     match stored.kind:
         case StoredKind.INTEGER:
-            pool = [0, 1, 2, 3, -1, _EDGE, -_EDGE - 1, (1 << 53) + 1, *_near(said, 1)]
+            pool = [0, 1, 2, 3, -1, _EDGE, -_EDGE - 1, (1 << 53) + 1, *_near(declared, 1)]
             pool = [int(v) for v in pool if -_EDGE - 1 <= v <= _EDGE]
         case StoredKind.DECIMAL:
             cell = Fraction(1, 10**stored.scale)
             pool = [
                 Decimal(int(v / cell)).scaleb(-stored.scale)
-                for v in (Fraction(0), Fraction(1), Fraction(7), *_near(said, cell))
+                for v in (Fraction(0), Fraction(1), Fraction(7), *_near(declared, cell))
                 if abs(v) < 10**17
             ]
         case StoredKind.REAL:
@@ -317,7 +319,7 @@ def _value(stored: Stored, said: Declared, chance: random.Random) -> Any:
                 -float("inf"),
                 1e308,
                 5e-324,
-                *map(float, _near(said, 1)),
+                *map(float, _near(declared, 1)),
             ]
         case StoredKind.TEXT:
             pool = ["", "a", "b", "7", " 7", "zz", "é"]
@@ -325,21 +327,21 @@ def _value(stored: Stored, said: Declared, chance: random.Random) -> Any:
             pool = [True, False]
         case StoredKind.DATE:
             pool = [date(1, 1, 1), date(2024, 2, 29), date(9999, 12, 31)]
-            pool += [d for d in (said.low, said.high) if isinstance(d, date)]
+            pool += [d for d in (declared.low, declared.high) if isinstance(d, date)]
         case _:
             pool = [datetime(1970, 1, 1), datetime(2024, 2, 29, 23, 59, 59, 999999)]
-            ends = [d for d in (said.low, said.high) if isinstance(d, date)]
+            ends = [d for d in (declared.low, declared.high) if isinstance(d, date)]
             pool += [d if isinstance(d, datetime) else datetime.combine(d, time(12)) for d in ends]
-    if said.keys:
-        pool = [*(k for k in said.keys[:6]), pool[0]]
+    if declared.keys:
+        pool = [*(k for k in declared.keys[:6]), pool[0]]
     return chance.choice(pool)
 
 
-def _near(said: Declared, cell: Number) -> list[Fraction]:
-    if not isinstance(said.low, Fraction) or not isinstance(said.high, Fraction):
+def _near(declared: Declared, cell: Number) -> list[Fraction]:
+    if not isinstance(declared.low, Fraction) or not isinstance(declared.high, Fraction):
         return []
     step = Fraction(cell)
-    return [said.low, said.high, said.low - step, said.high + step, (said.low + said.high) / 2]
+    return [declared.low, declared.high, declared.low - step, declared.high + step, (declared.low + declared.high) / 2]
 
 
 def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:

@@ -17,8 +17,9 @@ from typing import Any, TypeAlias
 from discreet.answer import Answer
 from discreet.checking.exact.laws import refutations
 from discreet.checking.exact.outputs import Pair, frozen, pair_of
-from discreet.checking.exact.privacy_claims import Claim, dearer, told
+from discreet.checking.exact.privacy_claims import Claim, dearer, in_words
 from discreet.checking.exact.report import Counterexample, Report, written
+from discreet.checking.exact.roles import OfRows
 from discreet.checking.exact.stability_claims import Failed, name_of, outcome
 from discreet.errors import BadParameter, DiscreetError, NoLaw
 from discreet.privacy.accountants.zcdp import price_zcdp
@@ -34,7 +35,7 @@ Pipeline: TypeAlias = Callable[[Any, Publish], Any]
 
 def publish(mechanism: Any, value: Any) -> Any:
     """What a pipeline is given outside of a check: a real release, with fresh noise."""
-    made = mechanism(value) if hasattr(mechanism, "input_metric") else mechanism.release(value)
+    made = mechanism(value) if isinstance(mechanism, OfRows) and callable(mechanism) else mechanism.release(value)
     return made.value if isinstance(made, Answer) else made
 
 
@@ -120,7 +121,7 @@ def replay(
     return Report(
         subject=name_of(pipeline),
         claim="the same releases on both inputs, each within what it declares"
-        + (f", and {told(claim)} together" if claim is not None else ""),
+        + (f", and {in_words(claim)} together" if claim is not None else ""),
         method=f"one run with its {len(one.steps)} releases frozen",
         tried=1,
         counterexample=None if found is None else Counterexample(first, second, distance, *found),

@@ -1,7 +1,7 @@
 """Look for a counterexample: all small pairs first, from the smallest up, then random larger ones, made smaller.
 
 Promise: what comes back was judged and refuted as it stands; making it smaller only ever replaces one refuted pair by
-another. What was tried is said in words, so that silence is never taken for a proof.
+another. What was tried is reported, so that silence is never taken for a proof.
 """
 
 from __future__ import annotations

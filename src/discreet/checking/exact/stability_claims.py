@@ -11,7 +11,7 @@ change the keys or the length of what it gives: these are distances no stability
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class Distance(Protocol):
         ...
 
 
+@runtime_checkable
 class StableLike(Protocol):
     """What a stable map says of itself. ``discreet.stable`` makes them; anything with these four can be checked."""
 

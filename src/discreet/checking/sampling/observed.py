@@ -16,6 +16,7 @@ import numpy as np
 
 from discreet.answer import Answer
 from discreet.checking.exact.calling import takes
+from discreet.checking.exact.roles import ReadsAndDraws
 from discreet.errors import BadData, BadParameter
 from discreet.randomness import Bits, SystemBits
 
@@ -31,7 +32,7 @@ class Raised(str):
 
 def runner(mechanism: Any) -> Callable[[Any], Any]:
     """The black box: a callable as it is; of a mechanism or a release, one draw from the system's bits."""
-    if hasattr(mechanism, "draw") and hasattr(mechanism, "read"):
+    if isinstance(mechanism, ReadsAndDraws):
         return _Draw(mechanism)
     if callable(mechanism):
         if not takes(mechanism, 1) and takes(mechanism, 2):

@@ -53,10 +53,10 @@ class OneRunReport:
     @property
     def verdict(self) -> str:
         """The outcome in one line."""
-        said = f"{self.correct} of {self.guesses} guesses about {self.canaries} canaries were right"
+        counts = f"{self.correct} of {self.guesses} guesses about {self.canaries} canaries were right"
         if self.refuted:
-            return f"claimed {self.claim}; refuted: ε ≥ {self.epsilon_lower:.2f}: {said}, p = {self.p_value:.2g}"
-        return f"not refuted; certified ≥ {self.epsilon_lower:.2f}: {said}"
+            return f"claimed {self.claim}; refuted: ε ≥ {self.epsilon_lower:.2f}: {counts}, p = {self.p_value:.2g}"
+        return f"not refuted; certified ≥ {self.epsilon_lower:.2f}: {counts}"
 
     def __str__(self) -> str:
         return self.verdict

@@ -1,4 +1,4 @@
-"""Asking a curator from afar, as if its tables were here.
+"""A remote curator, used as if its tables were here.
 
     session = dp.connect("https://curator.example", token)
     query = session.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
@@ -16,18 +16,19 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NoReturn
 from urllib.parse import quote
 
 from discreet.answer import CONFIDENCE
+from discreet.curator.amounts import read_amount
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview, answers_of
-from discreet.curator.client.transport import Line
+from discreet.curator.client.transport import Transport
 from discreet.curator.public_schema import read
 from discreet.errors import BadParameter, CuratorRefused, Unsupported
-from discreet.exact import Number, integer, number
-from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.exact import Number, integer
+from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
 from discreet.query.answer.suggest import SURE, Suggestion, find_column, rows_question, sizes_question, suggested
 from discreet.query.estimate.prepare import Prepared, prepare
@@ -37,15 +38,16 @@ from discreet.query.front.unparse import as_sql
 from discreet.query.lower.lower import lower_question
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Schema
+from discreet.session.price import Price
 
 _OWNER = "ask the owner, who declares the tables"
 
 
 def _refused(what: str, hint: str) -> Callable[..., NoReturn]:
-    """A part of a local session that does not go over the line: refused by name."""
+    """A part of a local session that a curator does not offer: refused by name."""
 
     def refuse(*_: object, **__: object) -> NoReturn:
-        raise Unsupported(f"{what} from afar", hint)
+        raise Unsupported(f"{what} of a remote session", hint)
 
     return refuse
 
@@ -61,24 +63,26 @@ def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
         ...
     discreet.errors.BadParameter: url is 'curator.example', but it must be http:// or https:// and a host
     """
-    line = Line(url, token)
-    names = [str(one["name"]) for one in line.get("/api/datasets")]
+    transport = Transport(url, token)
+    names = [str(one["name"]) for one in transport.get("/api/datasets")]
     if dataset is None and len(names) != 1:
-        raise BadParameter("dataset", None, f"must be one of {', '.join(names) or 'none: there is no leave to ask'}")
+        raise BadParameter(
+            "dataset", None, f"must be one of {', '.join(names) or 'none: you have no permission to ask'}"
+        )
     chosen = names[0] if dataset is None else dataset
     if chosen not in names:
         raise BadParameter("dataset", chosen, f"must be one of {', '.join(names) or 'none'}")
-    return RemoteSession(line, chosen, line.get(f"/api/datasets/{quote(chosen, safe='')}"))
+    return RemoteSession(transport, chosen, transport.get(f"/api/datasets/{quote(chosen, safe='')}"))
 
 
 @dataclass(frozen=True)
 class RemoteSession:
     """A data set of a curator. Made by ``connect``."""
 
-    _line: Line = field(repr=False)
+    transport: Transport = field(repr=False)
     dataset: str
     schema: Mapping[str, Any] = field(repr=False)
-    """What is public about its tables, as the curator tells it."""
+    """What is public about its tables, as the curator sends it."""
 
     @cached_property
     def schemas(self) -> Mapping[str, Schema]:
@@ -96,17 +100,17 @@ class RemoteSession:
     @property
     def remaining(self) -> Measure:
         """What is left to you."""
-        return _promise(self._standing()["remaining"])
+        return read_amount(self._standing()["remaining"])
 
     @property
     def budget(self) -> Measure:
         """What all your answers together keep."""
-        return _promise(self._standing()["budget"])
+        return read_amount(self._standing()["budget"])
 
     @property
     def public_key(self) -> str:
         """The key with which receipts and release cards can be checked."""
-        return str(self._line.get("/api/key")["public_key"])
+        return str(self.transport.get("/api/key")["public_key"])
 
     def sql(self, text: str) -> RemoteQuery:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
@@ -133,7 +137,7 @@ class RemoteSession:
     def suggest_bounds(
         self,
         column: str,
-        epsilon: Number | None = None,
+        epsilon: Number | Price | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -146,13 +150,14 @@ class RemoteSession:
         """
         table, name = find_column(column, self.schemas)
         _, step = sizes_question(table, name, self.schemas)
-        body = {"table": table, "column": name, "key": _key(key)} | _price(epsilon, delta, rho, SURE)
-        return suggested(f"{table}.{name}", step, RemoteAnswer(self._line.post(self._path("bounds"), body)))
+        price = replace(Price.of(epsilon, delta, rho), confidence=SURE)
+        body = {"table": table, "column": name, "key": _key(key)} | price.texts()
+        return suggested(f"{table}.{name}", step, RemoteAnswer(self.transport.post(self.path("bounds"), body)))
 
     def suggest_max_rows(
         self,
         table: str,
-        epsilon: Number | None = None,
+        epsilon: Number | Price | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -169,19 +174,19 @@ class RemoteSession:
     def _prepared(self, asked: Question) -> Prepared | None:
         """Refuse here, in the curator's words, what it would refuse by public things.
 
-        Keys of public tables are read there, and long lists are told in part; what depends on them is decided there.
+        Keys of public tables are read there, and long lists are sent in part; what depends on them is decided there.
         """
         lowered = lower_question(asked, self.schemas)
-        told = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
+        listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
         known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
-        return prepare(lowered) if told and known else None
+        return prepare(lowered) if listed and known else None
 
     def answers(self) -> list[dict[str, Any]]:
         """The questions that you paid, oldest first."""
         found: list[dict[str, Any]] = []
         while True:
             after = found[-1]["number"] if found else 0
-            more = self._line.get(f"/api/answers?limit=1000&after={after}")["charges"]
+            more = self.transport.get(f"/api/answers?limit=1000&after={after}")["charges"]
             if not more:
                 return found
             found += more
@@ -195,13 +200,14 @@ class RemoteSession:
 
     def answers_to(self, sequence: int) -> tuple[RemoteAnswer, ...]:
         """The stored answers to a workload, by the number of its charge; of a question, its one answer."""
-        return answers_of(self._line.get(f"/api/answers/{integer(sequence, 'sequence', at_least=1)}"))
+        return answers_of(self.transport.get(f"/api/answers/{integer(sequence, 'sequence', at_least=1)}"))
 
     def _standing(self) -> Mapping[str, Any]:
         population = self.schema["population"]
-        return next(one for one in self._line.get("/api/budget") if one["population"] == population)
+        return next(one for one in self.transport.get("/api/budget") if one["population"] == population)
 
-    def _path(self, what: str) -> str:
+    def path(self, what: str) -> str:
+        """Where this data set is asked."""
         return f"/api/datasets/{quote(self.dataset, safe='')}/{what}"
 
 
@@ -213,7 +219,7 @@ class RemoteQuery(Asked):
     plan: Question
     text: str
     """The SQL that is sent."""
-    _prepared: Prepared | None
+    prepared: Prepared | None
     """What is computed for it, as far as that is known here."""
 
     def __repr__(self) -> str:
@@ -225,7 +231,7 @@ class RemoteQuery(Asked):
 
     def preview(
         self,
-        epsilon: Number | None = None,
+        epsilon: Number | Price | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -234,14 +240,12 @@ class RemoteQuery(Asked):
         rows: int | None = None,
     ) -> RemotePreview:
         """Error bars and cost, and what would be left."""
-        body = self._asked(error) | _price(epsilon, delta, rho, confidence)
-        if rows is not None:
-            body["rows"] = rows
-        return RemotePreview.of(self.session._line.post(self.session._path("preview"), body))
+        body = {"sql": self.text} | Price.of(epsilon, delta, rho, error, confidence).texts() | _rows(rows)
+        return RemotePreview.of(self.session.transport.post(self.session.path("preview"), body))
 
     def release(
         self,
-        epsilon: Number | None = None,
+        epsilon: Number | Price | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -250,24 +254,22 @@ class RemoteQuery(Asked):
         key: str | None = None,
     ) -> RemoteAnswer:
         """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
-        body = self._asked(error) | _price(epsilon, delta, rho, confidence) | {"key": _key(key)}
-        return RemoteAnswer(self.session._line.post(self.session._path("questions"), body))
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        body = {"sql": self.text, "key": _key(key)} | price.texts()
+        return RemoteAnswer(self.session.transport.post(self.session.path("questions"), body))
 
-    def explain(self, epsilon: Number | None = None, *, delta: Number | None = None, rho: Number | None = None) -> str:
+    def explain(
+        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> str:
         """The plan, with how far one unit reaches at each step; with a price also the noise. Free."""
         if epsilon is None and rho is None:
-            if self._prepared is None:
+            if self.prepared is None:
                 raise BadParameter("epsilon", None, "must say a price, such as 0.1: only the curator knows all keys")
-            return tell(self._prepared, None)
+            return tell(self.prepared, None)
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 
-    quote = _refused("a quote", "preview tells what it costs")
-    statements = _refused("what an engine is asked", "query.explain(epsilon=...) tells the plan")
-
-    def _asked(self, error: Number | Mapping[str, Number] | None) -> dict[str, Any]:
-        if isinstance(error, Mapping):
-            return {"sql": self.text, "error": {name: _text(value, "error") for name, value in error.items()}}
-        return {"sql": self.text} | ({} if error is None else {"error": _text(error, "error")})
+    quote = _refused("a quote", "preview shows what it costs")
+    statements = _refused("what an engine is asked", "query.explain(epsilon=...) shows the plan")
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +281,7 @@ class RemoteWorkload:
 
     def preview(
         self,
-        epsilon: Number | None = None,
+        epsilon: Number | Price | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -287,15 +289,13 @@ class RemoteWorkload:
         rows: int | None = None,
     ) -> tuple[RemotePreview, ...]:
         """Error bars of each question; the cost is that of all together."""
-        body = self._texts() | _price(epsilon, delta, rho, confidence)
-        if rows is not None:
-            body["rows"] = rows
-        said = self.session._line.post(self.session._path("workload/preview"), body)
-        return tuple(RemotePreview.of(one) for one in said["questions"])
+        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | _rows(rows)
+        reply = self.session.transport.post(self.session.path("workload/preview"), body)
+        return tuple(RemotePreview.of(one) for one in reply["questions"])
 
     def release(
         self,
-        epsilon: Number | None = None,
+        epsilon: Number | Price | None = None,
         *,
         delta: Number | None = None,
         rho: Number | None = None,
@@ -303,29 +303,16 @@ class RemoteWorkload:
         key: str | None = None,
     ) -> tuple[RemoteAnswer, ...]:
         """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
-        body = self._texts() | _price(epsilon, delta, rho, confidence) | {"key": _key(key)}
-        return answers_of(self.session._line.post(self.session._path("workload"), body))
+        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | {"key": _key(key)}
+        return answers_of(self.session.transport.post(self.session.path("workload"), body))
 
-    def _texts(self) -> dict[str, Any]:
-        return {"sqls": [query.text for query in self.queries]}
-
-
-def _price(epsilon: Number | None, delta: Number | None, rho: Number | None, confidence: Number) -> dict[str, Any]:
-    """A price and a confidence as a curator reads them."""
-    given = (("epsilon", epsilon), ("delta", delta), ("rho", rho), ("confidence", confidence))
-    return {name: _text(value, name) for name, value in given if value is not None}
-
-
-def _promise(said: Mapping[str, Any]) -> Measure:
-    """A promise from its exact numbers."""
-    found: Mapping[str, Callable[..., Measure]] = {"Pure": Pure, "Approx": Approx, "ZCDP": ZCDP}
-    return found[said["kind"]](**{name: said[name] for name in ("epsilon", "delta", "rho") if name in said})
+    def _body(self, price: Price) -> dict[str, Any]:
+        return {"sqls": [query.text for query in self.queries]} | price.texts()
 
 
 def _key(key: str | None) -> str:
     return key if key is not None else secrets.token_hex(16)
 
 
-def _text(value: Number, name: str) -> str:
-    """Exact text; a float means what it prints, as everywhere."""
-    return str(number(value, name))
+def _rows(rows: int | None) -> dict[str, int]:
+    return {} if rows is None else {"rows": rows}

@@ -1,4 +1,4 @@
-"""What a curator said: previews and answers from afar, read like those of a session here.
+"""Remote previews and answers, read like those of a local session.
 
 Promise: nothing here draws, spends or asks.
 """
@@ -24,12 +24,12 @@ class RemotePreview(Preview):
     """What a release would cost, and the error bars that it would have; and how it would be made."""
 
     story: tuple[str, ...] = ()
-    said: Mapping[str, Any] = field(default_factory=dict)
-    """All that the curator said."""
+    reply: Mapping[str, Any] = field(default_factory=dict)
+    """The whole reply of the curator."""
 
     @staticmethod
-    def of(said: Mapping[str, Any]) -> RemotePreview:
-        """From what a curator said."""
+    def of(reply: Mapping[str, Any]) -> RemotePreview:
+        """From the reply of a curator."""
         columns = tuple(
             ColumnPreview(
                 one["name"],
@@ -38,29 +38,38 @@ class RemotePreview(Preview):
                 one["unit"],
                 one.get("evenly", False),
             )
-            for one in said["columns"]
+            for one in reply["columns"]
         )
-        left = said["left_after"]["text"] if said["affordable"] else said["remaining"]
+        left = reply["left_after"]["text"] if reply["affordable"] else reply["remaining"]
         return RemotePreview(
-            columns, float(said["confidence"]), str(said["cost"]), str(left), bool(said["affordable"]), said["noise"],
-            said["named_from"], said["advice"], str(said["counted"]), tuple(said["story"]), said,
-        )  # fmt: skip
+            columns=columns,
+            confidence=float(reply["confidence"]),
+            cost=str(reply["cost"]),
+            remaining=str(left),
+            affordable=bool(reply["affordable"]),
+            noise=reply["noise"],
+            named_from=reply["named_from"],
+            advice=reply["advice"],
+            counted=str(reply["counted"]),
+            story=tuple(reply["story"]),
+            reply=reply,
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        """All that the curator said."""
-        return dict(self.said)
+        """The whole reply of the curator."""
+        return dict(self.reply)
 
 
 @dataclass(frozen=True, repr=False)
 class RemoteAnswer(Answered):
     """Rows with error bars, a signed receipt and a signed release card; read like an answer of a ``Session``."""
 
-    said: Mapping[str, Any]
+    reply: Mapping[str, Any]
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
-        return tuple(self.said["answer"]["columns"])
+        return tuple(self.reply["answer"]["columns"])
 
     @property
     def rows(self) -> list[Row]:
@@ -72,23 +81,23 @@ class RemoteAnswer(Answered):
         read = [self._reader(name) for name in self.columns]
         return [
             {name: f(value) for name, f, value in zip(self.columns, read, row, strict=True)}
-            for row in self.said["answer"]["rows"]
+            for row in self.reply["answer"]["rows"]
         ]
 
     @property
     def cost(self) -> str:
         """What was paid, in words."""
-        return str(self.said["answer"]["cost"])
+        return str(self.reply["answer"]["cost"])
 
     @property
     def story(self) -> tuple[str, ...]:
         """How it was made."""
-        return tuple(self.said["answer"]["story"])
+        return tuple(self.reply["answer"]["story"])
 
     @property
     def counted(self) -> str:
-        """What counts of one unit; empty for answers that were stored before this was said."""
-        return str(self.said["answer"].get("counted", ""))
+        """What counts of one unit; empty for answers that an older version stored."""
+        return str(self.reply["answer"].get("counted", ""))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
@@ -99,31 +108,33 @@ class RemoteAnswer(Answered):
     @property
     def number(self) -> int:
         """The number of its charge in the ledger."""
-        return int(self.said["number"])
+        return int(self.reply["number"])
 
     @property
     def receipt(self) -> str:
         """The signed receipt; check it with ``discreet receipt verify``."""
-        return str(self.said["receipt"])
+        return str(self.reply["receipt"])
 
     @property
     def card(self) -> str:
         """The signed release card."""
-        return str(self.said["card"])
+        return str(self.reply["card"])
 
     @property
     def event(self) -> NoReturn:
         """Does not travel by itself: the signed receipt has it."""
-        raise Unsupported("event from afar", "discreet.curator.verify_receipt(answer.receipt, key).event has it")
+        raise Unsupported(
+            "event of a remote answer", "discreet.ledger.verify_receipt(answer.receipt, key).event has it"
+        )
 
     @property
     def _level(self) -> Fraction:
-        return number(self.said["answer"]["confidence"], "confidence")
+        return number(self.reply["answer"]["confidence"], "confidence")
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with the confidence that was asked for."""
         self._check_level(confidence)
-        return dict(self.said["answer"]["errors_together" if simultaneous else "errors"])
+        return dict(self.reply["answer"]["errors_together" if simultaneous else "errors"])
 
     def intervals(
         self, confidence: Number | None = None, *, simultaneous: bool = False
@@ -134,7 +145,7 @@ class RemoteAnswer(Answered):
         error bars: as far on the shorter side as on the longer.
         """
         self._check_level(confidence)
-        stored = self.said["answer"].get("intervals_together" if simultaneous else "intervals", {})
+        stored = self.reply["answer"].get("intervals_together" if simultaneous else "intervals", {})
         if simultaneous and not stored:
             bars = self.errors(simultaneous=True)
             return {name: [_around(*pair) for pair in zip(self[name], bars[name], strict=True)] for name in bars}
@@ -153,23 +164,23 @@ class RemoteAnswer(Answered):
 
         The curator has stored them with the answer: what ``TableAnswer.consistent()`` gives there.
         """
-        answer = self.said["answer"]
+        answer = self.reply["answer"]
         if answer.get("agrees"):
             return self
         other = answer.get("consistent")
         if other is None:
             raise Unsupported("consistent() of this answer", "it was stored without numbers that agree; ask again")
-        return RemoteAnswer({**self.said, "answer": {**answer, **other, "agrees": True}})
+        return RemoteAnswer({**self.reply, "answer": {**answer, **other, "agrees": True}})
 
     def _reader(self, name: str) -> Callable[[Any], Any]:
         """What makes a value of a column from its JSON."""
-        return _READ.get(self.said["answer"].get("kinds", {}).get(name), _as_is)
+        return _READ.get(self.reply["answer"].get("kinds", {}).get(name), _as_is)
 
 
-def answers_of(said: Mapping[str, Any]) -> tuple[RemoteAnswer, ...]:
+def answers_of(reply: Mapping[str, Any]) -> tuple[RemoteAnswer, ...]:
     """The answers in a reply: those of a workload, or one. All have the number and the papers of the one charge."""
-    many = said["answer"].get("answers", [said["answer"]])
-    return tuple(RemoteAnswer({**said, "answer": one}) for one in many)
+    many = reply["answer"].get("answers", [reply["answer"]])
+    return tuple(RemoteAnswer({**reply, "answer": one}) for one in many)
 
 
 _CALENDAR = 10_000_000

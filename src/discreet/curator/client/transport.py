@@ -1,6 +1,7 @@
 """HTTP to a curator, with a token.
 
-Promise: nobody but the curator is talked to. Errors are those of the tree, raised here as they were there.
+Promise: nobody but the curator is talked to. Errors are those of the tree, raised here as they were there, with their
+fields.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from discreet import errors
-from discreet.errors import BadParameter, CuratorRefused, DiscreetError, LedgerUnavailable
+from discreet.curator.error_replies import rebuilt
+from discreet.errors import BadParameter, CuratorRefused, DiscreetError, LedgerBusy, LedgerUnavailable
 
 _TRIES = 4
 _SECONDS = 120.0
-_AGAIN = frozenset({"LedgerBusy", "LedgerUnavailable", "TooMany"})
 
 
-class Line:
+class Transport:
     """HTTP with a token, tried again when it breaks: every request here may safely come twice."""
 
     def __init__(self, url: str, token: object) -> None:
@@ -34,7 +34,7 @@ class Line:
             raise BadParameter("token", "what was given", "must be the text that the owner was shown")
 
     def __repr__(self) -> str:
-        return f"Line({self._host})"
+        return f"Transport({self._host})"
 
     def get(self, path: str) -> Any:
         """What is there, read from JSON."""
@@ -47,42 +47,35 @@ class Line:
     def _ask(self, method: str, path: str, body: bytes | None) -> Any:
         for left in reversed(range(_TRIES)):
             try:
-                status, said = self._once(method, path, body)
+                status, reply = self._once(method, path, body)
             except (OSError, http.client.HTTPException, ValueError):
                 if left:
                     time.sleep(0.2)
                     continue
                 raise LedgerUnavailable("the curator cannot be reached") from None
             if status < 400:
-                return said
-            kind = str(said.get("error", {}).get("kind", ""))
-            if left and kind in _AGAIN:
-                time.sleep(0.5)
-                continue
-            raise _raised(said)
+                return reply
+            error = rebuilt(reply)
+            if not left or not _may_pass(error):
+                raise error
+            time.sleep(0.5)
         raise LedgerUnavailable("the curator cannot be reached")
 
     def _once(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
-        line = kind(self._host, self._port, timeout=_SECONDS)
+        connection = kind(self._host, self._port, timeout=_SECONDS)
         try:
             headers = {"authorization": f"Bearer {self._token}"}
             if body is not None:
                 headers["content-type"] = "application/json"
-            line.request(method, self._base + path, body, headers)
-            reply = line.getresponse()
+            connection.request(method, self._base + path, body, headers)
+            reply = connection.getresponse()
             return reply.status, json.loads(reply.read())
         finally:
-            line.close()
+            connection.close()
 
 
-def _raised(said: Any) -> DiscreetError:
-    """The error of the tree that a refusal names, with its words."""
-    told = said.get("error", {}) if isinstance(said, dict) else {}
-    kind, message = str(told.get("kind", "")), str(told.get("message", "the curator refused"))
-    found = getattr(errors, kind, None)
-    if isinstance(found, type) and issubclass(found, DiscreetError):
-        error = found.__new__(found)
-        error.args = (message,)
-        return error
-    return CuratorRefused(kind, message)
+def _may_pass(error: DiscreetError) -> bool:
+    """Whether the same request may succeed soon."""
+    too_many = isinstance(error, CuratorRefused) and error.kind == "TooMany"
+    return too_many or isinstance(error, LedgerBusy | LedgerUnavailable)

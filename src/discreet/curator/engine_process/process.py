@@ -32,7 +32,7 @@ from discreet.query.plan.work import AnyWork, Exact
 log = logging.getLogger("discreet.curator")
 _NAME = re.compile(r"[A-Za-z]{1,60}")
 _STARTING = 60.0
-"""Seconds until a new process must have told its first columns."""
+"""Seconds until a new process must have sent its first columns."""
 
 
 class Isolated:
@@ -109,7 +109,7 @@ class _Process:
     def columns(self, source: object) -> dict[str, Stored]:
         self._start()
         payload = self._ask(("columns", source), _STARTING)
-        bad = _told(payload, "bad")
+        bad = _sent(payload, "bad")
         if bad is not None:
             raise BadData(bad)
         return read_columns(payload)
@@ -119,7 +119,7 @@ class _Process:
         known = self._sent is schemas
         self._sent = schemas
         payload = self._ask(("run", (list(works), None if known else dict(schemas))), float(self._limits.deadline))
-        failed = _told(payload, "failed")
+        failed = _sent(payload, "failed")
         if failed is not None:
             log.error("the engine failed: %s", failed if _NAME.fullmatch(failed) else "without a name")
             raise EngineFailed
@@ -130,10 +130,10 @@ class _Process:
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise EngineFailed
-        said, deadline = process.stdout, time.monotonic() + seconds
+        pipe, deadline = process.stdout, time.monotonic() + seconds
         try:
             _write(process.stdin, pack(pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)), deadline)
-            return unpack(lambda size: _read(said, size, deadline))
+            return unpack(lambda size: _read(pipe, size, deadline))
         except (EOFError, OSError, TimeoutError) as error:
             log.error("the engine's process was stopped: %s", type(error).__name__)
             self.stop()
@@ -203,12 +203,12 @@ def _until(pipe: IO[bytes], ready: int, deadline: float) -> None:
         raise TimeoutError
 
 
-def _told(payload: bytes, name: str) -> str | None:
-    """What a process told under a name, if its reply is short and has it."""
+def _sent(payload: bytes, name: str) -> str | None:
+    """What a process sent under a name, if its reply is short and has it."""
     if len(payload) > 2000:
         return None
     try:
-        said = json.loads(payload)
-        return str(said[name]) if isinstance(said, dict) and name in said else None
+        reply = json.loads(payload)
+        return str(reply[name]) if isinstance(reply, dict) and name in reply else None
     except (ValueError, RecursionError):
         raise EngineFailed from None

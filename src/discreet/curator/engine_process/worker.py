@@ -25,8 +25,8 @@ from typing import Any, BinaryIO
 from discreet.curator.engine_process.ipc import pack, unpack, write_columns, write_exact
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadData
+from discreet.query.engine import Engine
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.work import Engine
 
 
 def limit_memory(more: int) -> None:
@@ -41,7 +41,7 @@ def limit_memory(more: int) -> None:
 
 
 def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, Any]) -> bytes:
-    """The reply to one request. A failure is told by its type alone."""
+    """The reply to one request. A failure is reported by its type alone."""
     kind, body = request
     try:
         if kind == "columns":

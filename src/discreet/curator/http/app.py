@@ -29,7 +29,7 @@ except ImportError as missing:
 
 from discreet.curator.error_replies import Refusal, fault, reply
 from discreet.curator.http import responses, routes_ask, routes_look, routes_owner, teaching
-from discreet.curator.http.middleware import CALLER, Gate
+from discreet.curator.http.middleware import CALLER, AccessMiddleware
 from discreet.curator.service.access import ANYBODY, TABLE
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
@@ -73,7 +73,7 @@ def create_app(curator: Curator) -> FastAPI:
         telemetry=_NO_TELEMETRY,
         dependencies=[Depends(HTTPBearer(auto_error=False, description="a token that the owner gave out"))],
     )
-    app.add_middleware(Gate, curator=curator)
+    app.add_middleware(AccessMiddleware, curator=curator)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -107,35 +107,35 @@ def _add_public(app: FastAPI, curator: Curator) -> None:
         return Response(page[name], media_type=_TYPES[Path(name).suffix])
 
     @app.get("/api/openapi.json", include_in_schema=False)
-    def description() -> Any:
+    def description() -> Response:
         return JSONResponse(described(app))
 
-    @app.get("/api/health", response_model=responses.Health)
-    def health() -> Any:
+    @app.get("/api/health")
+    def health() -> responses.Health:
         """Whether the service is up."""
-        return JSONResponse({"ok": True})
+        return responses.Health(ok=True)
 
-    @app.get("/api/key", response_model=responses.PublicKey)
-    def key() -> Any:
+    @app.get("/api/key")
+    def key() -> responses.PublicKey:
         """The public key of the ledger, with which receipts and release cards can be checked."""
-        return JSONResponse({"public_key": curator.ledger.public_key})
+        return responses.PublicKey(public_key=curator.ledger.public_key)
 
-    @app.get("/api/learn/attacker", response_model=dict[str, Any])
-    def attacker(epsilon: Small = "1", delta: Small = "1e-6") -> Any:
+    @app.get("/api/learn/attacker")
+    def attacker(epsilon: Small = "1", delta: Small = "1e-6") -> responses.Attacker:
         """The best that any attacker can do: true positives for each rate of false positives."""
-        return JSONResponse(teaching.attacker(epsilon, delta))
+        return responses.Attacker(**teaching.attacker(epsilon, delta))
 
-    @app.get("/api/learn/composition", response_model=dict[str, Any])
+    @app.get("/api/learn/composition")
     def composition(
         epsilon: Small = "0.1", delta: Small = "1e-6", questions: Annotated[int, Query(ge=1, le=10_000)] = 100
-    ) -> Any:
+    ) -> responses.Composition:
         """What many questions cost together: by adding up, and by zCDP."""
-        return JSONResponse(teaching.composition(epsilon, delta, questions))
+        return responses.Composition(**teaching.composition(epsilon, delta, questions))
 
-    @app.get("/api/learn/noise", response_model=dict[str, Any])
-    def noise(epsilon: Small = "1") -> Any:
+    @app.get("/api/learn/noise")
+    def noise(epsilon: Small = "1") -> responses.NoiseSample:
         """Fresh draws of noise, and their law."""
-        return JSONResponse(teaching.noise(epsilon))
+        return responses.NoiseSample(**teaching.noise(epsilon))
 
 
 def described(app: FastAPI) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def _warm(curator: Curator) -> None:
     for one in curator.ledger.datasets.values():
         if not one.retired:
             with suppress(DiscreetError):  # it is in the log already
-                curator.room(one)
+                curator.open(one)
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------
@@ -174,8 +174,8 @@ def _refused(request: Request, error: Exception) -> Response:
 def _invalid(_: Request, error: Exception) -> Response:
     """Says where a request is wrong and what it must be; what was sent is not repeated."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:5])
-    status, body = reply(Refusal(422, "Malformed", told[:1000] or "the request cannot be understood"))
+    places = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:5])
+    status, body = reply(Refusal(422, "Malformed", places[:1000] or "the request cannot be understood"))
     return JSONResponse(body, status)
 
 

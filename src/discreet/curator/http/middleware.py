@@ -41,7 +41,7 @@ CALLER = "discreet.caller"
 BEGAN = "discreet.began"
 
 
-class Gate:
+class AccessMiddleware:
     """ASGI middleware around the whole application."""
 
     def __init__(self, app: ASGIApp, curator: Curator) -> None:
@@ -56,17 +56,17 @@ class Gate:
             return
         began = scope[BEGAN] = time.monotonic()
         path, wrong = _route(scope)
-        out = _Out(send, scope, self._on_grid(began) if (scope["method"], path) in PAID else None)
+        out = _Replies(send, scope, self._on_grid(began) if (scope["method"], path) in PAID else None)
         try:
             if wrong is not None:
                 raise wrong
             await self._pass(scope, receive, out, path)
         except DiscreetError as error:
-            await out.say(*reply(error, to_owner=_owner(scope)))
+            await out.reply(*reply(error, to_owner=_owner(scope)))
         except Exception as error:
-            await out.say(*fault(error))
+            await out.reply(*fault(error))
 
-    async def _pass(self, scope: Scope, receive: Receive, out: _Out, path: str) -> None:
+    async def _pass(self, scope: Scope, receive: Receive, out: _Replies, path: str) -> None:
         method = scope["method"]
         caller: Caller | None = None
         if TABLE.get((method, path)) is not None:
@@ -125,8 +125,8 @@ class Gate:
         return lambda: self._curator.grid.keep(began, time.monotonic)
 
 
-class _Out:
-    """The way out: headers on every reply, and the grid of time where there is one."""
+class _Replies:
+    """Sends replies: headers on each, and the time grid where there is one."""
 
     def __init__(self, send: Send, scope: Scope, wait: Any) -> None:
         self._send = send
@@ -143,7 +143,7 @@ class _Out:
                 await self._wait()
         await self._send(message)
 
-    async def say(self, status: int, body: dict[str, Any]) -> None:
+    async def reply(self, status: int, body: dict[str, Any]) -> None:
         """A reply in the one shape of errors, unless one is already on its way."""
         if self._started:
             return

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
+
+from discreet.curator.service.questions import SizesQuestion, SqlQuestion, WorkloadQuestion
+from discreet.query.answer.suggest import SURE
+from discreet.session.price import Price
 
 
 def _whole(value: Any) -> Any:
     """30.0 is the integer 30 in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _text(value: Any) -> str | None:
+    """A JSON number as the decimal that was written, text as it is."""
+    return None if value is None else str(value)
 
 
 Text = Annotated[StrictStr, Field(min_length=1, max_length=40_000)]
@@ -36,15 +46,27 @@ class Promise(In):
     rho: Exact | None = None
 
 
-class Question(In):
+class Priced(Promise):
+    """What may be paid, and the confidence of the error bars."""
+
+    confidence: Exact = "0.95"
+
+    def price(self) -> Price:
+        """The price: JSON numbers mean the decimals that are written."""
+        return Price(_text(self.epsilon), _text(self.delta), _text(self.rho), None, str(self.confidence))
+
+
+class Question(Priced):
     """A question in SQL, and either a price (epsilon or rho) or an error that the answer must keep."""
 
     sql: Text
-    epsilon: Exact | None = None
-    delta: Exact | None = None
-    rho: Exact | None = None
     error: Exact | Annotated[dict[Name, Exact], Field(min_length=1, max_length=100)] | None = None
-    confidence: Exact = "0.95"
+
+    def question(self, rows: int | None = None) -> SqlQuestion:
+        """What is asked."""
+        error = self.error
+        kept = {name: str(one) for name, one in error.items()} if isinstance(error, dict) else _text(error)
+        return SqlQuestion(sql=self.sql, price=replace(self.price(), error=kept), rows=rows)
 
 
 class PreviewIn(Question):
@@ -59,14 +81,14 @@ class AskIn(Question):
     key: Name | None = None
 
 
-class Workload(In):
+class Workload(Priced):
     """Several questions in SQL, planned together, and one price for all of them."""
 
-    sqls: Annotated[list[Text], Field(min_length=1, max_length=50)]
-    epsilon: Exact | None = None
-    delta: Exact | None = None
-    rho: Exact | None = None
-    confidence: Exact = "0.95"
+    sqls: Annotated[list[Text], Field(min_length=1)]
+
+    def question(self, rows: int | None = None) -> WorkloadQuestion:
+        """What is asked."""
+        return WorkloadQuestion(sqls=tuple(self.sqls), price=self.price(), rows=rows)
 
 
 class WorkloadPreviewIn(Workload):
@@ -81,7 +103,7 @@ class WorkloadAskIn(Workload):
     key: Name | None = None
 
 
-class BoundsIn(In):
+class BoundsIn(Priced):
     """A column of numbers for which bounds shall be estimated, and a price.
 
     The answer counts its values by sign and power of two; the confidence is that of the error bars of the counts.
@@ -89,11 +111,12 @@ class BoundsIn(In):
 
     table: Name
     column: Annotated[StrictStr, Field(min_length=1, max_length=300)]
-    epsilon: Exact | None = None
-    delta: Exact | None = None
-    rho: Exact | None = None
-    confidence: Exact = "0.9999999"
+    confidence: Exact = SURE
     key: Name | None = None
+
+    def question(self) -> SizesQuestion:
+        """What is asked."""
+        return SizesQuestion(table=self.table, column=self.column, price=self.price())
 
 
 class ColumnIn(In):
@@ -151,7 +174,7 @@ class BudgetIn(ReasonIn):
 
 
 class GrantIn(In):
-    """Leave to ask about a population, up to a cap."""
+    """Permission to ask about a population, up to a cap."""
 
     population: Name
     cap: Promise | None = None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from pydantic import BaseModel, ConfigDict
+
+from discreet.curator.amounts import write_amount
+from discreet.privacy.promises.measures import Measure
 
 
 class Problem(BaseModel):
@@ -13,6 +16,8 @@ class Problem(BaseModel):
     kind: str
     message: str
     hint: str | None
+    fields: dict[str, str | dict[str, str] | None] = {}
+    """What the message names, for programs: of OverBudget, ``asked`` and ``left``."""
 
 
 class Error(BaseModel):
@@ -28,6 +33,15 @@ class Amount(BaseModel):
 
     kind: str
     text: str
+
+
+@overload
+def amount(measure: Measure) -> Amount: ...
+@overload
+def amount(measure: Measure | None) -> Amount | None: ...
+def amount(measure: Measure | None) -> Amount | None:
+    """A promise as it is sent."""
+    return None if measure is None else Amount(**write_amount(measure))
 
 
 class Me(BaseModel):
@@ -183,6 +197,11 @@ class AnswerTables(BaseModel):
     cost: str = ""
 
 
+def read_answer(stored: dict[str, Any]) -> AnswerTable | AnswerTables:
+    """A stored answer: to a workload, or to one question."""
+    return AnswerTables(**stored) if "answers" in stored else AnswerTable(**stored)
+
+
 class AnswerOut(BaseModel):
     """A stored answer: its rows and error bars, the signed receipt and the signed release card."""
 
@@ -291,7 +310,7 @@ class Done(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the service is up. Nothing of the ledger or the data is told."""
+    """Whether the service is up. It says nothing about the ledger or the data."""
 
     ok: bool
 
@@ -316,3 +335,27 @@ class HouseholdOut(BaseModel):
     people: int
     spent: Amount | None
     promised: Amount | None
+
+
+class Attacker(BaseModel):
+    """The best attack: true positives for each rate of false positives; ``guess`` is how often it guesses right."""
+
+    false_positives: list[float]
+    true_positives: list[float]
+    guess: float
+
+
+class Composition(BaseModel):
+    """The epsilon of so many questions together: by adding up, and by zCDP."""
+
+    questions: list[int]
+    basic: list[float]
+    zcdp: list[float]
+
+
+class NoiseSample(BaseModel):
+    """Draws of noise, the probability of each value, and the error that 19 draws out of 20 keep."""
+
+    samples: list[int]
+    law: dict[str, float]
+    error: float

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Query, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 
-from discreet.curator.error_replies import Refusal, reply
+from discreet.curator.error_replies import Refusal
 from discreet.curator.http import responses
 from discreet.curator.http.middleware import CALLER
 from discreet.curator.service import serialize
@@ -23,107 +23,100 @@ Limit = Annotated[int, Query(ge=1, le=1000, description="at most so many")]
 
 
 def caller_of(request: Request) -> Caller:
-    """Who is asking; the gate has checked them."""
+    """Who is asking; the middleware has checked them."""
     found = request.scope.get(CALLER)
     if not isinstance(found, Caller):
         raise Refusal.unauthorised()
     return found
 
 
-def sent(charge: Charge) -> Response:
-    """A stored answer as it leaves: also a stored failure, which is the same each time."""
-    found = read_answer(charge)
-    if "error" in found:
-        return JSONResponse(found, reply(EngineFailed())[0])
+def answer_out(charge: Charge) -> responses.AnswerOut:
+    """A stored answer as it is sent; a stored failure is raised, the same each time."""
+    stored = read_answer(charge)
+    if "error" in stored:
+        raise EngineFailed
     record = charge.record
-    return JSONResponse(
-        {
-            "number": charge.sequence,
-            "dataset": record.dataset,
-            "query": record.query,
-            "parameters": record.parameters,
-            "price": serialize.promise(charge.price),
-            "answer": found,
-            "receipt": charge.proof,
-            "card": charge.card,
-        }
+    return responses.AnswerOut(
+        number=charge.sequence,
+        dataset=record.dataset,
+        query=record.query,
+        parameters=dict(record.parameters),
+        price=responses.amount(charge.price),
+        answer=responses.read_answer(stored),
+        receipt=charge.proof,
+        card=charge.card,
     )
 
 
 def add_routes(app: FastAPI, curator: Curator) -> None:
     """Add the routes, for one curator."""
 
-    @app.get("/api/me", response_model=responses.Me)
-    def me(request: Request) -> Any:
+    @app.get("/api/me")
+    def me(request: Request) -> responses.Me:
         """Who the token belongs to."""
         caller = caller_of(request)
-        return JSONResponse(
-            {"name": caller.name, "role": caller.role.value, "expires": caller.expires.isoformat(timespec="seconds")}
-        )
+        expires = caller.expires.isoformat(timespec="seconds")
+        return responses.Me(name=caller.name, role=caller.role.value, expires=expires)
 
-    @app.get("/api/answers", response_model=responses.Charges)
-    def answers(request: Request, after: After = 0, limit: Limit = 100) -> Any:
+    @app.get("/api/answers")
+    def answers(request: Request, after: After = 0, limit: Limit = 100) -> responses.Charges:
         """Questions that were paid: one's own; the owner sees all."""
         caller = caller_of(request)
         found = curator.ledger.entries(
             after=after, limit=limit, kind=ChargeRecord.KIND, analyst=None if caller.owner else caller.name
         )
-        return JSONResponse(
-            {
-                "charges": [
-                    {
-                        "number": line.entry.sequence,
-                        "by": line.entry.by,
-                        "time": line.entry.time,
-                        "dataset": record.dataset,
-                        "query": record.query,
-                        "parameters": record.parameters,
-                        "answered": line.answered,
-                    }
-                    for line, record in ((line, ChargeRecord.read(line.entry)) for line in found)
-                ]
-            }
-        )
+        charges = [
+            responses.ChargeOut(
+                number=line.entry.sequence,
+                by=line.entry.by,
+                time=line.entry.time,
+                dataset=record.dataset,
+                query=record.query,
+                parameters=dict(record.parameters),
+                answered=line.answered,
+            )
+            for line, record in ((line, ChargeRecord.read(line.entry)) for line in found)
+        ]
+        return responses.Charges(charges=charges)
 
-    @app.get("/api/answers/{number}", response_model=responses.AnswerOut)
-    def answer(request: Request, number: Number) -> Any:
+    @app.get("/api/answers/{number}")
+    def answer(request: Request, number: Number) -> responses.AnswerOut:
         """A stored answer. Reading it again costs nothing and draws nothing."""
         charge = curator.answer(caller_of(request), number)
         if charge.pending:
             raise LedgerUnavailable("this question was paid, and has no stored answer")
-        return sent(charge)
+        return answer_out(charge)
 
     @app.get("/api/answers/{number}/receipt", response_model=dict[str, Any])
-    def receipt(request: Request, number: Number) -> Any:
+    def receipt(request: Request, number: Number) -> Response:
         """The signed receipt of a charge, to be kept and checked offline with `discreet receipt verify`."""
         charge = curator.answer(caller_of(request), number)
         return _download(charge.proof, f"receipt-{number}.json")
 
     @app.get("/api/answers/{number}/card", response_model=dict[str, Any])
-    def card(request: Request, number: Number) -> Any:
+    def card(request: Request, number: Number) -> Response:
         """The signed release card of an answer: unit, neighbours, event, totals, versions, accuracy."""
         charge = curator.answer(caller_of(request), number)
         if charge.card is None:
             raise Refusal.nothing_here()
         return _download(charge.card, f"card-{number}.json")
 
-    @app.get("/api/budget", response_model=list[responses.Standing])
-    def budget(request: Request) -> Any:
+    @app.get("/api/budget")
+    def budget(request: Request) -> list[responses.Standing]:
         """Where the budgets stand: one's own; the owner sees all, with each analyst's share."""
-        return JSONResponse(curator.budget(caller_of(request)))
+        return [responses.Standing(**one) for one in curator.budget(caller_of(request))]
 
-    @app.get("/api/ledger", response_model=responses.Entries)
-    def ledger(request: Request, after: After = 0, limit: Limit = 100) -> Any:
+    @app.get("/api/ledger")
+    def ledger(request: Request, after: After = 0, limit: Limit = 100) -> responses.Entries:
         """Entries of the ledger: those about oneself; the owner sees all."""
         caller = caller_of(request)
         found = curator.ledger.entries(after=after, limit=limit, analyst=None if caller.owner else caller.name)
-        return JSONResponse({"entries": [serialize.line(line) for line in found]})
+        return responses.Entries(entries=[responses.EntryOut(**serialize.entry(line)) for line in found])
 
-    @app.get("/api/ledger/head", response_model=responses.HeadOut)
-    def head() -> Any:
+    @app.get("/api/ledger/head")
+    def head() -> responses.HeadOut:
         """The last entry of the ledger. Keep it: a ledger that was rolled back no longer has it."""
-        found = curator.ledger.head
-        return JSONResponse({"ledger": found.ledger, "sequence": found.sequence, "hash": found.hash})
+        return responses.HeadOut.model_validate(curator.ledger.head, from_attributes=True)
 
 
 def _download(text: str, name: str) -> Response:

@@ -1,4 +1,4 @@
-"""Starting the HTTP server: one process or several, with logs that hold no request and replies that tell no time.
+"""Starting the HTTP server: one process or several, with logs that hold no request and replies without a date.
 
 Promise: a connection on which no whole request comes in time is closed, so that slow clients cannot hold them all.
 """
@@ -29,7 +29,7 @@ PATIENCE = 20.0
 class Impatient(H11Protocol):
     """HTTP/1.1 on one connection, closed when the head of a request does not come in time."""
 
-    _late: asyncio.TimerHandle | None = None
+    _timeout: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """A client has come."""
@@ -49,13 +49,13 @@ class Impatient(H11Protocol):
     def _watch(self) -> None:
         if self.conn.their_state is not h11.IDLE:
             self._stop_watch()
-        elif self._late is None:  # more bytes give no more time
-            self._late = self.loop.call_later(PATIENCE, self.transport.close)
+        elif self._timeout is None:  # more bytes give no more time
+            self._timeout = self.loop.call_later(PATIENCE, self.transport.close)
 
     def _stop_watch(self) -> None:
-        if self._late is not None:
-            self._late.cancel()
-            self._late = None
+        if self._timeout is not None:
+            self._timeout.cancel()
+            self._timeout = None
 
 
 def options(host: str, port: int) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def options(host: str, port: int) -> dict[str, Any]:
 
 
 def check_address(host: str, port: int) -> None:
-    """Refuse an address that is taken or not allowed; whatever else may be wrong with it, the server will tell."""
+    """Refuse an address that is taken or not allowed; whatever else may be wrong with it, the server reports itself."""
     try:
         for family, *_, where in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE):
             socket.create_server(where[:2], family=family).close()

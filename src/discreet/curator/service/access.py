@@ -44,7 +44,7 @@ class Role(Enum):
 
 
 ANYBODY: frozenset[Role] | None = None
-"""No token is needed: what such a route tells is the same for everyone, and nothing of the data or the ledger."""
+"""No token is needed: what such a route sends is the same for everyone, and nothing of the data or the ledger."""
 OWNERS = frozenset({Role.OWNER})
 ANALYSTS = frozenset({Role.ANALYST})
 ALL = OWNERS | ANALYSTS

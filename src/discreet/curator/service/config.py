@@ -17,10 +17,13 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, StrictInt
 
 from discreet.curator.limits import Limits
 from discreet.curator.service import declarations
+from discreet.curator.service.sections import OptionalText, Section, Text, must, read_section, reads, table_of
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.privacy.budgets.filters import Rule
@@ -30,16 +33,16 @@ from discreet.privacy.promises.neighbours import Neighbours
 PORT = 8750
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entrusted:
-    """A data set of the file: its declaration, and the budget of the people in it."""
+class ConfiguredDataset(Section):
+    """A data set of the file, a ``[datasets.NAME]`` table: its declaration, and the budget of the people in it."""
 
-    dataset: declarations.Dataset
-    population: str
-    protects: str
-    neighbours: Neighbours
-    rule: Rule | None
-    budget: Measure | None
+    tables: Annotated[declarations.Dataset, reads(declarations.read_tables)] = Field(None, validate_default=True)
+    population: Annotated[str, reads(declarations.read_name)] = ""
+    """Its own name, if left out."""
+    protects: Text = "one person"
+    neighbours: Annotated[Neighbours, reads(declarations.read_neighbours)] = Neighbours.ADD_REMOVE
+    rule: Annotated[Rule | None, reads(declarations.read_rule)] = None
+    budget: Annotated[Measure | None, reads(declarations.read_promise)] = None
     """None: another data set of the same population has it."""
 
 
@@ -56,11 +59,18 @@ class Config:
     processes: int = 1
     quantum: Fraction = Fraction(1, 4)
     limits: Limits
-    datasets: Mapping[str, Entrusted]
+    datasets: Mapping[str, ConfiguredDataset]
+
+
+def _quantum(value: Any, place: str) -> Fraction:
+    found = number(value, place)
+    if not Fraction(1, 100) <= found <= 60:
+        raise BadParameter(place, found, "must be between 0.01 and 60 seconds")
+    return found
 
 
 def read_config(path: Path) -> Config:
-    """What a curator.toml says."""
+    """The configuration in a curator.toml; mistakes are named with file, table and key."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
@@ -68,43 +78,51 @@ def read_config(path: Path) -> Config:
             "config", str(path), "must be a file that can be read; write one with discreet init"
         ) from None
     try:
-        said = tomllib.loads(text, parse_float=Decimal)
+        data = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as wrong:
         raise BadParameter("config", str(path), f"must be TOML: {wrong}") from None
-    return config_of(said, path.parent)
+    try:
+        return config_of(data, path.parent)
+    except BadParameter as wrong:
+        raise wrong.renamed(wrong.name, f" (in {path})") from None
 
 
-def config_of(said: Mapping[str, Any], folder: Path) -> Config:
+class ServerSection(Section):
+    """The ``[server]`` table."""
+
+    data: Text = "data"
+    ledger: Text = "curator.ledger"
+    key: OptionalText = None
+    head: OptionalText = None
+    host: Text = "127.0.0.1"
+    port: Annotated[StrictInt, Field(ge=0, le=65535), must("must be a whole number up to 65535")] = PORT
+    processes: Annotated[StrictInt, Field(ge=0, le=64), must("must be a whole number up to 64")] = 1
+    quantum: Annotated[Fraction, reads(_quantum)] = Fraction(1, 4)
+
+
+def config_of(data: Mapping[str, Any], folder: Path) -> Config:
     """The configuration that a parsed file holds; paths are relative to ``folder``."""
-    said = declarations.section(dict(said), "config", {"server", "limits", "datasets"})
-    server = declarations.section(
-        said.get("server", {}),
-        "server",
-        {"data", "ledger", "key", "head", "host", "port", "processes", "quantum"},
-    )
-    ledger = _text(server, "ledger", "curator.ledger")
-    quantum = number(server.get("quantum", Fraction(1, 4)), "server.quantum")
-    if not Fraction(1, 100) <= quantum <= 60:
-        raise BadParameter("server.quantum", quantum, "must be between 0.01 and 60 seconds")
+    file = table_of(dict(data), "config", ("server", "limits", "datasets"))
+    server = read_section(ServerSection, file.get("server", {}), "server")
     return Config(
-        data=folder / _text(server, "data", "data"),
-        ledger=ledger if "://" in ledger else folder / ledger,
-        key=_path(server, "key", folder),
-        head=_path(server, "head", folder),
-        host=_text(server, "host", "127.0.0.1"),
-        port=_whole(server, "port", PORT, 65535),
-        processes=_whole(server, "processes", 1, 64),
-        quantum=quantum,
-        limits=_limits(said.get("limits", {})),
-        datasets=_datasets(said.get("datasets", {})),
+        data=folder / server.data,
+        ledger=server.ledger if "://" in server.ledger else folder / server.ledger,
+        key=None if server.key is None else folder / server.key,
+        head=None if server.head is None else folder / server.head,
+        host=server.host,
+        port=server.port,
+        processes=server.processes,
+        quantum=server.quantum,
+        limits=_limits(file.get("limits", {})),
+        datasets=_datasets(file.get("datasets", {})),
     )
 
 
-def _datasets(said: Any) -> dict[str, Entrusted]:
-    found = {
-        declarations.read_name(name, "datasets"): _entrusted(name, one)
-        for name, one in declarations.section(said, "datasets", None).items()
-    }
+def _datasets(data: Any) -> dict[str, ConfiguredDataset]:
+    found: dict[str, ConfiguredDataset] = {}
+    for name, one in table_of(data, "datasets").items():
+        read = read_section(ConfiguredDataset, one, f"datasets.{declarations.read_name(name, 'datasets')}")
+        found[name] = read if read.population else read.model_copy(update={"population": name})
     funded = {one.population for one in found.values() if one.budget is not None}
     for name, one in found.items():
         if one.population not in funded:
@@ -114,43 +132,9 @@ def _datasets(said: Any) -> dict[str, Entrusted]:
     return found
 
 
-def _entrusted(name: str, said: Any) -> Entrusted:
-    place = f"datasets.{name}"
-    said = declarations.section(said, place, {"tables", "population", "protects", "neighbours", "rule", "budget"})
-    budget = said.get("budget")
-    return Entrusted(
-        dataset=declarations.read({"tables": said.get("tables", {})}, place),
-        population=declarations.read_name(said.get("population", name), f"{place}.population"),
-        protects=_text(said, "protects", "one person", place),
-        neighbours=declarations.read_neighbours(said.get("neighbours", "add_remove"), f"{place}.neighbours"),
-        rule=declarations.read_rule(said.get("rule"), f"{place}.rule"),
-        budget=None if budget is None else declarations.read_promise(budget, f"{place}.budget"),
-    )
-
-
-def _limits(said: Any) -> Limits:
-    known = [field.name for field in fields(Limits)]
+def _limits(data: Any) -> Limits:
+    given = table_of(data, "limits", [field.name for field in fields(Limits)])
     try:
-        return Limits(**declarations.section(said, "limits", known))
+        return Limits(**given)
     except BadParameter as wrong:
-        if wrong.name.startswith("limits"):
-            raise
-        raise BadParameter(f"limits.{wrong.name}", said.get(wrong.name), wrong.must) from None
-
-
-def _text(said: Mapping[str, Any], name: str, default: str, place: str = "server") -> str:
-    value = said.get(name, default)
-    if not isinstance(value, str) or not value:
-        raise BadParameter(f"{place}.{name}", value, "must be a text")
-    return value
-
-
-def _path(said: Mapping[str, Any], name: str, folder: Path) -> Path | None:
-    return folder / _text(said, name, "") if name in said else None
-
-
-def _whole(said: Mapping[str, Any], name: str, default: int, most: int) -> int:
-    value = said.get(name, default)
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise BadParameter(f"server.{name}", value, f"must be a whole number up to {most}")
-    return value
+        raise wrong.renamed(f"limits.{wrong.name}") from None

@@ -5,20 +5,23 @@
         "clinic": {"keys": ["North", "South"]},                "null_key": true if NULL is a group too
         "reason": {"unknown_keys": true}}}}}
 
-Promise: ``written`` gives back what ``read`` understood, in canonical form and with exact numbers as text; what is not
+Promise: ``write`` gives back what ``read`` understood, in canonical form and with exact numbers as text; what is not
 understood is refused with its place, such as datasets.hospital.tables.visits.columns.cost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
+from pydantic import BeforeValidator, Field, StrictStr, model_validator
+
+from discreet.curator.service.sections import Flag, Section, must, read_section, table_of
 from discreet.engines import data_paths
 from discreet.errors import BadParameter
 from discreet.exact import number
@@ -36,7 +39,7 @@ NEIGHBOURS = {one.name.lower(): one for one in Neighbours}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeclaredTable:
-    """One table: where it lies and what is said of it."""
+    """One table: where it lies and what is declared of it."""
 
     source: str
     unit: str | None
@@ -69,69 +72,107 @@ class Dataset:
 # --- reading --------------------------------------------------------------------------------------------------------
 
 
-def read(said: Any, place: str) -> Dataset:
-    """The declaration of a data set."""
-    said = section(said, place, {"tables"})
-    tables = section(said.get("tables"), f"{place}.tables", None)
-    if not tables:
-        raise BadParameter(f"{place}.tables", {}, "must have at least one table")
-    return Dataset(
-        tables={_sql_name(name, place): _table(one, f"{place}.tables.{name}") for name, one in tables.items()}
+class ColumnSection(Section):
+    """What is declared of a column: bounds, keys or unknown keys."""
+
+    bounds: Annotated[list[Any] | None, must("must be a list of the least and the largest value")] = None
+    keys: Annotated[list[Any] | None, must('must be a list, such as ["North", "South"]')] = None
+    unknown_keys: Annotated[Literal[True] | None, must("must be true, or left out")] = None
+    null_key: Any = False
+    type: Any = None
+    nullable: Flag = True
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        self.declared()
+        return self
+
+    def declared(self) -> Declared:
+        """The declaration."""
+        ways = [name for name in ("bounds", "keys", "unknown_keys") if getattr(self, name) is not None]
+        if len(ways) > 1:
+            raise BadParameter("", self.model_dump(), "must have only one of bounds, keys and unknown_keys")
+        try:
+            match ways:
+                case ["bounds"]:
+                    low, high = self._ends()
+                    return bounds(low, high, nullable=self.nullable)
+                case ["keys"]:
+                    return keys(self._keys(), nullable=self.nullable)
+                case ["unknown_keys"]:
+                    return unknown_keys(nullable=self.nullable)
+        except BadParameter as wrong:
+            raise wrong.renamed(f".{ways[0]}") from None
+        return Declared(nullable=self.nullable)
+
+    def _ends(self) -> list[Any]:
+        if self.bounds is None or len(self.bounds) != 2:
+            raise BadParameter("", self.bounds, "must be a list of the least and the largest value")
+        for end in self.bounds:
+            if not isinstance(end, str | int | float | Decimal | date):
+                raise BadParameter("", end, "must be numbers, dates or times")
+        return [str(end) if isinstance(end, float) else end for end in self.bounds]  # 0.1 as written, not as stored
+
+    def _keys(self) -> list[Value]:
+        if not isinstance(self.null_key, bool):
+            raise BadParameter("", self.null_key, "must have true or false for null_key")
+        if self.type not in (None, "date"):
+            raise BadParameter("", self.type, 'must be "date", or left out')
+        found = [_date(one) if self.type == "date" and isinstance(one, str) else one for one in self.keys or ()]
+        return [*found, *([None] if self.null_key and None not in found else [])]
+
+
+class TableSection(Section):
+    """Where a table lies and what is declared of it."""
+
+    source: Annotated[StrictStr, must("must be a file below the folder of the data")] = Field(
+        None, validate_default=True
     )
+    unit: Any = None
+    public: Flag = False
+    columns: Annotated[dict[str, ColumnSection], BeforeValidator(lambda data: table_of(data, ""))] = Field(
+        default_factory=dict
+    )
+    max_rows: Any = None
+    max_groups: Any = None
+    max_rows_per_group: Any = None
+
+    @model_validator(mode="after")
+    def _checked(self) -> Self:
+        found = self.declared()
+        try:
+            table([], unit=found.unit, columns=found.columns, public=found.public, **found.caps)
+        except BadParameter as wrong:
+            raise wrong.renamed(f".{wrong.name}") from None
+        return self
+
+    def declared(self) -> DeclaredTable:
+        """The declaration."""
+        return DeclaredTable(
+            source=self.source,
+            unit=self.unit,
+            public=self.public,
+            columns={name: one.declared() for name, one in self.columns.items()},
+            caps={name: cap for name in CAPS if (cap := getattr(self, name)) is not None},
+        )
 
 
-def _table(said: Any, place: str) -> DeclaredTable:
-    said = section(said, place, {"source", "unit", "public", "columns", *CAPS})
-    source, unit, public = said.get("source"), said.get("unit"), said.get("public", False)
-    if not isinstance(source, str):
-        raise BadParameter(f"{place}.source", source, "must be a file below the folder of the data")
-    if not isinstance(public, bool):
-        raise BadParameter(f"{place}.public", public, "must be true or false")
-    columns = {
-        name: _column(one, f"{place}.columns.{name}")
-        for name, one in section(said.get("columns", {}), f"{place}.columns", None).items()
-    }
-    caps = {name: said[name] for name in CAPS if said.get(name) is not None}
-    with_place = DeclaredTable(source=source, unit=unit, public=public, columns=columns, caps=caps)
-    try:
-        table([], unit=unit, columns=columns, public=public, **caps)
-    except BadParameter as wrong:
-        raise BadParameter(f"{place}.{wrong.name}", said.get(wrong.name), wrong.must) from None
-    return with_place
+def read(data: Any, place: str) -> Dataset:
+    """The declaration of a data set."""
+    return read_tables(table_of(data, place, {"tables"}).get("tables"), f"{place}.tables")
 
 
-def _column(said: Any, place: str) -> Declared:
-    said = section(said, place, {"bounds", "keys", "unknown_keys", "null_key", "type", "nullable"})
-    nullable = said.get("nullable", True)
-    ways = [name for name in ("bounds", "keys", "unknown_keys") if said.get(name) not in (None, False)]
-    if not isinstance(nullable, bool) or said.get("unknown_keys", True) is not True:
-        raise BadParameter(place, said, "must have true or false for nullable and unknown_keys")
-    if len(ways) > 1:
-        raise BadParameter(place, said, "must have only one of bounds, keys and unknown_keys")
-    try:
-        match ways:
-            case ["bounds"]:
-                low, high = _two(said["bounds"])
-                return bounds(_end(low), _end(high), nullable=nullable)
-            case ["keys"]:
-                return keys(_keys(said), nullable=nullable)
-            case ["unknown_keys"]:
-                return unknown_keys(nullable=nullable)
-    except BadParameter as wrong:
-        raise BadParameter(f"{place}.{ways[0]}", said[ways[0]], wrong.must) from None
-    return Declared(nullable=nullable)
-
-
-def _two(said: Any) -> tuple[Any, Any]:
-    if not isinstance(said, list | tuple) or len(said) != 2:
-        raise BadParameter("bounds", said, "must be a list of the least and the largest value")
-    return said[0], said[1]
-
-
-def _end(value: Any) -> Any:
-    if not isinstance(value, str | int | float | Decimal | date):
-        raise BadParameter("bounds", value, "must be numbers, dates or times")
-    return str(value) if isinstance(value, float) else value  # 0.1 as it is written, not as it is stored
+def read_tables(data: Any, place: str) -> Dataset:
+    """The tables of a data set."""
+    tables = table_of(data, place)
+    if not tables:
+        raise BadParameter(place, {}, "must have at least one table")
+    return Dataset(
+        tables={
+            _sql_name(name, place): read_section(TableSection, one, f"{place}.{name}").declared()
+            for name, one in tables.items()
+        }
+    )
 
 
 def _date(text: Any) -> date:
@@ -141,69 +182,45 @@ def _date(text: Any) -> date:
         raise BadParameter("date", text, 'must be a date such as "2025-01-31"') from None
 
 
-def _keys(said: Mapping[str, Any]) -> list[Value]:
-    listed, kind, null = said["keys"], said.get("type"), said.get("null_key", False)
-    if not isinstance(listed, list) or not isinstance(null, bool):
-        raise BadParameter("keys", listed, 'must be a list, such as ["North", "South"]')
-    if kind not in (None, "date"):
-        raise BadParameter("type", kind, 'must be "date", or left out')
-    plain = [_date(one) if kind == "date" and isinstance(one, str) else one for one in listed]
-    return [*plain, *([None] if null and None not in plain else [])]
-
-
 def _sql_name(name: str, place: str) -> str:
     if not name.isidentifier() or len(name) > 60:
-        raise BadParameter(f"{place}.tables", name, "must be named with letters, digits and _")
+        raise BadParameter(place, name, "must be named with letters, digits and _")
     return name
-
-
-def section(said: Any, place: str, known: Iterable[str] | None) -> dict[str, Any]:
-    """A part of a file or request: a table whose keys are known."""
-    if not isinstance(said, dict) or not all(isinstance(key, str) for key in said):
-        raise BadParameter(place, said, "must be a table of names and values")
-    if known is not None:
-        names = set(known)
-        for key in said:
-            if key not in names:
-                raise BadParameter(
-                    f"{place}.{key}", said[key], f"must be left out; known are {', '.join(sorted(names))}"
-                )
-    return said
 
 
 # --- writing --------------------------------------------------------------------------------------------------------
 
 
-def written(dataset: Dataset) -> dict[str, Any]:
+def write(dataset: Dataset) -> dict[str, Any]:
     """The declaration as plain data, to be kept in the ledger."""
-    return {"tables": {name: _written_table(one) for name, one in dataset.tables.items()}}
+    return {"tables": {name: _write_table(one) for name, one in dataset.tables.items()}}
 
 
-def _written_table(one: DeclaredTable) -> dict[str, Any]:
-    said: dict[str, Any] = {"source": one.source}
+def _write_table(one: DeclaredTable) -> dict[str, Any]:
+    data: dict[str, Any] = {"source": one.source}
     if one.unit is not None:
-        said["unit"] = one.unit
+        data["unit"] = one.unit
     if one.public:
-        said["public"] = True
-    said |= dict(one.caps)
-    return said | {"columns": {name: written_column(column) for name, column in one.columns.items()}}
+        data["public"] = True
+    data |= dict(one.caps)
+    return data | {"columns": {name: write_column(column) for name, column in one.columns.items()}}
 
 
-def written_column(column: Declared) -> dict[str, Any]:
-    """What is said of one column."""
-    said: dict[str, Any] = {} if column.nullable else {"nullable": False}
+def write_column(column: Declared) -> dict[str, Any]:
+    """What is data of one column."""
+    data: dict[str, Any] = {} if column.nullable else {"nullable": False}
     if column.low is not None and column.high is not None:
-        said["bounds"] = [_text(column.low), _text(column.high)]
+        data["bounds"] = [_text(column.low), _text(column.high)]
     if column.keys is not None:
         listed = [key for key in column.keys if key is not None]
-        said["keys"] = [key.isoformat() if isinstance(key, date) else key for key in listed]
+        data["keys"] = [key.isoformat() if isinstance(key, date) else key for key in listed]
         if listed and isinstance(listed[0], date):
-            said["type"] = "date"
+            data["type"] = "date"
         if len(listed) < len(column.keys):
-            said["null_key"] = True
+            data["null_key"] = True
     if column.unknown:
-        said["unknown_keys"] = True
-    return said
+        data["unknown_keys"] = True
+    return data
 
 
 def _text(end: Fraction | date) -> str:
@@ -213,14 +230,14 @@ def _text(end: Fraction | date) -> str:
 # --- promises -------------------------------------------------------------------------------------------------------
 
 
-def read_promise(said: Any, place: str) -> Measure:
+def read_promise(data: Any, place: str) -> Measure:
     """A budget or cap: {"epsilon": "1"}, {"epsilon": "1", "delta": "1e-9"} or {"rho": "1/2", "delta": ...}.
 
     >>> read_promise({"epsilon": "0.5", "delta": "1e-9"}, "budget")
     Approx(epsilon='1/2', delta='1/1000000000')
     """
-    said = section(said, place, {"epsilon", "delta", "rho"})
-    given = {name: _exact(value, f"{place}.{name}") for name, value in said.items() if value is not None}
+    data = table_of(data, place, {"epsilon", "delta", "rho"})
+    given = {name: _exact(value, f"{place}.{name}") for name, value in data.items() if value is not None}
     match given:
         case {"epsilon": epsilon, "delta": delta, **rest} if not rest:
             return Approx(epsilon, delta) if delta else Pure(epsilon)
@@ -228,7 +245,7 @@ def read_promise(said: Any, place: str) -> Measure:
             return Pure(epsilon)
         case {"rho": rho, **rest} if not set(rest) - {"delta"}:
             return ZCDP(rho, rest.get("delta", Fraction(0)))
-    raise BadParameter(place, said, "must have epsilon, epsilon and delta, or rho and perhaps delta")
+    raise BadParameter(place, data, "must have epsilon, epsilon and delta, or rho and perhaps delta")
 
 
 def _exact(value: Any, place: str) -> Fraction:
@@ -238,25 +255,25 @@ def _exact(value: Any, place: str) -> Fraction:
     return found
 
 
-def read_rule(said: Any, place: str) -> Rule | None:
+def read_rule(data: Any, place: str) -> Rule | None:
     """How an (ε, δ) budget is counted."""
-    if said is None:
+    if data is None:
         return None
-    if said not in RULES:
-        raise BadParameter(place, said, f"must be one of {', '.join(RULES)}")
-    return RULES[said]
+    if data not in RULES:
+        raise BadParameter(place, data, f"must be one of {', '.join(RULES)}")
+    return RULES[data]
 
 
-def read_neighbours(said: Any, place: str) -> Neighbours:
+def read_neighbours(data: Any, place: str) -> Neighbours:
     """Which data sets are neighbours."""
-    if said not in NEIGHBOURS:
-        raise BadParameter(place, said, f"must be one of {', '.join(NEIGHBOURS)}")
-    return NEIGHBOURS[said]
+    if data not in NEIGHBOURS:
+        raise BadParameter(place, data, f"must be one of {', '.join(NEIGHBOURS)}")
+    return NEIGHBOURS[data]
 
 
-def read_name(said: Any, place: str) -> str:
+def read_name(data: Any, place: str) -> str:
     """A name of a data set, population or analyst that can stand in an address."""
-    name = check_name(said, place)
+    name = check_name(data, place)
     if set("/\\?#%") & set(name) or name in (".", ".."):
         raise BadParameter(place, name, "must have none of / \\ ? # %")
     return name

@@ -16,11 +16,12 @@ from discreet.errors import BadData, DiscreetError
 from discreet.ledger.state import Dataset, Population
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx
-from discreet.session.session import Query, Session
+from discreet.session.query import Query
+from discreet.session.session import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class OpenDataset:
     """A data set that can be asked: its tables behind an engine of their own."""
 
     about: Mapping[str, Any]
@@ -53,40 +54,40 @@ class Plans:
                 self._kept.popitem(last=False)
 
 
-class Rooms:
+class OpenDatasets:
     """The data sets that are open. Any number of threads may use it."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._open: dict[str, Room] = {}
+        self._open: dict[str, OpenDataset] = {}
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """End all engines."""
-        for room in self._open.values():
-            room.engine.close()
+        for found in self._open.values():
+            found.engine.close()
 
-    def get(self, known: Dataset, people: Callable[[], Population]) -> Room:
+    def get(self, known: Dataset, people: Callable[[], Population]) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
-        room = self._open.get(known.name)
-        if room is not None and room.about == known.about:
-            return room
+        found = self._open.get(known.name)
+        if found is not None and found.about == known.about:
+            return found
         with self._lock:
-            room = self._open.get(known.name)
-            if room is None or room.about != known.about:
-                if room is not None:
-                    room.engine.close()
-                room = self._open[known.name] = self._opened(known, people())
-            return room
+            found = self._open.get(known.name)
+            if found is None or found.about != known.about:
+                if found is not None:
+                    found.engine.close()
+                found = self._open[known.name] = self._opened(known, people())
+            return found
 
-    def put(self, name: str, room: Room) -> None:
+    def put(self, name: str, found: OpenDataset) -> None:
         """A data set that was opened already; the one before it is closed."""
         with self._lock:
-            before, self._open[name] = self._open.get(name), room
+            before, self._open[name] = self._open.get(name), found
         if before is not None:
             before.engine.close()
 
-    def opened(self, dataset: declarations.Dataset, people: Population) -> Room:
+    def make(self, dataset: declarations.Dataset, people: Population) -> OpenDataset:
         """The tables behind an engine of their own, if their declaration fits their columns."""
         engine = Isolated(self._config.limits)
         rule = Rule.ZCDP if people.rule is None and isinstance(people.budget, Approx) else people.rule
@@ -102,11 +103,11 @@ class Rooms:
         except BaseException:
             engine.close()
             raise
-        return Room(declarations.written(dataset), session, engine, Plans())
+        return OpenDataset(declarations.write(dataset), session, engine, Plans())
 
-    def _opened(self, known: Dataset, people: Population) -> Room:
+    def _opened(self, known: Dataset, people: Population) -> OpenDataset:
         try:
-            return self.opened(declarations.read(dict(known.about), known.name), people)
+            return self.make(declarations.read(dict(known.about), known.name), people)
         except DiscreetError as error:
             log.error("%s cannot be opened: %s", known.name, error)
             raise BadData("the data set cannot be opened now; the owner's log says why") from None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from discreet.curator.engine_process.scratch import sweep
 from discreet.curator.service import declarations
-from discreet.curator.service.config import Config, Entrusted
+from discreet.curator.service.config import Config, ConfiguredDataset
 from discreet.curator.service.service import Curator, Point
 from discreet.errors import AlreadyProtected, BadParameter
 from discreet.ledger.journal import Clock, utc
@@ -23,41 +23,41 @@ def open_curator(config: Config, *, create: bool = False, clock: Clock = utc, at
     ledger = open_ledger(config.ledger, key=config.key, head=config.head, create=create, clock=clock, at=at)
     curator = Curator(config, ledger, clock=clock, at=at)
     try:
-        for name, entrusted in sorted(config.datasets.items(), key=lambda pair: pair[1].budget is None):
-            _entrust(curator, name, entrusted)
+        for name, configured in sorted(config.datasets.items(), key=lambda pair: pair[1].budget is None):
+            _register(curator, name, configured)
     except BaseException:
         curator.close()
         raise
     return curator
 
 
-def _entrust(curator: Curator, name: str, entrusted: Entrusted) -> None:
+def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> None:
     """Bring the ledger up to what the file says of a data set; a new budget takes an act of the owner.
 
     A budget that the ledger had before is the file's way of being out of date: the later act counts.
     """
-    people, known = curator.ledger.populations.get(entrusted.population), curator.ledger.datasets.get(name)
-    if people is not None and entrusted.budget not in (None, *_budgets(curator.ledger, people.name)):
+    people, known = curator.ledger.populations.get(configured.population), curator.ledger.datasets.get(name)
+    if people is not None and configured.budget not in (None, *_budgets(curator.ledger, people.name)):
         raise BadParameter(
             f"datasets.{name}.budget",
-            str(entrusted.budget),
+            str(configured.budget),
             f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
         )
-    if known is not None and (known.retired or known.about == declarations.written(entrusted.dataset)):
+    if known is not None and (known.retired or known.about == declarations.write(configured.tables)):
         return
     try:
-        curator.entrust(
+        curator.register(
             name,
-            entrusted.dataset,
-            entrusted.population,
-            budget=entrusted.budget if people is None else None,
-            protects=entrusted.protects,
-            neighbours=entrusted.neighbours,
-            rule=entrusted.rule,
+            configured.tables,
+            configured.population,
+            budget=configured.budget if people is None else None,
+            protects=configured.protects,
+            neighbours=configured.neighbours,
+            rule=configured.rule,
         )
     except AlreadyProtected:
         known = curator.ledger.datasets.get(name)
-        if known is None or known.population != entrusted.population:  # else another server was quicker
+        if known is None or known.population != configured.population:  # else another server was quicker
             raise
 
 

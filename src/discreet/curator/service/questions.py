@@ -10,48 +10,29 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import confidence_level
 from discreet.curator.service import serialize
 from discreet.exact import number
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.answer.suggest import SURE, bounds_words, sizes_question
+from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
-from discreet.query.plan.nodes import Outcome
-from discreet.query.run import Quote
-from discreet.session.session import Query, Session, Workload
+from discreet.session.price import Price
+from discreet.session.query import Order, Query
+from discreet.session.session import Session
+from discreet.session.workload import Workload
 
 Read = Callable[[str], Query]
 """Reads one text; perhaps it was read before."""
 Check = Callable[[Sequence[Prepared]], None]
 """Refuses what is too large before anybody works on it."""
-Plan = tuple[Quote, tuple[Outcome, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
-    """What may be paid, and the confidence of the error bars; all numbers as exact text."""
-
-    epsilon: str | None = None
-    delta: str | None = None
-    rho: str | None = None
-    confidence: str = str(CONFIDENCE)
-
-    def amounts(self) -> dict[str, Any]:
-        """The numbers, in canonical form."""
-        found: dict[str, Any] = {
-            name: str(number(value, name))
-            for name, value in (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho))
-            if value is not None
-        }
-        return found | {"confidence": str(number(self.confidence, "confidence"))}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(Price):
+class SqlQuestion:
     """One question. Instead of a price there may be an error that the answer must keep."""
 
     sql: str
-    error: str | Mapping[str, str] | None = None
+    price: Price
     rows: int | None = None
 
     @property
@@ -62,31 +43,28 @@ class Asked(Price):
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        found = self.amounts()
-        if isinstance(self.error, Mapping):
-            return found | {"error": {name: str(number(e, "error")) for name, e in self.error.items()}}
-        return found if self.error is None else found | {"error": str(number(self.error, "error"))}
+        return self.price.texts()
 
-    def plan(self, session: Session, read: Read, check: Check) -> Plan:
+    def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
         query = read(self.sql)
-        check([query._prepared])
-        level = confidence_level(self.confidence)
-        return query._quote(self.epsilon, self.delta, self.rho, self.error, level), (query.plan.outcome,)
+        check([query.prepared])
+        return query.order(self.price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Together(Price):
+class WorkloadQuestion:
     r"""Several questions, planned together and paid once.
 
     In the ledger they are one text, with the length of each among the parameters, so that it can be taken apart again.
 
-    >>> both = Together(sqls=("SELECT 1", " SELECT 22 "), epsilon="1")
+    >>> both = WorkloadQuestion(sqls=("SELECT 1", " SELECT 22 "), price=Price("1"))
     >>> both.query, both.parameters["workload"]
     ('SELECT 1;\nSELECT 22', [8, 9])
     """
 
     sqls: tuple[str, ...]
+    price: Price
     rows: int | None = None
 
     @property
@@ -97,24 +75,22 @@ class Together(Price):
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        return self.amounts() | {"workload": [len(text.strip()) for text in self.sqls]}
+        return self.price.texts() | {"workload": [len(text.strip()) for text in self.sqls]}
 
-    def plan(self, session: Session, read: Read, check: Check) -> Plan:
+    def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price of all together, the noise, and what becomes of the numbers."""
         queries = tuple(read(text) for text in self.sqls)
-        check([query._prepared for query in queries])
-        confidence_level(self.confidence)
-        quote = Workload(session, queries)._quote(self.epsilon, self.delta, self.rho)
-        return quote, tuple(query.plan.outcome for query in queries)
+        check([query.prepared for query in queries])
+        return Workload(session, queries).order(self.price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes(Price):
+class SizesQuestion:
     """How many values of a column have which sign and power of two: from the counts, bounds can be suggested."""
 
     table: str
     column: str
-    confidence: str = SURE
+    price: Price
 
     @property
     def query(self) -> str:
@@ -124,57 +100,40 @@ class Sizes(Price):
     @property
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
-        return self.amounts() | {"estimate": "bounds"}
+        return self.price.texts() | {"estimate": "bounds"}
 
-    def plan(self, session: Session, read: Read, check: Check) -> Plan:
+    def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
         asked, _ = sizes_question(self.table, self.column, session.schemas)
         prepared = prepare(asked)
         check([prepared])
-        confidence_level(self.confidence)
-        allowance = session._terms.allowance(self.epsilon, self.delta, self.rho)
-        return session._quote((prepared,), allowance), (asked.outcome,)
+        return Order(session.quote((prepared,), self.price), (asked.outcome,), confidence=self.price.confidence)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """What is asked, with its price: no data was touched."""
-
-    session: Session
-    quote: Quote
-    outcomes: tuple[Outcome, ...]
-    together: bool
-    confidence: str
-
-    def told(self, answers: Sequence[TableAnswer]) -> dict[str, Any]:
-        """The answers as they are stored and sent."""
-        found = [serialize.answer_for_client(one, number(self.confidence, "confidence")) for one in answers]
-        if not self.together:
-            return found[0]
-        return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
+AnyQuestion = SqlQuestion | WorkloadQuestion | SizesQuestion
 
 
-Asking = Asked | Together | Sizes
-
-
-def planned(asked: Asking, session: Session, read: Read, check: Check) -> Planned:
+def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> Order:
     """What is asked, with its price; whatever could be refused later is refused here."""
-    quote, outcomes = asked.plan(session, read, check)
-    return Planned(
-        session=session,
-        quote=quote,
-        outcomes=outcomes,
-        together=isinstance(asked, Together),
-        confidence=asked.confidence,
-    )
+    confidence_level(asked.price.confidence)
+    return asked.order(session, read, check)
 
 
-def accuracy(told: Mapping[str, Any]) -> dict[str, str]:
+def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer]) -> dict[str, Any]:
+    """The answers as they are stored and sent."""
+    confidence = number(asked.price.confidence, "confidence")
+    found = [serialize.answer_for_client(one, confidence) for one in answers]
+    if not isinstance(asked, WorkloadQuestion):
+        return found[0]
+    return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
+
+
+def accuracy(stored: Mapping[str, Any]) -> dict[str, str]:
     """How far off an answer may be, in words for its card: the largest error bar of each column."""
-    many = {f"{i}. ": one for i, one in enumerate(told.get("answers", ()), start=1)} or {"": told}
+    many = {f"{i}. ": one for i, one in enumerate(stored.get("answers", ()), start=1)} or {"": stored}
     found: dict[str, str] = {}
     for place, one in many.items():
         worst = {name: [e for e in column if e is not None] for name, column in one["errors"].items()}
         days = dict.fromkeys(one["kinds"], " days")
         found |= {f"{place}{n}": f"within {max(bars):.6g}{days.get(n, '')}" for n, bars in worst.items() if bars}
-    return found | {"confidence": told["confidence"]}
+    return found | {"confidence": stored["confidence"]}

@@ -1,16 +1,16 @@
-"""Answers, promises and entries as JSON: what leaves the service.
+"""Answers, budgets and entries as JSON: what the service sends.
 
-Promise: exact numbers leave as text; floats are finite or null. Of an answer there leaves what was released, and
+Promise: exact numbers are sent as text; floats are finite or null. Of an answer, what was released is sent, and
 nothing of how long it took.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from discreet.curator.amounts import write_amount
 from discreet.curator.error_replies import log, where
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number
@@ -29,17 +29,6 @@ from discreet.query.estimate.prepare import Prepared
 from discreet.query.run import Quote
 
 
-def promise(measure: Measure) -> dict[str, Any]:
-    """A promise: its kind, its exact numbers, and words.
-
-    >>> promise(Approx("0.5", "1e-9"))["text"]
-    'epsilon 1/2, delta 1e-09'
-    """
-    numbers = {field.name: getattr(measure, field.name) for field in fields(measure)}
-    exact = {name: str(value) for name, value in numbers.items() if isinstance(value, Fraction)}
-    return {"kind": type(measure).__name__, **exact, "text": str(measure)}
-
-
 def standing(found: Standing, population: Population) -> dict[str, Any]:
     """Where a budget stands: exact, as a share of the whole, and in the epsilon that people think in."""
     return {
@@ -48,9 +37,9 @@ def standing(found: Standing, population: Population) -> dict[str, Any]:
         "unit": population.unit,
         "neighbours": population.neighbours.name,
         "rule": None if population.rule is None else population.rule.name,
-        "budget": promise(found.budget),
-        "spent": promise(found.spent),
-        "remaining": promise(found.remaining),
+        "budget": write_amount(found.budget),
+        "spent": write_amount(found.spent),
+        "remaining": write_amount(found.remaining),
         "share": float(found.share),
         "gone": float(found.gone),
         "spent_epsilon": epsilon_of(found.spent, population),
@@ -101,32 +90,32 @@ def answer_for_client(found: TableAnswer, confidence: Number) -> dict[str, Any]:
     They follow from what was released and public things, and cost nothing; should they not be found, the answer is
     good without them.
     """
-    told = answer(found, confidence)
-    return told | {"consistent": _agreeing(found, confidence, told)}
+    sent = answer(found, confidence)
+    return sent | {"consistent": _consistent(found, confidence, sent)}
 
 
-def _agreeing(found: TableAnswer, confidence: Number, told: dict[str, Any]) -> dict[str, Any] | None:
+def _consistent(found: TableAnswer, confidence: Number, sent: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        return {name: one for name, one in answer_parts(found.consistent(), confidence).items() if one != told[name]}
+        return {name: one for name, one in answer_parts(found.consistent(), confidence).items() if one != sent[name]}
     except Exception as error:
-        log.error("an answer was not made to agree: %s", where(error))
+        log.error("an answer could not be made consistent: %s", where(error))
         return None
 
 
 # --- ledger ---------------------------------------------------------------------------------------------------------
 
 
-def line(found: Line) -> dict[str, Any]:
+def entry(found: Line) -> dict[str, Any]:
     """An entry of the ledger, with its own text: whoever has the lines can check the chain."""
-    entry = found.entry
+    one = found.entry
     return {
-        "sequence": entry.sequence,
-        "kind": entry.kind,
-        "by": entry.by,
-        "time": entry.time,
-        "hash": entry.hash,
-        "previous": entry.previous,
+        "sequence": one.sequence,
+        "kind": one.kind,
+        "by": one.by,
+        "time": one.time,
+        "hash": one.hash,
+        "previous": one.previous,
         "answered": found.answered,
-        "body": entry.body,
-        "text": entry.text,
+        "body": one.body,
+        "text": one.text,
     }

@@ -18,13 +18,21 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from discreet.curator.amounts import write_amount
 from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
-from discreet.curator.service.open_datasets import Room, Rooms
-from discreet.curator.service.questions import Asked, Asking, Planned, Together, accuracy, planned
+from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
+from discreet.curator.service.questions import (
+    AnyQuestion,
+    SqlQuestion,
+    WorkloadQuestion,
+    accuracy,
+    ordered,
+    stored_form,
+)
 from discreet.curator.service.reply_timing import Grid
 from discreet.errors import (
     AlreadyProtected,
@@ -46,7 +54,8 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
-from discreet.session.session import Query, Session
+from discreet.session.query import Order, Query
+from discreet.session.session import Session
 
 Point = Callable[[str], None]
 STRANGERS = Limits(requests_per_second=Fraction(10), burst=60)
@@ -65,19 +74,19 @@ class Curator:
         self.meter = Meter(config.limits)
         self.strangers = Meter(STRANGERS)
         self.grid = Grid(float(config.quantum))
-        self.rooms = Rooms(config)
+        self.open_datasets = OpenDatasets(config)
         self._clock = clock
         self.at = at
 
     def close(self) -> None:
         """End the engines and let go of the ledger."""
-        self.rooms.close()
+        self.open_datasets.close()
         self.ledger.close()
 
     # --- data sets --------------------------------------------------------------------------------------------------
 
     def datasets(self, caller: Caller) -> dict[str, Dataset]:
-        """The data sets that somebody may know of: the owner all, an analyst those they have leave to ask."""
+        """The data sets that somebody may know of: the owner all, an analyst those they may ask about."""
         return _datasets(self.ledger.look(), caller)
 
     def dataset(self, caller: Caller, name: str) -> tuple[Dataset, Population]:
@@ -95,11 +104,11 @@ class Curator:
             raise NotRegistered("there is no such population")
         return found
 
-    def room(self, known: Dataset) -> Room:
+    def open(self, known: Dataset) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
-        return self.rooms.get(known, lambda: self.population(known.population))
+        return self.open_datasets.get(known, lambda: self.population(known.population))
 
-    def entrust(
+    def register(
         self,
         name: str,
         dataset: declarations.Dataset,
@@ -122,58 +131,49 @@ class Curator:
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
         kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
-        room = self.rooms.opened(dataset, kept)
+        opened = self.open_datasets.make(dataset, kept)
         try:
-            marks, about = dataset.marks(self.config.data), declarations.written(dataset)
+            marks, about = dataset.marks(self.config.data), declarations.write(dataset)
             if people is None and budget is not None:
                 if decision is None:  # else there would be a budget without data
                     self.ledger.owner.check_unprotected(name, population, marks=marks)
                 self.ledger.owner.protect(population, budget, unit=protects, neighbours=neighbours, rule=rule, by=by)
             done = self.ledger.owner.register(name, population, about=about, marks=marks, decision=decision, by=by)
         except BaseException:
-            room.engine.close()
+            opened.engine.close()
             raise
-        self.rooms.put(name, room)
+        self.open_datasets.put(name, opened)
         return done.sequence
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
-    def preview(self, caller: Caller, name: str, asked: Asked) -> dict[str, Any]:
-        """What a question would cost and how far off its answer would be. Free."""
-        return self._previews(caller, name, asked, asked.rows)[0]
-
-    def preview_together(self, caller: Caller, name: str, asked: Together) -> list[dict[str, Any]]:
-        """The same for several questions, each with the cost of all together. Free."""
-        return self._previews(caller, name, asked, asked.rows)
-
-    def _previews(self, caller: Caller, name: str, asked: Asking, rows: int | None) -> list[dict[str, Any]]:
+    def preview(self, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> list[dict[str, Any]]:
+        """The error bars of each question, and what all would cost together. Free."""
         known, people = self.dataset(caller, name)
-        room = self.room(known)
-        found = self._planned(room, room.session, caller, asked)
-        cost = self.ledger.quote(name, caller.name, found.quote.plan.price)
+        opened = self.open(known)
+        quote = self._order(opened, opened.session, caller, asked).quote
+        cost = self.ledger.quote(name, caller.name, quote.plan.price)
         common = {
-            "price": serialize.promise(cost.price),
-            "left": serialize.promise(cost.left),
-            "left_after": None if cost.left_after is None else serialize.promise(cost.left_after),
+            "price": write_amount(cost.price),
+            "left": write_amount(cost.left),
+            "left_after": None if cost.left_after is None else write_amount(cost.left_after),
             "price_epsilon": serialize.epsilon_of(cost.price, people),
             "left_epsilon": serialize.epsilon_of(cost.left, people),
             "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
-            "allowance": serialize.promise(found.quote.allowance),
+            "allowance": write_amount(quote.allowance),
         }
-        return [
-            serialize.preview(one, found.quote, cost, rows, number(asked.confidence, "confidence")) | common
-            for one in found.quote.questions
-        ]
+        confidence = number(asked.price.confidence, "confidence")
+        return [serialize.preview(one, quote, cost, asked.rows, confidence) | common for one in quote.questions]
 
     def ask(
-        self, caller: Caller, name: str, asked: Asking, key: str | None = None, *, began: float | None = None
+        self, caller: Caller, name: str, asked: AnyQuestion, key: str | None = None, *, began: float | None = None
     ) -> Charge:
         """Pay for what is asked and answer it; the answer is in the charge that comes back, as it is stored.
 
         ``began`` is when the request came, by ``time.monotonic``: the answer is then stored on the grid of time.
         """
         known, _ = self.dataset(caller, name)
-        room = self.room(known)
+        opened = self.open(known)
         budget_store = RetryBudget(
             self.ledger,
             name,
@@ -182,11 +182,12 @@ class Curator:
             query=asked.query,
             parameters=asked.parameters,
         )
-        found = self._planned(room, room.session.serving(budget_store), caller, asked)
+        session = opened.session.serving(budget_store)
+        order = self._order(opened, session, caller, asked)
         self.at("planned")
         try:
-            with room.engine.reserved():
-                stored, words = self._answered(found, budget_store)
+            with opened.engine.reserved():
+                stored, words = self._answered(session, asked, order, budget_store)
         except AlreadyCharged as before:
             return self._again(before.charge)
         charge = budget_store.charge
@@ -197,11 +198,13 @@ class Curator:
             self.grid.hold(began)
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
-    def _answered(self, found: Planned, budget_store: LedgerBudget) -> tuple[bytes, Any]:
+    def _answered(
+        self, session: Session, asked: AnyQuestion, order: Order, budget_store: LedgerBudget
+    ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            told = found.told(found.session._release(found.quote, found.outcomes, tuple))
-            return dump(told), accuracy(told)
+            stored = stored_form(asked, session.release(order))
+            return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
         except Exception as error:
@@ -211,31 +214,31 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _planned(self, room: Room, session: Session, caller: Caller, asked: Asking) -> Planned:
+    def _order(self, opened: OpenDataset, session: Session, caller: Caller, asked: AnyQuestion) -> Order:
         """What is asked with its price: no data is touched."""
-        if isinstance(asked, Together):
+        if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:
-            found = room.plans.get((caller.name, text)) or fresh.get(text)
+            found = opened.plans.get((caller.name, text)) or fresh.get(text)
             if found is None:
                 found = fresh[text] = session.sql(text)
-            return Query(session, found.plan, found._prepared)
+            return found.within(session)
 
         def check(questions: Sequence[Prepared]) -> None:
             check_size(questions, self.config.limits)
             for text, query in fresh.items():
-                room.plans.put((caller.name, text), query)
+                opened.plans.put((caller.name, text), query)
 
-        return planned(asked, session, read, check)
+        return ordered(asked, session, read, check)
 
     def _again(self, charge: Charge) -> Charge:
         """A question that was charged before: its stored answer, or what there is to say of it."""
         if not charge.pending:
             return charge
-        late = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
-        wait = datetime.fromisoformat(charge.entry.time) + late - self._clock()
+        limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
+        wait = datetime.fromisoformat(charge.entry.time) + limit - self._clock()
         if wait > timedelta(0):
             raise LedgerBusy(
                 "this question was paid, and is being answered or was lost with a server that ended; ask again with "

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.spark.result import numbers_of
-from discreet.query.plan.work import Naming
+from discreet.query.engine import Naming
 from discreet.randomness import Bits, SystemBits
 
 if TYPE_CHECKING:

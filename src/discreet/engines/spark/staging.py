@@ -18,8 +18,9 @@ from discreet.engines.spark.noise import with_noise
 from discreet.engines.spark.result import exact, frame_of
 from discreet.engines.sql.emit import Statement
 from discreet.errors import EngineFailed
+from discreet.query.engine import Naming
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, Exact, Naming
+from discreet.query.plan.work import AnyWork, Exact
 
 if TYPE_CHECKING:
     from pyarrow import fs

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from discreet.errors import BadQuestion
+from discreet.query.engine import Engine
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredQuestion, lower_relation
 from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MOST_KEYS, Schema
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import Engine, Form, RowSum, Weights, Work, WorkKey
+from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 
 Listed = dict[tuple[str, str], tuple[Value, ...]]
 

@@ -321,7 +321,7 @@ def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
 
 
 def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
-    place = f"columns[{column!r}]"
+    place = f"{name}.columns[{column!r}]"
     numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
     if isinstance(said.low, Fraction) and not numeric:
         raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")

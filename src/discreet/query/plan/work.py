@@ -20,19 +20,16 @@ vector of Σ_rows W_uk has length at most S*√cap, exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.query.plan.expressions import Expression
 from discreet.query.plan.nodes import Relation
-from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.types import Value
-from discreet.randomness import Bits
 
 
 class Form(Enum):
@@ -132,61 +129,3 @@ class Exact:
 
     def __post_init__(self) -> None:
         assert all(isinstance(n, np.ndarray) and len(n) == len(self.keys) for n in self.numbers)  # noqa: S101
-
-
-class Naming(Protocol):
-    """Which groups get a name, and with which noisy number of units. It can be pickled, and holds public numbers only:
-    an engine may carry it to where the groups are, and calls it once for each group, with fresh ``SystemBits``.
-    """
-
-    @property
-    def cell(self) -> int:
-        """Which number of the work is that of the units."""
-        ...
-
-    def __call__(self, units: NDArray[Any], bits: Bits) -> tuple[NDArray[np.intp], NDArray[Any]]:
-        """Where the groups stand that get a name, and their noisy numbers."""
-        ...
-
-
-@runtime_checkable
-class Staged(Protocol):
-    """The groups of a work, computed and kept by the engine, exact, until they are paid for and noise is due."""
-
-    def named(self, rule: Naming) -> Iterator[Exact]:
-        """The groups that get a name, with their noisy number of units; each group in one piece. Good for one call.
-        Raises only ``EngineFailed``.
-        """
-        ...
-
-    def of(self, groups: Sequence[tuple[Value, ...]]) -> Iterator[Exact]:
-        """The exact rows of these groups, whatever their split; instead of ``named``. Raises only ``EngineFailed``."""
-        ...
-
-    def close(self) -> None:
-        """Keep nothing any more."""
-        ...
-
-
-class Engine(Protocol):
-    """Turns plans into exact numbers. It knows the data, and neither noise nor budget.
-
-    It may also have ``ready()``, which raises ``EngineUnreachable``, and ``check(works, schemas)``, which raises
-    ``Unsupported`` for what it cannot compute: both are called before the payment, and neither looks at data; and
-    ``batches(work, schemas)``, a generator of the ``Exact`` of one work piece by piece, each group in one piece: it is
-    used where keys are selected, so that groups without a name need not be kept. Beside it, ``staged(work, schemas)``
-    computes the same and keeps it (``Staged``), or returns None where the groups had better come here.
-    """
-
-    @property
-    def name(self) -> str:
-        """Such as "duckdb"."""
-        ...
-
-    def columns(self, source: object) -> dict[str, Stored]:
-        """The names and stored types of a source's columns: metadata only. ``BadData`` if it cannot be opened."""
-        ...
-
-    def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
-        """The exact numbers of each work. Raises only ``EngineFailed``, whose text is always the same."""
-        ...

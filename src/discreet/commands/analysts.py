@@ -1,0 +1,59 @@
+"""``discreet analyst add | revoke``: who may ask, about whom, and how much."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import typer
+
+from discreet.commands.locations import AsJson, ConfigFile, Days, Reason, given_amount, open_curator_of
+from discreet.commands.output import fail_plainly
+from discreet.errors import BadParameter
+
+analyst_app = typer.Typer(help="Add and revoke analysts.", no_args_is_help=True)
+
+
+@analyst_app.command("add")
+@fail_plainly
+def add_analyst(
+    config: ConfigFile,
+    name: str,
+    *,
+    population: Annotated[
+        list[str], typer.Option("--population", help="whom they may ask about; all if left out")
+    ] = [],  # noqa: B006 - typer copies it
+    epsilon: Annotated[str, typer.Option(help="the most they may spend, in each population")] = "",
+    delta: Annotated[str, typer.Option(help="with epsilon")] = "",
+    rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
+    days: Days = 90,
+    as_json: AsJson = False,
+) -> None:
+    """Add an analyst. Their token is shown once."""
+    from discreet.curator.service.access import Role, check_analyst
+    from discreet.ledger.owner_acts import check_cap
+
+    cap = given_amount(epsilon, delta, rho, "cap")
+    with open_curator_of(config) as curator:
+        known = curator.ledger.populations
+        for one in population or known:
+            if one not in known:
+                raise BadParameter("population", one, f"must be one of {', '.join(known)}")
+            if cap is not None:
+                check_cap(known[one], cap)
+        curator.ledger.owner.add_analyst(check_analyst(name))
+        for one in population or known:
+            curator.ledger.owner.grant(name, one, cap)
+        token = curator.access.issue(name, Role.ANALYST, days=days)
+    typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
+
+
+@analyst_app.command("revoke")
+@fail_plainly
+def revoke_analyst(
+    config: ConfigFile, name: str, reason: Reason = "revoked by the owner", as_json: AsJson = False
+) -> None:
+    """Revoke an analyst. What they spent stays spent."""
+    with open_curator_of(config) as curator:
+        done = curator.ledger.owner.revoke_analyst(name, reason=reason)
+    typer.echo(json.dumps({"sequence": done.sequence}) if as_json else f"{name} may ask no more")

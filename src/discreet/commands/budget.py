@@ -1,0 +1,78 @@
+"""``discreet budget``: where the budgets stand, what a household has lost; or change a budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, given_amount, open_ledger_of
+from discreet.commands.output import fail_plainly, gauge
+from discreet.curator.amounts import write_amount
+from discreet.errors import BadParameter
+
+
+@fail_plainly
+def budget_command(
+    config: LedgerOrConfig,
+    population: Annotated[str, typer.Argument(help="whose budget; to change it, with --epsilon or --rho")] = "",
+    *,
+    epsilon: Annotated[str, typer.Option(help="the new budget")] = "",
+    delta: Annotated[str, typer.Option(help="with epsilon or rho")] = "",
+    rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
+    reason: Reason = "",
+    household: Annotated[int, typer.Option(help="what a household of so many has lost", show_default=False)] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Where the budgets stand; or change one. What was spent stays spent."""
+    from discreet.curator.service.service import budgets
+
+    changed = given_amount(epsilon, delta, rho, "budget")
+    if changed is not None and not population:
+        raise BadParameter("population", None, "must be named, to change its budget")
+    with open_ledger_of(config) as ledger:
+        if population and population not in ledger.populations:
+            raise BadParameter("population", population, f"must be one of {', '.join(ledger.populations)}")
+        if changed is not None:
+            ledger.owner.set_budget(population, changed, reason=reason)
+        found = [one for one in budgets(ledger) if not population or one["population"] == population]
+        for one in found if household else []:
+            lost = ledger.household(one["population"], household).spent
+            one["household"] = {"people": household, "spent": None if lost is None else write_amount(lost)}
+    if as_json:
+        typer.echo(json.dumps(found))
+    else:
+        _print(found)
+
+
+def _print(found: Sequence[dict[str, Any]]) -> None:
+    table = Table("people", "who", "budget", "spent", "", "left", box=None)
+    for row in (row for one in found for row in (one, *one["analysts"])):
+        left = row["remaining_epsilon"]
+        table.add_row(
+            escape(row["population"]),
+            "all" if row["analyst"] is None else escape(row["analyst"]),
+            escape(row["budget"]["text"]),
+            gauge(row["share"]),
+            f"{row['share']:.1%}",
+            escape(row["remaining"]["text"] if left is None else f"epsilon {left:.4g}"),
+        )
+    console = Console()
+    console.print(table)
+    console.print(
+        "spent: by all, or by the analyst alone, as a part of the budget in the row; where delta is counted too, the "
+        "larger part. left: what one more question may cost, by the analyst's own cap and by the budget of all",
+        style="dim", highlight=False,
+    )  # fmt: skip
+    for one in found:
+        if "household" in one:
+            people, lost = one["household"]["people"], one["household"]["spent"]
+            words = "no theorem says" if lost is None else lost["text"]
+            console.print(
+                f"a household of {people} in {escape(one['population'])} has lost: {escape(words)}", highlight=False
+            )

@@ -1,0 +1,85 @@
+"""``discreet ledger show | verify | export | acknowledge``: look at a ledger, check it, copy it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, ledger_location, open_ledger_of
+from discreet.commands.output import fail_plainly
+from discreet.ledger.records import read_record
+
+ledger_app = typer.Typer(help="Look at the ledger, check it, copy it.", no_args_is_help=True)
+
+
+@ledger_app.command("show")
+@fail_plainly
+def show_ledger(
+    config: LedgerOrConfig,
+    last: Annotated[int, typer.Option(help="how many")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """The last entries."""
+    from discreet.curator.service.serialize import entry
+
+    with open_ledger_of(config) as ledger:
+        lines = ledger.entries(after=max(0, ledger.head.sequence - last))
+        if as_json:
+            typer.echo(json.dumps([entry(one) for one in lines]))
+            return
+        table = Table("number", "time", "by", "what", "", box=None)
+        for one in lines:
+            found = one.entry
+            about = read_record(found).summary()[:80]
+            table.add_row(str(found.sequence), found.time, escape(found.by), found.kind, escape(about))
+        Console().print(table)
+
+
+@ledger_app.command("verify")
+@fail_plainly
+def verify_command(
+    config: LedgerOrConfig,
+    receipts: Annotated[list[Path], typer.Option("--receipt", help="files of receipts that must be in it")] = [],  # noqa: B006 - typer copies it
+    as_json: AsJson = False,
+) -> None:
+    """Check every entry, sum and answer, against the head file and receipts."""
+    from discreet.ledger.verify import verify_ledger
+
+    location, _, head = ledger_location(config)
+    head = head or (Path(f"{location}.head") if isinstance(location, Path) else None)
+    texts = [path.read_text(encoding="utf-8") for path in receipts]
+    with Console(stderr=True).status("checking every entry"):
+        found = verify_ledger(location, head=head, receipts=texts)
+    if as_json:
+        typer.echo(json.dumps({"ok": found.good, "entries": found.entries, "problems": list(found.problems)}))
+    else:
+        typer.echo(str(found))
+    raise typer.Exit(0 if found.good else 1)
+
+
+@ledger_app.command("export")
+@fail_plainly
+def export_ledger(config: LedgerOrConfig, to: Annotated[Path | None, typer.Argument(help="a new file")] = None) -> None:
+    """All entries as lines, for a copy elsewhere. Answers are not in it."""
+    with open_ledger_of(config) as ledger:
+        if to is None:
+            for line in ledger.export():
+                typer.echo(line)
+            return
+        with to.open("x", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in ledger.export())
+
+
+@ledger_app.command("acknowledge")
+@fail_plainly
+def acknowledge_command(config: LedgerOrConfig, reason: Reason, as_json: AsJson = False) -> None:
+    """After a mismatch: say why, and go on from what is there. It is recorded."""
+    with open_ledger_of(config) as ledger:
+        done = ledger.owner.acknowledge(reason=reason)
+    typer.echo(json.dumps({"sequence": done.sequence}) if as_json else "recorded")

@@ -1,0 +1,71 @@
+"""How a session pays: where its budget is kept, and the one payment for a question.
+
+Promise: one question is paid once, before it is answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from discreet.exact import Number
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Measure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.receipt import Receipt
+from discreet.query.answer.answer import TableAnswer
+
+
+class BudgetStore(Protocol):
+    """Where a session's budget is kept: a ``Filter``, or a ledger that outlives the process."""
+
+    @property
+    def remaining(self) -> Measure:
+        """What is left."""
+
+    def fits(self, what: Event | Measure) -> bool:
+        """Whether this could be paid now."""
+
+    def after(self, what: Event | Measure) -> Measure:
+        """What would be left after this payment."""
+
+    def spend(self, what: Event | Measure) -> Receipt:
+        """Pay, or raise ``OverBudget``."""
+
+
+class SessionLedger(Protocol):
+    """A ledger that is open for a session: it has the terms, pays each question and keeps its answers."""
+
+    @property
+    def budget(self) -> Measure:
+        """What all answers together keep."""
+
+    @property
+    def rule(self) -> Rule | None:
+        """How it is counted."""
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What it protects."""
+
+    def budget_store(self, question: str) -> BudgetStore:
+        """What pays for a question, once."""
+
+    def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
+        """Store the answers to a question that was paid from it."""
+
+
+@dataclass(slots=True)
+class Payment:
+    """What pays for one question, once, however often it is then tried."""
+
+    budget_store: BudgetStore
+    receipt: Receipt | None = None
+
+    def __call__(self, price: Event | Measure) -> Receipt:
+        """Pay, unless it is paid."""
+        if self.receipt is None:
+            self.receipt = self.budget_store.spend(price)
+        return self.receipt

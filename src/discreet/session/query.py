@@ -1,0 +1,165 @@
+"""A question of a session: preview it for free, release it for a price."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Any, Protocol
+
+from discreet.answer import CONFIDENCE
+from discreet.engines.experimental.engine import sql_texts
+from discreet.errors import Unsupported
+from discreet.exact import Number
+from discreet.privacy.promises.measures import Measure
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.explain import tell
+from discreet.query.answer.preview import Preview
+from discreet.query.engine import Engine
+from discreet.query.estimate.prepare import Prepared
+from discreet.query.front.frame import Asked
+from discreet.query.front.unparse import as_sql
+from discreet.query.plan.nodes import Outcome, Question
+from discreet.query.plan.schema import Schema
+from discreet.query.run import Quote, works_of
+from discreet.session.price import Price
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Questions with their price: what a release pays for and answers. Making one touches no data."""
+
+    quote: Quote
+    outcomes: tuple[Outcome, ...]
+    text: Callable[[], str] = str
+    """The questions as a ledger keeps them."""
+    confidence: Number = CONFIDENCE
+
+
+class QuerySession(Protocol):
+    """What questions need of their session. A service uses the same methods; they are all that there is."""
+
+    @property
+    def budget(self) -> Measure:
+        """What all answers together keep."""
+
+    @property
+    def remaining(self) -> Measure:
+        """What is left of it."""
+
+    @property
+    def engine(self) -> Engine:
+        """Where the tables are."""
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """What is public about the tables."""
+
+    def ask(self, asked: Question) -> Query:
+        """A question as a plan, prepared."""
+
+    def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
+        """Noise and price of prepared questions together. No data is touched."""
+
+    def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
+        """Cost and error bars of each question of an order. Free."""
+
+    def release(self, order: Order, shown: Callable[[tuple[TableAnswer, ...]], Any] = tuple) -> Any:
+        """Pay for an order, then answer it."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Query(Asked):
+    """A question of a session: preview it for free, release it for a price. Make one by ``session.sql`` or verbs.
+
+    Wherever a price is named, a ``Price`` may stand in the place of epsilon and all other numbers.
+    """
+
+    session: QuerySession
+    plan: Question
+    prepared: Prepared
+    """What is computed for it."""
+
+    def __repr__(self) -> str:
+        names = ", ".join(name for name, _ in self.plan.outcome.columns)
+        return f"Query({names} of {', '.join(self.prepared.asked.tables)}; preview(...) is free, release(...) pays)"
+
+    def again(self, plan: Question) -> Query:
+        """The same session, another plan."""
+        return self.session.ask(plan)
+
+    def within(self, session: QuerySession) -> Query:
+        """The same question, to be paid by another session over the same tables."""
+        return replace(self, session=session)
+
+    @property
+    def text(self) -> str:
+        """The question as SQL, however it was asked; ``session.sql`` reads it back as the same question."""
+        return as_sql(self.plan, {name: schema.fields for name, schema in self.session.schemas.items()})
+
+    def ledger_text(self) -> str:
+        """The question as a ledger keeps it: its SQL; what it does, if there is no SQL for it."""
+        try:
+            return self.text
+        except Unsupported:
+            return "; ".join(line.strip() for line in tell(self.prepared, None).splitlines())
+
+    def order(self, price: Price) -> Order:
+        """The question with its price, to be previewed or released by its session."""
+        quote = self.session.quote((self.prepared,), price)
+        return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
+
+    def preview(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> Preview:
+        """Error bars and cost, from public metadata alone. ``rows``: in a group of how many."""
+        return self.session.preview(self.order(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+
+    def release(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> TableAnswer:
+        """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
+        order = self.order(Price.of(epsilon, delta, rho, error, confidence))
+        answer: TableAnswer = self.session.release(order, itemgetter(0))
+        return answer
+
+    def quote(
+        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> Quote:
+        """Noise and price, worked out without touching data: what ``release`` would pay for."""
+        return self.order(Price.of(epsilon, delta, rho)).quote
+
+    def explain(
+        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> str:
+        """The plan, with how far one unit reaches at each step; with a price also the noise."""
+        free = epsilon is None and rho is None
+        return tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho))
+
+    def statements(
+        self,
+        database: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> tuple[str, ...]:
+        """The SQL that a database such as "bigquery" would be asked before the noise; nothing is run or paid.
+
+        Which keys of a heavy unit count is chosen with a secret salt; here the word SALT stands for it.
+        """
+        asked = self.quote(epsilon, delta=delta, rho=rho)
+        return sql_texts(database, works_of(asked, "SALT"), self.session.schemas)

@@ -1,0 +1,49 @@
+"""Several questions, planned and released together: what they share is released once, and there is one price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from discreet.answer import CONFIDENCE
+from discreet.exact import Number
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.preview import Preview
+from discreet.session.price import Price
+from discreet.session.query import Order, Query, QuerySession
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """Several questions for one price."""
+
+    session: QuerySession
+    queries: tuple[Query, ...]
+
+    def order(self, price: Price) -> Order:
+        """The questions with the price of all together."""
+        quote = self.session.quote([query.prepared for query in self.queries], price)
+        outcomes = tuple(query.plan.outcome for query in self.queries)
+        return Order(quote, outcomes, self.ledger_text, price.confidence)
+
+    def ledger_text(self) -> str:
+        """The questions as a ledger keeps them."""
+        return "; ".join(query.ledger_text() for query in self.queries)
+
+    def preview(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> tuple[Preview, ...]:
+        """Error bars of each question; the cost is that of all together."""
+        return self.session.preview(self.order(Price.of(epsilon, delta, rho, None, confidence)), rows)
+
+    def release(
+        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> tuple[TableAnswer, ...]:
+        """Pay once, then answer all."""
+        answers: tuple[TableAnswer, ...] = self.session.release(self.order(Price.of(epsilon, delta, rho)))
+        return answers

@@ -1,0 +1,48 @@
+"""Refusals and internal errors: one line, or one JSON document."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.commands import run
+from tests.helpers.curator.land import CANARY
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("receipt", "verify", "nowhere", "--key", "00"),
+        ("ledger", "verify", "{config}", "--receipt", "nowhere"),
+        ("ledger", "export", "{config}", "{config}"),
+        ("ledger", "show", "nowhere"),
+        ("serve", "nowhere"),
+        ("ask", "nowhere.csv", "SELECT COUNT(*) FROM nowhere", "--unit", "x", "--epsilon", "1"),
+        ("analyst", "add", "{config}", "owner"),
+        ("analyst", "revoke", "{config}", "nobody"),
+        ("token", "{config}", "nobody"),
+        ("init", "nowhere.csv", "--output", "nowhere.toml"),
+    ],
+)
+def test_a_wrong_file_or_name_is_one_line_too_and_json_with_json(config: Path, arguments: tuple[str, ...]) -> None:
+    given = [one.format(config=config) for one in arguments]
+    done = run(*given)
+    assert done.exit_code == 1
+    assert done.stderr.startswith("refused ")
+    assert done.stderr.count("\n") == 1
+    if arguments[:2] != ("ledger", "export") and arguments[0] != "serve":
+        shown = json.loads(run(*given, "--json").stderr)
+        assert set(shown["error"]) == {"kind", "message", "hint", "fields"}
+
+
+def test_an_internal_error_shows_no_value(visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise RuntimeError(CANARY)
+
+    monkeypatch.setattr("discreet.commands.ask._print_answer", fail)
+    done = run("ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1")
+    assert done.exit_code == 1
+    assert "RuntimeError at fail" in done.stderr
+    assert CANARY not in done.output

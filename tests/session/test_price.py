@@ -1,0 +1,66 @@
+"""The one request for a price: numbers or a Price, in a session and at a client alike."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import discreet as dp
+from discreet.errors import BadParameter
+from discreet.session.price import Price
+
+SQL = "SELECT COUNT(*) AS n FROM t"
+
+
+def session(budget: Any = None) -> dp.Session:
+    table = dp.table({"u": [1, 2, 3], "x": [1, 2, 3]}, unit="u", columns={"x": dp.bounds(0, 9)}, max_rows=1)
+    return dp.Session(t=table, budget=budget or dp.Approx(10, "1e-6"))
+
+
+def test_a_price_stands_for_its_numbers() -> None:
+    query = session().sql(SQL)
+    assert query.preview(Price("0.5", confidence="0.9")) == query.preview(epsilon="0.5", confidence="0.9")
+    assert query.preview(Price(error=10)) == query.preview(error=10)
+    assert query.quote(Price("0.5")) == query.quote("0.5")
+    assert query.explain(Price("0.5")) == query.explain(epsilon="0.5")
+    assert query.statements("duckdb", Price("0.5")) == query.statements("duckdb", "0.5")
+    assert query.release(Price("0.5")).cost == query.release(epsilon="0.5").cost
+    both = session().workload([SQL, SQL])
+    assert both.preview(Price("1")) == both.preview(epsilon="1")
+    assert [one.cost for one in both.release(Price("1"))] == [one.cost for one in both.release(epsilon="1")]
+
+
+def test_a_price_stands_alone() -> None:
+    for given in ({"delta": "1e-9"}, {"rho": 1}, {"error": 3}, {"confidence": "0.9"}):
+        with pytest.raises(BadParameter, match="must be a number where"):
+            session().sql(SQL).preview(Price("0.5"), **given)
+
+
+def test_an_error_is_of_one_question_and_has_no_price_beside_it() -> None:
+    mine = session()
+    with pytest.raises(BadParameter, match="one follows from the other"):
+        mine.sql(SQL).preview(epsilon=1, error=3)
+    with pytest.raises(BadParameter, match="several questions together"):
+        mine.workload([SQL, SQL]).preview(Price(error=3))
+    assert mine.remaining == mine.budget
+
+
+def test_texts_are_exact_and_canonical() -> None:
+    assert Price(0.5, delta="1e-9").texts() == {"epsilon": "1/2", "delta": "1/1000000000", "confidence": "19/20"}
+    assert Price(rho=Fraction(1, 3), confidence="0.9").texts() == {"rho": "1/3", "confidence": "9/10"}
+    assert Price(error={"n": "2.50"}).texts() == {"confidence": "19/20", "error": {"n": "5/2"}}
+    assert Price(error=7).texts() == Price(error="7.0").texts()
+    with pytest.raises(BadParameter, match="epsilon"):
+        Price("much").texts()
+
+
+@pytest.mark.parametrize("budget", [dp.Approx(10, "1e-6"), dp.Pure(10), dp.ZCDP(10, "1e-6")])
+def test_the_least_price_for_an_error_keeps_it_and_half_of_it_does_not(budget: Any) -> None:
+    query = session(budget).sql(SQL)
+    asked = query.order(Price(error=20)).quote
+    found = asked.allowance
+    name = "rho" if isinstance(found, dp.ZCDP) else "epsilon"
+    paid = getattr(found, name)
+    assert query.preview(**{name: paid}).error("n") <= 20 < query.preview(**{name: paid / 2}).error("n")
