@@ -33,6 +33,7 @@ def check_keys(keys: Sequence[Hashable], name: str = "keys") -> tuple[Hashable, 
 
 
 def _can_be_found(key: Hashable) -> bool:
-    """Whether an equal value finds it in a dict: NaN, alone or inside a tuple, is found by place in memory alone."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return key in {key: None} and all(part == part for part in parts)  # noqa: PLR0124 - not so for NaN
+    """Whether every equal value finds it in a dict: NaN, alone or inside a tuple, is found as the same object only."""
+    if isinstance(key, (tuple, frozenset)):
+        return all(_can_be_found(part) for part in key)
+    return key in {key: None} and key == key  # noqa: PLR0124 - not so for NaN

@@ -151,7 +151,7 @@ class Chain(StableMap):
 
     written: tuple[StableMap, ...]
     maps: tuple[StableMap, ...]
-    """The same maps, each told what comes before it."""
+    """The same maps, each adapted to the one before it."""
 
     @property
     def input_domain(self) -> Rows | Groups:
