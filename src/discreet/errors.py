@@ -21,7 +21,7 @@
     │   ├── LedgerUnsafe    a setting or file that could lose a charge, or show the key
     │   ├── LedgerMismatch  it was rolled back or edited; the owner must act
     │   ├── KeyReused       a key came back with another question
-    │   ├── NotRegistered   no such data set, population or analyst, or no leave to ask
+    │   ├── NotRegistered   no such data set, population or analyst, or no permission
     │   └── AlreadyProtected  these data have a budget; a second one takes the owner's decision
     ├── UnsafeRandomness    this source of bits may not make a release
     │   └── UnhealthySource a health test of the source failed
@@ -218,7 +218,7 @@ class KeyReused(LedgerError):
 
 
 class NotRegistered(LedgerError):
-    """No such data set, population or analyst here, or no leave to ask. Nothing was spent."""
+    """No such data set, population or analyst here, or no permission to ask. Nothing was spent."""
 
 
 class AlreadyProtected(LedgerError):
