@@ -62,8 +62,10 @@ def test_every_error_of_ours_can_be_caught_at_once() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(-1, "-1"), ("0.1x", "'0.1x'"), (None, "None"), (2**200 - 1, repr(2**200 - 1)[:60]), (2**200, "an integer of 201 bits"),
-     (10**5000, "an integer of 16610 bits"), ([10**5000], "a list"), ("x" * 100, repr("x" * 100)[:60] + "..."), (True, "True")],
+    [(-1, "-1"), ("0.1x", "'0.1x'"), (None, "None"), (2**200 - 1, repr(2**200 - 1)[:60]),
+     (2**200, "an integer of 201 bits"),
+     (10**5000, "an integer of 16610 bits"), ([10**5000], "a list"),
+     ("x" * 100, repr("x" * 100)[:60] + "..."), (True, "True")],
     ids=range(9),
 )  # fmt: skip
 def test_a_bad_parameter_is_shown_in_a_sentence(value: Any, shown: str) -> None:

@@ -1,4 +1,4 @@
-"""Numbers from data, exactly: whole ones and real ones; and the least whole one that fits."""
+"""Numbers from data, exactly: whole ones and real ones; the least whole one that fits; keys that can be looked up."""
 
 from __future__ import annotations
 
@@ -38,6 +38,22 @@ def finite_real(value: Any) -> Fraction | None:
         return Fraction(int(top), int(bottom))
     except (OverflowError, TypeError, ValueError):  # numpy calls a length of time an integer
         return None
+
+
+def can_be_looked_up(key: object) -> bool:
+    """Whether every equal value finds the key in a dict: NaN, alone or in a tuple, is found as the same object only.
+
+    >>> can_be_looked_up(("a", 1.5)), can_be_looked_up(("a", float("nan"))), can_be_looked_up(["a"])
+    (True, False, False)
+    """
+    if type(key) in (str, int):  # quickly: there may be millions
+        return True
+    if isinstance(key, (tuple, frozenset)):
+        return all(can_be_looked_up(part) for part in key)
+    try:
+        return key in {key: None} and bool(key == key)  # noqa: PLR0124 - not so for NaN
+    except Exception:  # a caller's own key may raise anything when it is hashed or compared
+        return False
 
 
 def least_whole(fits: Callable[[int], bool], start: int = 0) -> int:
