@@ -32,7 +32,7 @@ def test_two_of_three_give_the_third() -> None:
 )
 def test_norms_of_a_vector_of_four_whole_numbers(sensitivity: L1 | L2 | Linf, squared: int) -> None:
     m = gaussian(sensitivity=sensitivity, rho="1/2", dimension=4)
-    assert (m.moves_squared, m.sigma_squared, m.price) == (squared, squared, ZCDP("1/2"))
+    assert (m.moves_squared, m.sigma_squared, m.price) == (squared, F(squared), ZCDP("1/2"))
 
 
 def test_the_price_of_a_pair_is_kept_by_its_own_law() -> None:

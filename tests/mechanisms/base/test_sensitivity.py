@@ -50,14 +50,16 @@ def test_for_reals_a_root_is_rounded_up() -> None:
 
 @pytest.mark.parametrize("dimension", [2, 10])
 def test_a_vector_needs_a_norm(dimension: int) -> None:
-    for convert in (lambda: as_l1(1, dimension, whole=True), lambda: as_l2_squared(1, dimension)):
-        with pytest.raises(BadParameter, match="must say its norm"):
-            convert()
+    with pytest.raises(BadParameter, match="must say its norm"):
+        as_l1(1, dimension, whole=True)
+    with pytest.raises(BadParameter, match="must say its norm"):
+        as_l2_squared(1, dimension)
 
 
 @pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, "x", True])
 def test_a_sensitivity_is_above_zero(bad: Any) -> None:
-    for make in (L1, L2, Linf, lambda x: L2(squared=x), lambda x: as_l1(x, 1, whole=True)):
+    makers: list[Any] = [L1, L2, Linf, lambda x: L2(squared=x), lambda x: as_l1(x, 1, whole=True)]
+    for make in makers:
         with pytest.raises(BadParameter, match="sensitivity"):
             make(bad)
 
@@ -66,4 +68,4 @@ def test_a_length_or_its_square() -> None:
     assert L2(3) == L2(squared=9)
     for arguments in ({}, {"value": 1, "squared": 1}):
         with pytest.raises(BadParameter, match="not both"):
-            L2(**arguments)  # type: ignore[arg-type]
+            L2(**arguments)

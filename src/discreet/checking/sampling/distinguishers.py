@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -387,11 +388,12 @@ def _row(entries: Sequence[Callable[[Outcome], Any]], x: Outcome) -> Floats:
 def _finite(v: Any) -> float:
     if _absent(v):
         return 0.0
-    return max(-1e300, min(1e300, float(v))) if abs(v) < 1e308 else math.copysign(1e300, v)
+    return float(max(-1e300, min(1e300, v)))  # an int may be beyond the floats
 
 
 def _short(v: Any) -> str:
     if isinstance(v, float):
         return f"{v:.6g}"
-    text = str(v)
-    return text if len(text) <= 30 else f"{float(v):.6g}"
+    if v.numerator.bit_length() + v.denominator.bit_length() < 90:
+        return str(v)
+    return f"{Decimal(v.numerator) / Decimal(v.denominator):.6g}"  # a float may be too small for it
