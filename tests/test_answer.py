@@ -91,9 +91,7 @@ def test_a_notebook_never_runs_what_a_name_holds() -> None:
     assert "<li>grouped by &lt;img onerror=x&gt;</li>" in page
 
 
-@pytest.mark.parametrize(
-    ("given", "level"), [(0, 0), ("0.95", Fraction(19, 20)), (0.5, Fraction(1, 2))]
-)
+@pytest.mark.parametrize(("given", "level"), [(0, 0), ("0.95", Fraction(19, 20)), (0.5, Fraction(1, 2))])
 def test_confidence(given: Any, level: Fraction) -> None:
     assert confidence_level(given) == level
 

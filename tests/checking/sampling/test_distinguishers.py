@@ -37,7 +37,7 @@ def best(first: list[Any], second: list[Any]) -> str:
         ([1.0] * (N // 2) + [math.nan] * (N // 2), [1.0] * N, ("NaN", "x = ", "x <", "x ≥")),
         ([-0.0] * N, [0.0] * N, ("minus zero", "x = ")),
         ([i + 0.5 for i in range(N)], [float(i) for i in range(N)], ("is an integer",)),
-        ([2 * i for i in range(N)], list(range(N)), ("multiple of 2", "x <", "x ≥", "lean")),
+        ([2 * i for i in range(N)], list(range(N)), ("multiple of 2", "x <", "x ≥", "likelier")),
         ([Raised("ValueError")] * N, [1] * N, ("it raises", "x")),
         ([{"a": 1}] * N, [{"a": 1, "b": 2}] * N, ("'b' is among the keys", "the number of keys", "x[", "x = ")),
         (["yes"] * N, ["no"] * N, ("x = ", "length of the text")),

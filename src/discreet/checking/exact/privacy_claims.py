@@ -156,7 +156,7 @@ def _told_at_one(event_at: Callable[[int], Claim | None]) -> str:
 
 
 def told(claim: Claim) -> str:
-    """A claim in words: the price of an event, or the promise itself."""
+    """A claim as text: the price of an event, or the promise itself."""
     if not isinstance(claim, Event):
         return str(claim)
     words = outcome(lambda _: str(price(claim)), None)

@@ -1,4 +1,4 @@
-"""Numbers from data, exactly: whole ones and real ones; the least whole one that fits; keys that can be looked up."""
+"""Numbers and keys from the caller: whole and real numbers, exactly; keys that can be looked up; a whole search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.errors import BadData
 
 
 def whole(value: Any, what: str) -> int:
-    """The value as a Python int; anything else is refused without a word about it.
+    """The value as a Python int; anything else is refused, in a message that does not show it.
 
     >>> whole(3, "an answer")
     3
