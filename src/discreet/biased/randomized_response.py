@@ -1,8 +1,8 @@
 """Randomized response that stays private when its coins are biased.
 
 U in [0, 1) is read bit by bit. In the middle lies a stretch of length ``share`` where the true category is reported;
-the rest is divided evenly among the categories, which are reported there whatever the truth is. So the strings that lead
-to an output differ between two truths by the middle stretch alone, and no bias of single bits makes much of it.
+the rest is divided evenly among the categories, which are reported there whatever the truth is. So the strings that
+lead to an output differ between two truths by the middle stretch alone, and no bias of single bits makes much of it.
 
 Guarantee: a report is ε-differentially private for *every* γ-Santha-Vazirani source. Proof: laplace.md, part 4.
 Believes: the bits of different reports are independent of each other.
