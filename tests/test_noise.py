@@ -16,9 +16,6 @@ import pytest
 
 from discreet import noise
 from discreet.errors import BadData, BadParameter
-from discreet.noise import additive, cache
-from discreet.noise.blocks import Blocks
-from discreet.noise.laplace import LaplaceLaw
 from discreet.randomness import SystemBits
 
 SIZED: dict[str, Callable[..., Any]] = {
@@ -138,8 +135,6 @@ def test_sigma_is_given_once() -> None:
                 noise.discrete_gaussian(**named, size=size)
 
 
-SOME_SIZES: list[Any] = [None, 5, 1000]
-BOOLS: list[Any] = [True, np.bool_(True)]
 SECRET = 31415926535
 SECRET_SCORES: list[Any] = [
     [SECRET, None],
@@ -174,34 +169,6 @@ def test_bad_scores_are_refused_without_being_named(choose: Callable[..., int], 
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
-@pytest.mark.usefixtures("no_bits")
-def test_a_known_parameter_is_not_taken_for_a_bad_one() -> None:
-    """A table for 1 is kept; True, which equals 1, must still be refused, and so must a size that is none."""
-    table = Blocks(LaplaceLaw(Fraction(1)))
-    cache.keep(("laplace", 1), table)
-    for bad in BOOLS:
-        for size in SOME_SIZES:
-            with pytest.raises(BadParameter):
-                noise.discrete_laplace(bad, size)
-    with pytest.raises(BadParameter, match="size"):
-        noise.discrete_laplace(1, -1)
-
-
-def test_no_type_of_a_caller_can_pass_for_a_plain_number() -> None:
-    class Sly(int):
-        """Says that it is 5."""
-
-        def __eq__(self, other: object) -> bool:
-            return True
-
-        def __hash__(self) -> int:
-            return hash(5)
-
-    noise.discrete_laplace(Sly(10**9), size=1000)
-    assert np.abs(noise.discrete_laplace(5, size=1000)).max() < 1000  # P(beyond) < 1000 exp(-199)
-    assert all(type(key[1]) in {int, float, str, Fraction} for key in cache._samplers)
-
-
 # --- shapes and types ---------------------------------------------------------------------------------------------
 
 
@@ -214,14 +181,6 @@ def test_shapes_and_types(name: str) -> None:
         drawn = draw(size)
         assert drawn.shape == shape
         assert drawn.dtype == (object if "far" in name else np.int64)
-
-
-def test_the_table_is_kept_and_let_go() -> None:
-    for i in range(cache.KEPT + 5):
-        noise.discrete_laplace(Fraction(1, 7 + i), size=additive.TABLE_FROM)
-    assert len(cache._samplers) == cache.KEPT
-    assert cache.known(("laplace", Fraction(1, 7))) is None
-    assert cache.known(("laplace", Fraction(1, 11 + cache.KEPT))) is not None
 
 
 @pytest.mark.parametrize(

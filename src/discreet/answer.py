@@ -51,7 +51,7 @@ class Answer:
     value: Any
     event: Event
     cost: str
-    """The price of the event, in words."""
+    """The price of the event, as text."""
     story: tuple[str, ...] = ()
     accuracy: Accuracy | None = None
     receipt: Receipt | None = None
@@ -59,7 +59,7 @@ class Answer:
     def error_at(self, confidence: Number = CONFIDENCE) -> float:
         """The error bar: |value - truth| is at most this, with the given confidence."""
         if self.accuracy is None:
-            raise BadParameter("accuracy", None, "must be known for an error bar; explain() tells what is known here")
+            raise BadParameter("accuracy", None, "must be known for an error bar; explain() says what is known here")
         return self.accuracy.error_at(confidence)
 
     def within(self, confidence: Number = CONFIDENCE) -> tuple[Any, Any]:

@@ -2,25 +2,21 @@
 
 import math
 import random
-from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
-import numpy as np
 import pytest
 
-from discreet.biased.bit_tree import Steps, best
 from discreet.biased.certify import (
     LN2_UP,
     Pair,
-    all_boxes,
     certify_laplace,
     depth_for,
     laplace_cdf,
     laplace_cell,
     largest_ratio,
 )
-from discreet.biased.cover import UNIT, Boxes, gains, holds, tree_values
+from discreet.biased.cover import Boxes, holds
 from discreet.errors import BadParameter
 from tests.helpers.biased import frontier
 
@@ -80,34 +76,6 @@ def test_sets_that_share_nothing_and_sets_that_are_empty() -> None:
     for bad in [(1, 0), (-1, 1), (0, 2)]:
         with pytest.raises(BadParameter, match="interval"):
             largest_ratio([bad], [(0, 1)], "0.1")
-
-
-def test_many_at_once_is_the_same_as_one_by_one() -> None:
-    """The integers of numpy against Python's, for equal cuts, cuts at 0 and at the end, and close ones."""
-    rng = random.Random(9)
-    gamma = Fraction(6554, 1 << 16)
-    cuts, payoffs = [], []
-    for _ in range(400):
-        k = rng.choice([40, 20, 6, 3])
-        ends = sorted(rng.randrange(1 << k) << (40 - k) for _ in range(4))
-        cuts.append([*ends[:3], UNIT if rng.random() < 0.3 else ends[3]])
-        payoffs.append([rng.randint(-UNIT, UNIT) for _ in range(5)])
-    together = tree_values(np.array(cuts).T.copy(), np.array(payoffs).T.copy(), gamma)
-    for ends, pay, value in zip(cuts, payoffs, together.tolist(), strict=True):
-        assert best(merged(ends, pay), gamma, up=True) == value
-
-
-def merged(ends: Sequence[int], pay: Sequence[int]) -> Steps:
-    """The same step function with each cut once, and none at the ends."""
-    cuts: list[int] = []
-    payoffs = [pay[0]]
-    for end, after in zip(ends, pay[1:], strict=True):
-        if end == 0 or (cuts and cuts[-1] == end):
-            payoffs[-1] = after
-        elif end < UNIT:
-            cuts.append(end)
-            payoffs.append(after)
-    return Steps(cuts, payoffs, 40)
 
 
 # --- against fair bits and against single pairs ---------------------------------------------------------------------
@@ -188,39 +156,7 @@ def test_bad_parameters_are_refused(arguments: dict[str, object]) -> None:
         certify_laplace(**arguments)  # type: ignore[arg-type]
 
 
-# --- the cover ------------------------------------------------------------------------------------------------------
-
-
-def test_holds_says_no_below_the_truth_and_yes_above() -> None:
-    base, width, gamma = Fraction(1, 10), Fraction(1), Fraction(1, 10)
-    truth = certify_laplace("0.1", 10, "0.1")
-    boxes = all_boxes(base, width, 64)
-    assert holds(boxes, width, gamma, Fraction(truth.upper)).holds
-    below = holds(boxes, width, gamma, Fraction(truth.lower) * Fraction(98, 100))
-    assert not below.holds
-    assert below.fails_at is not None
-    assert not holds(boxes, width, gamma, Fraction(truth.upper), most=10).holds  # cut short: never a yes
-
-
-def test_boxes_cover_what_they_are_cut_from() -> None:
-    boxes = Boxes.spread(Fraction(-1, 3), Fraction(1, 3), (Fraction(0), Fraction(1, 7)), 5)
-    for _ in range(3):
-        boxes = boxes.halves()
-    rng = random.Random(2)
-    for _ in range(200):
-        s, d = rng.uniform(-1 / 3, 1 / 3), rng.uniform(0, 1 / 7)
-        assert ((boxes.s_low <= s) & (s <= boxes.s_high) & (boxes.d_low <= d) & (d <= boxes.d_high)).any()
-
-
-def test_a_box_is_never_better_than_its_points() -> None:
-    rng = random.Random(3)
-    width, gamma, epsilon = Fraction(3, 4), Fraction(1, 5), Fraction(1, 3)
-    boxes = Boxes.spread(Fraction(-2), Fraction(1), (Fraction(0), Fraction(1, 5)), 40)
-    whole = gains(boxes, width, gamma, epsilon)
-    for _ in range(20):
-        s = boxes.s_low + rng.random() * (boxes.s_high - boxes.s_low)
-        d = boxes.d_low + rng.random() * (boxes.d_high - boxes.d_low)
-        assert (gains(Boxes(s, s, d, d), width, gamma, epsilon) <= whole).all()
+# --- the tails -------------------------------------------------------------------------------------------------------
 
 
 def test_the_tails_repeat_themselves() -> None:

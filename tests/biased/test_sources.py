@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import pytest
 
-from discreet.biased.estimate import estimate_gamma
 from discreet.biased.sources import (
     Biased,
     BlockSource,
@@ -165,45 +164,3 @@ def test_weak_and_block_sources_keep_their_entropy() -> None:
 
 
 # --- estimates ------------------------------------------------------------------------------------------------------
-
-
-def markov_bytes(rng: random.Random, count: int, stay: float) -> bytes:
-    """Each bit repeats the last one with probability ``stay``."""
-    bit, out = 0, bytearray()
-    for _ in range(count):
-        byte = 0
-        for _ in range(8):
-            bit = bit if rng.random() < stay else 1 - bit
-            byte = byte << 1 | bit
-        out.append(byte)
-    return bytes(out)
-
-
-def test_the_estimate_holds_the_truth() -> None:
-    """γ is 0.3 and the memory is one bit; both sides miss with probability at most 1e-6."""
-    found = estimate_gamma(markov_bytes(random.Random(7), 50_000, 0.65), memory=3)
-    assert 0.25 < found.lower <= Fraction("0.3") <= found.upper < 0.37
-    assert found.model.gamma == found.upper
-
-
-def test_the_twin_that_looks_at_single_bits_only_sees_nothing() -> None:
-    """A source that repeats itself has as many ones as zeros: without memory the upper side would be a lie."""
-    blind = estimate_gamma(markov_bytes(random.Random(8), 50_000, 0.65), memory=0)
-    assert blind.upper < 0.3 - 0.2
-    assert blind.lower <= 0.3  # the lower side is true for every Santha-Vazirani source
-
-
-def test_fair_bits_are_not_accused_and_few_bits_say_nothing() -> None:
-    assert estimate_gamma(SystemBits().bytes(100_000)).lower == 0
-    few = estimate_gamma(b"\x01\x02")
-    assert few.upper == 1
-    with pytest.raises(BadParameter, match="too rare"):
-        _ = few.model
-
-
-@pytest.mark.parametrize(
-    ("samples", "memory", "confidence"), [(b"", 0, "0.9"), (b"x", 8, "0.9"), (b"xx", 17, "0.9"), (b"xx", 2, 1)]
-)
-def test_estimates_refuse_bad_input(samples: bytes, memory: int, confidence: object) -> None:
-    with pytest.raises(BadParameter):
-        estimate_gamma(samples, memory=memory, confidence=confidence)  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import exp, lgamma, log, log1p
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from discreet.privacy.promises.neighbours import Neighbours
 
+NAN, INF = float("nan"), float("inf")
 RELATIONS = (Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE)
 
 
@@ -52,3 +54,44 @@ def too_few(hits: int, tries: int, rate: float) -> bool:
         return ways + k * log(rate) + (tries - k) * log1p(-rate)
 
     return sum(exp(log_chance(k)) for k in range(hits + 1)) < 1e-9
+
+
+class Hostile:
+    """A record that raises whatever is done with it."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("secret")
+
+    def __getitem__(self, i: int) -> Any:
+        raise RuntimeError("secret")
+
+    def __len__(self) -> int:
+        raise RuntimeError("secret")
+
+
+KEYS_DOMAIN = ["a", "b", "c", None, NAN, ["a"], Hostile(), 1]
+
+
+NUMBERS_DOMAIN = [-INF, -1.0, 0.0, -0.0, 0.5, 1, 2, 5.0, INF, NAN, None, "1", 10**400, Hostile()]
+
+
+BITS_DOMAIN = [(0, 0, 0), (1, 1, 1), (1, 0, 1), (True, NAN, 2), (1,), None, Hostile(), "111"]
+
+
+BOUNDS = [
+    (0, 10),
+    (-3, 7),
+    ("0.1", "0.3"),
+    (5, 5),
+    (2**53, 2**53 + 1000),
+    (-1e-5, 0),
+    (2**70, 2**70 + 1),
+    (-1e200, 1e200),
+]
+
+
+def bounded_domain(low: Any, high: Any) -> list[Any]:
+    a, b = float(Fraction(low)), float(Fraction(high))
+    return [-INF, a, a / 2 + b / 2, b, INF, NAN, None, "7", 10**400, 0.3 * a + 0.7 * b]

@@ -66,3 +66,13 @@ def hockey(masses: Masses, t: Fraction) -> Fraction:
 def both_ways(masses: Masses, t: Fraction) -> Fraction:
     """The larger of the two directions."""
     return max(hockey(masses, t), hockey([(q, p) for p, q in masses], t))
+
+
+def neyman_pearson(p: list[float], q: list[float], alpha: float) -> float:
+    """The power of the best test at level alpha: take outputs by likelihood ratio, the last one in part."""
+    power = 0.0
+    for a, b in sorted(zip(p, q, strict=True), key=lambda pair: -(pair[0] / pair[1] if pair[1] else math.inf)):
+        share = 1.0 if b <= alpha else alpha / b
+        power += a * share
+        alpha -= b * share
+    return power

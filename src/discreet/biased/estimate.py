@@ -60,7 +60,7 @@ def estimate_gamma(
     level = number(confidence, "confidence")
     if not 0 < level < 1:
         raise BadParameter("confidence", confidence, "must be above 0 and below 1")
-    bits = np.unpackbits(np.frombuffer(bytes(samples), dtype=np.uint8))
+    bits = np.unpackbits(np.frombuffer(_bytes(samples), dtype=np.uint8))
     n = len(bits) - memory
     if n < 1:
         raise BadParameter("samples", len(bits), f"must be more than {memory} bits")
@@ -75,6 +75,16 @@ def estimate_gamma(
         margin = 2 * sqrt_up(log / (2 * times))
         lower, upper = max(lower, off - margin), max(upper, off + margin)
     return GammaEstimate(lower, min(upper, Fraction(1)), level, memory, n)
+
+
+def _bytes(samples: object) -> bytes:
+    """The samples as bytes; a number is refused, which Python would take for that many zero bytes."""
+    try:
+        if isinstance(samples, Iterable):
+            return bytes(samples)
+    except (TypeError, ValueError):
+        pass
+    raise BadParameter("samples", samples, "must be bytes, or whole numbers from 0 to 255")
 
 
 def _counts(bits: NDArray[np.uint8], memory: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

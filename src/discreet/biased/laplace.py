@@ -79,7 +79,7 @@ class BiasedLaplace(Mechanism[Fraction, int | float]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:

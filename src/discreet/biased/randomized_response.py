@@ -1,8 +1,8 @@
 """Randomized response that stays private when its coins are biased.
 
-U in [0, 1) is read bit by bit. In the middle lies a stretch of length ``share`` where the true category is told; the
-rest is shared out evenly among the categories, which are told there whatever the truth is. So the strings that lead to
-an output differ between two truths by the middle stretch alone, and no bias of single bits makes much of it.
+U in [0, 1) is read bit by bit. In the middle lies a stretch of length ``share`` where the true category is reported;
+the rest is divided evenly among the categories, which are reported there whatever the truth is. So the strings that
+lead to an output differ between two truths by the middle stretch alone, and no bias of single bits makes much of it.
 
 Guarantee: a report is ε-differentially private for *every* γ-Santha-Vazirani source. Proof: laplace.md, part 4.
 Believes: the bits of different reports are independent of each other.
@@ -29,7 +29,7 @@ from discreet.randomness import Bits
 
 _SHARES = 1 << 16
 _MOST = 256
-_TRUTH = -1  # the stretch where the truth is told
+_TRUTH = -1  # the stretch where the truth is reported
 
 Stretch = tuple[Fraction, Fraction, int]
 
@@ -55,7 +55,7 @@ class BiasedResponse(Mechanism[int, int]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:
@@ -67,12 +67,12 @@ class BiasedResponse(Mechanism[int, int]):
 
     @property
     def truth_fair(self) -> Fraction:
-        """The probability that the truth is told, if the bits are fair."""
+        """The probability that the truth is reported, if the bits are fair."""
         return self.share + (1 - self.share) / self.categories
 
     @property
     def truth_at_least(self) -> Fraction:
-        """The least probability that the truth is told, over all sources of the model and all truths."""
+        """The least probability that the truth is reported, over all sources of the model and all truths."""
         depth = depth_for(self.model.gamma, Fraction(0))
         others = ([s for s in _stretches(self.share, self.categories) if s[2] not in {_TRUTH, truth}]
                   for truth in range(self.categories))  # fmt: skip
@@ -88,7 +88,7 @@ class BiasedResponse(Mechanism[int, int]):
         return int(value)
 
     def draw(self, value: int, bits: Bits) -> int:
-        """The category that is told; the k-th bit drawn is the k-th bit of U."""
+        """The category that is reported; the k-th bit drawn is the k-th bit of U."""
         stretches = _stretches(self.share, self.categories)
         u = n = 0
         while True:
@@ -107,7 +107,7 @@ class BiasedResponse(Mechanism[int, int]):
 
 @lru_cache(maxsize=256)
 def _stretches(share: Fraction, categories: int) -> tuple[Stretch, ...]:
-    """From 0 to 1: where U lies, and what is told there."""
+    """From 0 to 1: where U lies, and what is reported there."""
     half, base = Fraction(1, 2), (1 - share) / categories
     result: list[Stretch] = []
     for told in range(categories):
@@ -170,7 +170,7 @@ def _share(epsilon: Fraction, gamma: Fraction, categories: int) -> Fraction:
         raise BadParameter(
             "epsilon",
             float(epsilon),
-            f"must be larger with gamma {float(gamma):g}: at this price the truth could be told less than once in "
+            f"must be larger with gamma {float(gamma):g}: at this price the truth could be reported less than once in "
             f"{_SHARES} reports",
         )
     return Fraction(low, _SHARES)

@@ -42,7 +42,7 @@ Size = int | tuple[int, ...]
 Integers = NDArray[np.int64]
 
 LONGEST = 1 << 48
-_SYSTEM = SystemBits()  # a name, not a state: it holds nothing
+_SYSTEM = SystemBits()  # stateless
 
 
 @overload
@@ -220,6 +220,6 @@ def _flip(p: Probability, size: Size | None) -> int | Integers:
 def _shape(size: Size) -> tuple[int, tuple[int, ...]]:
     shape = size if isinstance(size, tuple) else (size,)
     shape = tuple(integer(n, "size", at_least=0) for n in shape)
-    if len(shape) > 32 or prod(max(n, 1) for n in shape) > LONGEST:  # before numpy would refuse it in its own words
+    if len(shape) > 32 or prod(max(n, 1) for n in shape) > LONGEST:  # before numpy refuses it with an error of its own
         raise BadParameter("size", size, "must ask for at most 2^48 draws in at most 32 dimensions")
     return prod(shape), shape

@@ -1,14 +1,12 @@
 """The exact check on the real code, and how it reports."""
 
-import json
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
 from discreet import stable
-from discreet.checking.exact.check import check, check_all
-from discreet.checking.exact.self_check import OWN, check_own
+from discreet.checking.exact.check import check
 from discreet.errors import BadParameter, NoLaw
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
@@ -30,12 +28,6 @@ def test_no_alarm_on_the_stable_maps() -> None:
     for name, map_, values, rows in MAPS:
         report = check(map_, values=values, rows=min(rows, 3), most_pairs=600, searches=40)
         assert report.ok, f"{name}\n{report}"
-
-
-def test_no_alarm_on_what_the_command_checks() -> None:
-    for name, report in check_own():
-        assert report.ok, f"{name}\n{report}"
-    assert len(OWN) >= 15
 
 
 SHORT: dict[str, Any] = {"rows": 2, "most_pairs": 300, "searches": 20}
@@ -144,18 +136,6 @@ def test_a_failure_on_one_side_is_a_counterexample() -> None:
     report = check(Fussy(), pairs=[(6, 7)])
     assert not report.ok
     assert "raised ValueError" in str(report)
-
-
-def test_reports_print_and_travel() -> None:
-    report = check_all(
-        {"fine": laplace(sensitivity=1, epsilon=1), "not": laplace(sensitivity=1, scale="1/2")}, claim=Pure(1)
-    )
-    assert not report.ok
-    data = json.loads(report.to_json())
-    assert [part["ok"] for part in data["parts"]] == [True, False]
-    assert data["parts"][1]["counterexample"]["first"] == "0"
-    assert "refuted" in report.to_html()
-    assert "<script>" not in check(laplace(sensitivity=1, epsilon=1), claim=Pure(2)).to_html()
 
 
 def test_what_cannot_be_checked_is_refused_with_advice() -> None:

@@ -1,81 +1,13 @@
-"""The data that are tried, and the way to a small counterexample."""
+"""The way to a small counterexample, and what a search says that it tried."""
 
 import math
-from itertools import combinations
-from random import Random
 from typing import Any
-
-import pytest
 
 from discreet.checking.exact.check import check
 from discreet.checking.exact.search import look
-from discreet.checking.exact.small_data import VALUES, Space, space_for
-from discreet.errors import BadParameter
-from discreet.stable.core.domains import Groups, Rows
-from discreet.stable.core.metrics import ADD_REMOVE, CHANGE, EDIT, IN_PLACE, NUMBER, RowMetric, units
+from discreet.checking.exact.small_data import Space
+from discreet.stable.core.metrics import CHANGE, NUMBER
 from tests.checking.planted import Map, by
-
-OWNED = [{"id": i, "x": x} for i in (1, 2) for x in (0, 1)]
-
-
-@pytest.mark.parametrize("metric", [ADD_REMOVE, CHANGE, EDIT, IN_PLACE], ids=str)
-def test_every_neighbour_of_small_data_is_tried(metric: RowMetric) -> None:
-    """All pairs at distance 1, found by brute force, are among the pairs that are generated."""
-    space = Space((0, 1, None), metric)
-    data = [d for size in range(4) for d in space.of_size(size)]
-    generated = {
-        frozenset([_key(space, a), _key(space, b)])
-        for a in data
-        for b in space.neighbours(a)
-        if space.distance(a, b) == 1
-    }
-    wanted = {
-        frozenset([_key(space, a), _key(space, b)]) for a, b in combinations(data, 2) if space.distance(a, b) == 1
-    }
-    assert wanted <= generated
-
-
-def test_every_neighbour_is_tried_where_units_come_and_go() -> None:
-    space = space_for(Rows(), units("id"), values=OWNED)
-    data = [d for size in range(4) for d in space.of_size(size)]
-    generated = {frozenset([_key(space, a), _key(space, b)]) for a in data for b in space.neighbours(a)}
-    wanted = {
-        frozenset([_key(space, a), _key(space, b)]) for a, b in combinations(data, 2) if space.distance(a, b) == 1
-    }
-    assert wanted <= generated
-
-
-def _key(space: Space, data: Any) -> Any:
-    return tuple(map(repr, data)) if space.ordered else tuple(sorted(map(repr, data)))
-
-
-def test_a_random_step_is_one_step_or_none() -> None:
-    choose = Random(5)
-    for metric in (ADD_REMOVE, CHANGE, EDIT, IN_PLACE):
-        space = Space(VALUES, metric)
-        for _ in range(200):
-            data = space.random(choose, 6)
-            assert space.distance(data, space.step(data, choose)) <= 1
-    space = space_for(Rows(), units("id"), values=OWNED)
-    for _ in range(200):
-        data = space.random(choose, 6)
-        assert space.distance(data, space.step(data, choose)) <= 2  # a unit that is there already may be added to
-
-
-def test_grouped_data_are_built_under_their_keys() -> None:
-    space = space_for(Groups(("a", "b")), ADD_REMOVE, values=[0, 1])
-    assert space.build((("a", 1), ("b", 0))) == {"a": [1], "b": [0]}
-    assert len(list(space.of_size(1))) == 4
-
-
-def test_a_public_size_is_kept() -> None:
-    space = space_for(Rows(size=2), CHANGE, values=[0, 1])
-    assert [len(list(space.of_size(n))) for n in range(4)] == [0, 0, 3, 0]
-
-
-def test_units_need_rows_to_try() -> None:
-    with pytest.raises(BadParameter, match="columns"):
-        space_for(Rows(), units("id"))
 
 
 def test_a_fault_that_needs_many_rows_is_found_and_made_small() -> None:

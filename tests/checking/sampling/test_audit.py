@@ -216,3 +216,10 @@ def test_the_bound_uses_the_event_and_its_opposite() -> None:
     assert epsilon_at(0.9, 0.5, 0.0) == pytest.approx(math.log(5))
     assert epsilon_at(0.5, 0.1, 0.1) == pytest.approx(math.log(4))
     assert isinstance(audit(gaussian(sensitivity=1, rho=1), pair=(0, 1), claim=ZCDP(1), samples=FEW), AuditReport)
+
+
+@pytest.mark.parametrize("claim", [ZCDP(1, "0.1"), ZCDP(1, "0.9"), ZCDP("1/2")], ids=str)
+def test_every_promise_has_a_consequence_to_look_at(claim: ZCDP) -> None:
+    """A promise whose own δ is above all that the audit tries has one, too."""
+    assert all(epsilon >= 0 and claim.delta < delta < 1 for epsilon, delta in consequences(claim))
+    assert not audit(laplace(sensitivity=1, epsilon="1/2"), pair=(0, 1), claim=claim, samples=400).refuted

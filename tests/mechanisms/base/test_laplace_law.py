@@ -1,13 +1,9 @@
 """The discrete Laplace law from both sides, against ball arithmetic; and the least whole number that fits."""
 
 from fractions import Fraction
-from typing import Any
 
-import numpy as np
 import pytest
 
-from discreet.errors import BadData
-from discreet.mechanisms.base.inputs import least_whole, whole
 from discreet.mechanisms.base.laplace_law import exp_bounds, laplace_at, laplace_below, laplace_from
 from tests.helpers.truth import ball, exp_minus, laplace_pmf, precise, surely_outside
 
@@ -44,23 +40,3 @@ def test_exp(x: Fraction) -> None:
     found = exp_bounds(x)
     with precise():
         assert not surely_outside(found.lower, ball(x).exp(), found.upper)
-
-
-@pytest.mark.parametrize("edge", [-3, 0, 1, 2, 3, 4, 5, 100, 1023, 1024, 1025])
-def test_the_least_whole_number(edge: int) -> None:
-    tried: list[int] = []
-
-    def fits(k: int) -> bool:
-        tried.append(k)
-        return k >= edge
-
-    assert least_whole(fits, start=-3) == edge
-    assert edge in tried
-    assert edge == -3 or edge - 1 in tried
-
-
-@pytest.mark.parametrize("value", [1.0, "1", None, True, float("nan"), Fraction(1, 2)])
-def test_what_is_not_whole(value: Any) -> None:
-    with pytest.raises(BadData):
-        whole(value, "it")
-    assert whole(np.int8(3), "it") == 3

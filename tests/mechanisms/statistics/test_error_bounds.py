@@ -8,7 +8,6 @@ import pytest
 from discreet import noise
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
-from discreet.mechanisms.base.span import Span
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums, Within
 from tests.helpers.databases import too_few
 
@@ -53,22 +52,3 @@ def test_more_answers_and_more_confidence_cost_width() -> None:
     wide = Within(lambda level: float(10 * level), Fraction(5))
     assert wide.error_at("0.9") == 5
     assert 0 < wide.expected_error <= 7.5
-
-
-def test_spans_hold_the_truth() -> None:
-    rng = np.random.default_rng(1)
-    for _ in range(200):
-        a, b = (
-            Span(Fraction(int(lo)), Fraction(int(lo + w)))
-            for lo, w in zip(rng.integers(-9, 9, 2), rng.integers(0, 9, 2), strict=True)
-        )
-        for x in (a.low, a.middle, a.high):
-            for y in (b.low, b.middle, b.high):
-                for span, value in ((a + b, x + y), (a - b, x - y), (a * b, x * y), (a.square(), x * x)):
-                    assert span.low <= value <= span.high
-                if b.low > 0:
-                    assert (a / b).low <= x / y <= (a / b).high
-            if x >= 0:
-                assert a.root().low ** 2 <= x <= a.root().high ** 2
-            assert a.within(-2, 3).low <= min(max(x, Fraction(-2)), Fraction(3)) <= a.within(-2, 3).high
-    assert Span.at(2).wider(Fraction(1)) == Span(Fraction(1), Fraction(3))

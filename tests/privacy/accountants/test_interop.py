@@ -69,6 +69,7 @@ def test_no_counterpart_here() -> None:
 
 
 def test_without_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dp_accounting.dp_event", None)
+    for name in ("dp_accounting", "dp_accounting.dp_event"):
+        monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtra, match="accounting"):
         to_dp_accounting(events.Gaussian(1))

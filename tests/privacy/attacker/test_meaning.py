@@ -1,4 +1,4 @@
-"""tradeoff.py and meaning.py against the best tests of small exact pairs."""
+"""What a promise means to an attacker, against the best tests of small exact pairs."""
 
 import math
 from fractions import Fraction
@@ -10,22 +10,13 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from discreet.errors import BadParameter
-from discreet.privacy.accountants.tradeoff import false_negatives_down, power_up
+from discreet.privacy.accountants.tradeoff import false_negatives_down
 from discreet.privacy.attacker.meaning import advantage, posterior, true_positive_rate
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
+from tests.helpers.exact_pairs import neyman_pearson
 
 epsilons = st.floats(min_value=0, max_value=6)
 rates = st.floats(min_value=0, max_value=1)
-
-
-def neyman_pearson(p: list[float], q: list[float], alpha: float) -> float:
-    """The power of the best test at level alpha: take outputs by likelihood ratio, the last one in part."""
-    power = 0.0
-    for a, b in sorted(zip(p, q, strict=True), key=lambda pair: -(pair[0] / pair[1] if pair[1] else math.inf)):
-        share = 1.0 if b <= alpha else alpha / b
-        power += a * share
-        alpha -= b * share
-    return power
 
 
 @given(epsilons, st.floats(min_value=0, max_value=0.5), rates)
@@ -64,20 +55,6 @@ def test_gaussian_noise_under_its_weaker_promises(mu: float, alpha: float) -> No
         assert advantage(GDP(mu)) <= advantage(promise) <= 1
     if alpha == 0.01 and mu == 0.1:
         assert true_positive_rate(ZCDP(rho), alpha) < 0.03
-
-
-@pytest.mark.parametrize(
-    "promise", [Pure(1), Approx(1, "0.01"), GDP(1), ZCDP("0.5"), ZCDP("0.5", "0.01"), ZCDP(0, "0.1"), Renyi({4: 2})]
-)
-def test_shapes(promise: Any) -> None:
-    grid = [Fraction(i, 10) for i in range(11)]
-    powers = [power_up(promise, a) for a in grid]
-    assert powers == sorted(powers)
-    assert all(a <= p <= 1 for a, p in zip(grid, powers, strict=True))
-    assert powers[-1] == 1
-    gaps = [p - a for p, a in zip(powers, grid, strict=True)]
-    if isinstance(promise, (Pure, Approx, GDP)):
-        assert max(map(float, gaps)) <= advantage(promise)
 
 
 def test_posteriors() -> None:

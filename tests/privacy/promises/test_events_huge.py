@@ -1,6 +1,5 @@
 """Absurd parameters get an answer or a refusal at once: e^x is never written out for a huge x."""
 
-import math
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +24,6 @@ from discreet.privacy.numerics import normal
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Pure, Renyi
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.privacy.promises.serialize import event_from_json, to_json
 
 HUGE = Fraction(10) ** 300
 TINY = 1 / HUGE
@@ -105,17 +103,6 @@ def test_filters() -> None:
             spending.spend(events.Pure(TINY))
         except DiscreetError:
             assert rule is Rule.ZCDP
-
-
-def test_deep_nesting() -> None:
-    event: events.Event = events.Pure(1)
-    for _ in range(200):
-        event = events.Repeat(event, 1)
-    assert event_from_json(to_json(event)) == event
-    text = '{"kind": "Repeat", "times": 1, "event": ' * 900 + "null" + "}" * 900
-    with pytest.raises(BadParameter):
-        event_from_json(f'{{"version": 1, "event": {text}}}')
-    assert math.isfinite(float(price_basic(event).epsilon))
 
 
 def test_far_tails_and_tiny_deltas() -> None:

@@ -1,7 +1,7 @@
 """Membership inference against released marginals (Homer et al. 2008, Dwork et al. 2015): was this person in the data?
 
-The attacker holds a person's attributes and the population's frequencies, and scores how far the released frequencies
-lean towards that person. The bound: true positives <= e^ε false positives + δ.
+The attacker holds a person's attributes and the population's frequencies, and scores how close the released frequencies
+are to that person. The bound: true positives <= e^ε false positives + δ.
 """
 
 from __future__ import annotations

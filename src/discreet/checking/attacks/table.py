@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.errors import MissingExtra
+from discreet.errors import BadParameter, MissingExtra
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,10 @@ class AttackTable:
 
     def row(self, start: str) -> Row:
         """The row whose setting starts with this text."""
-        return next(row for row in self.rows if row.setting.startswith(start))
+        for row in self.rows:
+            if row.setting.startswith(start):
+                return row
+        raise BadParameter("start", start, f"must be how one of these starts: {[row.setting for row in self.rows]}")
 
     def __str__(self) -> str:
         cells = [("setting", "attack", "at most")]

@@ -1,7 +1,7 @@
 """Timing (Jin et al. 2022): does the time of a draw, or the number of bits it reads, tell how large the noise is?
 
 Measured is the rank correlation of the size of the noise with the time, and with the bits read. A textbook sampler that
-counts coin flips shows nearly everything. A bulk draw has one time for all; a single draw of ours reads a table, which
+counts coin flips shows nearly everything. A bulk draw has one time for all; a single draw here reads a table, which
 leaves little; a fixed reply time hides the rest (docs/limits.md).
 """
 

@@ -130,7 +130,7 @@ class Trial:
     load: Load
 
     def compare(self, made: Tables, unit: int) -> str | None:
-        """What is wrong between the tables and the tables without that unit, in words; None if nothing is."""
+        """What is wrong between the tables and the tables without that unit, as text; None if nothing is."""
         plan = self.asked.plan
         sets = list(zip(self.asked.parts, plan.sets, plan.selections, strict=True))
         todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]

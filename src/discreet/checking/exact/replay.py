@@ -5,7 +5,7 @@ first run draws; the second is handed the very values that the first one release
 runs comes from the data alone: another mechanism at the same place, one more or one less, or an exact input that moved
 further than the mechanism covers. (After Cebere et al. 2026.)
 
-Promise: what is reported differs, in a run that can happen. One pair and one run are tried: silence proves nothing.
+Promise: what is reported differs, in a run that can happen. One pair and one run are tried: a pass proves nothing.
 """
 
 from __future__ import annotations

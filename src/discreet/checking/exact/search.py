@@ -1,7 +1,7 @@
 """Look for a counterexample: all small pairs first, from the smallest up, then random larger ones, made smaller.
 
 Promise: what comes back was judged and refuted as it stands; making it smaller only ever replaces one refuted pair by
-another. What was tried is reported, so that silence is never taken for a proof.
+another. The report says what was tried, so that finding nothing is never taken for a proof.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FURTHEST = 3
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was tried, in numbers and words, and what it brought to light."""
+    """What was tried, and the counterexample that was found, if any."""
 
     tried: int
     method: str

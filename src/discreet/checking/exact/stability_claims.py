@@ -177,7 +177,7 @@ def _moved(moved: Any) -> str:
 
 
 def name_of(thing: Any) -> str:
-    """What to call it in a report: the name it has, or how it tells its story."""
+    """What to call it in a report: what it says of itself, or its name."""
     told = getattr(thing, "told", None)
     if callable(told):
         steps = outcome(lambda _: told(), None)

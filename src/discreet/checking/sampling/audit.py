@@ -49,7 +49,7 @@ class AuditReport:
     subject: str
     claim: Measure
     event: str
-    """The event, in words; x is the output."""
+    """The event, as text; x is the output."""
     seen: tuple[int, int]
     """How often it was seen: on the side where it is likely, and on the other."""
     of: int
@@ -70,7 +70,7 @@ class AuditReport:
 
     @property
     def confidence(self) -> str:
-        """The confidence in words, as in 1−1e-8."""
+        """The confidence as text, as in 1−1e-8."""
         return f"1−{_power(self.failure)}"
 
     @property
@@ -241,7 +241,8 @@ def consequences(claim: Measure) -> list[tuple[float, float]]:
         case Approx(epsilon=e, delta=d):
             return [(float(e), float(d))]
         case ZCDP(delta=d0):
-            return [_floats(zcdp_to_approx(claim, delta=d)) for d in _DELTAS if d > d0]
+            deltas = [d for d in _DELTAS if d > d0] or [(1 + d0) / 2]
+            return [_floats(zcdp_to_approx(claim, delta=d)) for d in deltas]
         case Renyi():
             return [_floats(renyi_to_approx(claim, delta=d)) for d in _DELTAS]
         case GDP():

@@ -1,6 +1,6 @@
 """Which event tells two inputs apart best? Search on samples; nothing is certified here.
 
-An event is a question about one outcome, with an answer in words. Tried are: thresholds in both directions on every
+An event is a question about one outcome, with its text. Tried are: thresholds in both directions on every
 number that an outcome holds, value classes (is it whole, which bits of it are set, NaN, infinite, minus zero), equality
 with frequent outcomes, sets of outcomes by their likelihood ratio, which keys are there, failures, and a linear
 classifier over all numbers of a vector.
@@ -13,6 +13,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -35,7 +36,7 @@ CAUTIONS = (0.1, 1e-3, 1e-6)
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """An event, in words and as a function of one outcome."""
+    """An event, as text and as a function of one outcome."""
 
     words: str
     holds: Callable[[Outcome], bool] = field(repr=False, compare=False)
@@ -109,18 +110,18 @@ def expected(
 
 def _effort(words: str) -> float:
     """What an event that is hard to say must gain over a plain one: a threshold is worth more than a list."""
-    return 0.02 if "lean to" in words else 0.01 if "linear" in words else 0.0
+    return 0.02 if "likelier on" in words else 0.01 if "linear" in words else 0.0
 
 
 def nested_questions(first: Sequence[Outcome], second: Sequence[Outcome], points: int) -> list[Question]:
     """At most so many events, each within the next: thresholds on the number that separates best, or sets of outcomes.
 
-    They lean to the first side: it shows each of them more often than the second, as far as the samples can tell.
+    The first side shows each of them more often than the second, as far as the samples can tell.
     """
     names = _numbers_in([*first, *second])
     line = _classifier(names, first, second)
     families = [_thresholds(name, first, second)[::2] for name in (*names, *((line,) if line is not None else ()))]
-    families.append([each for each in _equalities(first, second) if "lean to" in each[0].words])
+    families.append([each for each in _equalities(first, second) if "likelier on" in each[0].words])
 
     def reach(family: list[Candidate]) -> float:
         return max((abs(a / len(first) - b / len(second)) for _, (a, b) in family), default=0.0)
@@ -182,7 +183,7 @@ def _raises(kind: str) -> Callable[[Outcome], bool]:
 
 
 def _equalities(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[Candidate]:
-    """Frequent outcomes, and the sets of the outcomes that lean most to one side."""
+    """Frequent outcomes, and the sets of the outcomes that are likeliest on one side."""
     one, two = (Counter(map(_same, side)) for side in (first, second))
     total = one + two
     found: list[Candidate] = [
@@ -201,7 +202,7 @@ def _leaning_sets(first: Sequence[Outcome], second: Sequence[Outcome]) -> list[C
     found: list[Candidate] = []
     for cut in sorted({max(1, round(len(lean) * part / 20)) for part in range(1, 20)}):
         some = frozenset(lean[:cut])
-        words = f"x is one of {len(some)} outcomes that lean to one side" if cut > 1 else f"x = {_shown(lean[0])}"
+        words = f"x is one of {len(some)} outcomes likelier on one side" if cut > 1 else f"x = {_shown(lean[0])}"
         question = Question(words, _is_among(some))
         held = [
             min(len(side), 2 * sum(seen[x] for x in some)) for side, seen in zip((first, second), count_on, strict=True)
@@ -387,11 +388,12 @@ def _row(entries: Sequence[Callable[[Outcome], Any]], x: Outcome) -> Floats:
 def _finite(v: Any) -> float:
     if _absent(v):
         return 0.0
-    return max(-1e300, min(1e300, float(v))) if abs(v) < 1e308 else math.copysign(1e300, v)
+    return float(max(-1e300, min(1e300, v)))  # an int may be beyond the floats
 
 
 def _short(v: Any) -> str:
     if isinstance(v, float):
         return f"{v:.6g}"
-    text = str(v)
-    return text if len(text) <= 30 else f"{float(v):.6g}"
+    if v.numerator.bit_length() + v.denominator.bit_length() < 90:
+        return str(v)
+    return f"{Decimal(v.numerator) / Decimal(v.denominator):.6g}"  # a float may be too small for it

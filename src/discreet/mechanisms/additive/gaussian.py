@@ -67,7 +67,7 @@ class Gaussian(Additive):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price) if self.asked is None else f"{self.asked} ({self.price})"
 
     def story(self) -> str:

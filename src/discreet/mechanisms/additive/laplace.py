@@ -64,7 +64,7 @@ class Laplace(Additive):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:

@@ -1,4 +1,4 @@
-"""Numbers from data, exactly: whole ones and real ones; and the least whole one that fits."""
+"""Numbers and keys from the caller: whole and real numbers, exactly; keys that can be looked up; a whole search."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from discreet.errors import BadData
 
 
 def whole(value: Any, what: str) -> int:
-    """The value as a Python int; anything else is refused without a word about it.
+    """The value as a Python int; anything else is refused, in a message that does not show it.
 
     >>> whole(3, "an answer")
     3
@@ -38,6 +38,22 @@ def finite_real(value: Any) -> Fraction | None:
         return Fraction(int(top), int(bottom))
     except (OverflowError, TypeError, ValueError):  # numpy calls a length of time an integer
         return None
+
+
+def can_be_looked_up(key: object) -> bool:
+    """Whether every equal value finds the key in a dict: NaN, alone or in a tuple, is found as the same object only.
+
+    >>> can_be_looked_up(("a", 1.5)), can_be_looked_up(("a", float("nan"))), can_be_looked_up(["a"])
+    (True, False, False)
+    """
+    if type(key) in (str, int):  # quickly: there may be millions
+        return True
+    if isinstance(key, (tuple, frozenset)):
+        return all(can_be_looked_up(part) for part in key)
+    try:
+        return key in {key: None} and bool(key == key)  # noqa: PLR0124 - not so for NaN
+    except Exception:  # a caller's own key may raise anything when it is hashed or compared
+        return False
 
 
 def least_whole(fits: Callable[[int], bool], start: int = 0) -> int:

@@ -41,11 +41,11 @@ class Mechanism(ABC, Generic[V, R]):
     @property
     @abstractmethod
     def cost(self) -> str:
-        """The price of the event in words, such as "epsilon 1/2"."""
+        """The price of the event as text, such as "epsilon 1/2"."""
 
     @abstractmethod
     def read(self, value: Any) -> V:
-        """The exact input, or ``BadData`` without a word about its values."""
+        """The exact input, or ``BadData``, whose message never holds its values."""
 
     @abstractmethod
     def draw(self, value: V, bits: Bits) -> R:
@@ -70,8 +70,8 @@ class Mechanism(ABC, Generic[V, R]):
     def release(self, value: Any, receipt: Receipt | None = None) -> Answer:
         """An answer for an exact value, with fresh noise from the operating system.
 
-        With a receipt, the event must have been paid and not been released yet; without one, the caller keeps the
-        books, and the answer says what to write into them.
+        With a receipt, the event must have been paid and not been released yet; without one, the caller
+        accounts for it: the answer names its event.
         """
         exact = self.read(value)
         if receipt is not None:

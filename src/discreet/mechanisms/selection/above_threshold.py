@@ -70,7 +70,7 @@ class AboveThreshold(Mechanism[tuple[int, ...], Replies]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:

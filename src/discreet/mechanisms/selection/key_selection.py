@@ -88,7 +88,7 @@ class ThresholdKeys(Mechanism[Counts, dict[Key, int]]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:
@@ -218,7 +218,7 @@ class OptimalKeys(Mechanism[Counts, tuple[Key, ...]]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:

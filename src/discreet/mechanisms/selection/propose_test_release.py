@@ -66,7 +66,7 @@ class ProposeTestRelease(Mechanism[Proposal, int | float | None]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     @property

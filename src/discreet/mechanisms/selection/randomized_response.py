@@ -86,7 +86,7 @@ class RandomizedResponse(Mechanism[Values, Values]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:

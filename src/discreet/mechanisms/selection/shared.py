@@ -64,7 +64,7 @@ class Selection(Mechanism[Scores, int]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     @abstractmethod
@@ -123,7 +123,7 @@ def check_flag(value: bool, name: str) -> bool:
 
 
 def read_scores(value: Any) -> Scores:
-    """Whole numbers or Fractions, at least one; anything else is refused without a word about its values.
+    """Whole numbers or Fractions, at least one; anything else is refused, in a message without its values.
 
     >>> read_scores([3, 1, 2]), read_scores([Fraction(1, 2), 1])
     (array([3, 1, 2]), (Fraction(1, 2), Fraction(1, 1)))

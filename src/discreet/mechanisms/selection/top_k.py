@@ -55,7 +55,7 @@ class TopK(Mechanism[Scores, Ranking]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.price)
 
     def story(self) -> str:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer
+from discreet.mechanisms.base.inputs import can_be_looked_up
 from discreet.mechanisms.base.marks import Ruler, ruler
 
 MOST = 1 << 26
@@ -223,6 +224,8 @@ def _read_keys(keys: Any) -> tuple[Hashable, ...] | range:
         return found
     if any(isinstance(key, float) for key in found):
         raise BadParameter("keys", keys, "must not be floats: NaN, -0.0 and rounding make them ambiguous; use bins")
+    if not all(can_be_looked_up(key) for key in found):
+        raise BadParameter("keys", "a list with a key that equals nothing", "must hold keys that can be looked up")
     if len(set(found)) < len(found):
         raise BadParameter("keys", keys, "must all be different")
     return found

@@ -158,7 +158,7 @@ class Shares(Estimate[tuple[Any, int], NoisyShares]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.budget)
 
     def story(self) -> str:

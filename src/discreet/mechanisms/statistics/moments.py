@@ -72,7 +72,7 @@ class Moments(Estimate[Sums, Sums]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.budget)
 
     def story(self) -> str:

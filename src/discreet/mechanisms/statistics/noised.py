@@ -27,7 +27,7 @@ class Noised(Mechanism[V, R]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return self.noise.cost
 
     @property

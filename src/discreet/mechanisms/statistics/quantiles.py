@@ -134,7 +134,7 @@ class Quantiles(Estimate[Ordered, tuple[float, ...]]):
 
     @property
     def cost(self) -> str:
-        """The price in words."""
+        """The price as text."""
         return str(self.budget)
 
     def story(self) -> str:

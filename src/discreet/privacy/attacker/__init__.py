@@ -1,1 +1,1 @@
-"""What a promise means to an attacker: in words and in pictures."""
+"""What a promise means to an attacker: in text and in pictures."""

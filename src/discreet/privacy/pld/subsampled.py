@@ -16,6 +16,7 @@ import numpy as np
 from discreet.exact import exp_down, exp_up, log_down, log_up
 from discreet.privacy.pld.beliefs import ELEMENTARY, TINY, Array
 from discreet.privacy.pld.pair import Atoms, Cells, Mass, Pair
+from discreet.privacy.promises.measures import HUGE
 
 _FAR = 600.0
 
@@ -239,4 +240,8 @@ def _mixed_exactly(loss: Fraction | float, rate: Fraction) -> tuple[Fraction | f
     """Bounds of log(1 - r + r e^l) for a rational or infinite l."""
     if isinstance(loss, float):
         return loss, loss
+    if loss > HUGE:  # l + log r + log(1 + (1-r)/r e^{-l}), without writing e^l out
+        return loss + log_down(rate), loss + log_up(rate) + (1 - rate) / rate * exp_up(-Fraction(HUGE))
+    if loss < -HUGE:
+        return log_down(1 - rate), log_up(1 - rate + rate * exp_up(-Fraction(HUGE)))
     return log_down(1 - rate + rate * exp_down(loss)), log_up(1 - rate + rate * exp_up(loss))

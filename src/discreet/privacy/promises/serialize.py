@@ -91,12 +91,19 @@ def _write(value: Any) -> Any:
 
 def _open(text: str, what: str) -> Any:
     try:
-        outer = json.loads(text)
+        outer = json.loads(text, object_pairs_hook=_object)
     except (TypeError, ValueError, RecursionError):
-        raise BadParameter("text", text, "must be JSON") from None
-    if not isinstance(outer, dict) or outer.keys() != {"version", what} or outer["version"] != VERSION:
+        raise BadParameter("text", text, "must be JSON in which no name stands twice") from None
+    if not isinstance(outer, dict) or outer.keys() != {"version", what} or repr(outer["version"]) != repr(VERSION):
         raise BadParameter("text", text, f'must be {{"version": {VERSION}, "{what}": ...}}')
     return outer[what]
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a name stands twice")
+    return found
 
 
 def _read(data: Any, kinds: dict[str, type[Record]]) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from discreet.errors import BadParameter
+from discreet.mechanisms.base.inputs import can_be_looked_up
 from discreet.stable.core.total import attempt
 
 
@@ -25,14 +26,8 @@ def check_keys(keys: Sequence[Hashable], name: str = "keys") -> tuple[Hashable, 
     if not isinstance(given, (list, tuple, range)) or not given:
         raise BadParameter(name, given, "must be a list of public values, at least one")
     for key in given:
-        if not attempt(_can_be_found, key, False):
+        if not attempt(can_be_looked_up, key, False):
             raise BadParameter(name, "a list with a key that equals nothing", "must hold keys that can be looked up")
     if len(set(given)) != len(given):
         raise BadParameter(name, given, "must be all different (1, 1.0 and True are one key in Python)")
     return tuple(given)
-
-
-def _can_be_found(key: Hashable) -> bool:
-    """Whether an equal value finds it in a dict: NaN, alone or inside a tuple, is found by place in memory alone."""
-    parts = key if isinstance(key, tuple) else (key,)
-    return key in {key: None} and all(part == part for part in parts)  # noqa: PLR0124 - not so for NaN

@@ -94,7 +94,7 @@ class RowMetric:
 
     @property
     def step(self) -> str:
-        """One step in words."""
+        """One step, as text."""
         return f"one {'row' if self.unit is None else f'unit (by {show_field(self.unit)})'} {self.how.value}"
 
     def __str__(self) -> str:

@@ -64,7 +64,7 @@ class Before(Protocol):
         ...
 
     def told(self) -> tuple[str, ...]:
-        """What it does, in words."""
+        """What it does, one line a step."""
         ...
 
 
@@ -95,7 +95,7 @@ class Noisy(Protocol):
         ...
 
     def story(self) -> str:
-        """What is done, in words."""
+        """What is done, one line a step."""
         ...
 
 

@@ -74,10 +74,10 @@ class StableMap(ABC):
 
     @abstractmethod
     def told(self) -> tuple[str, ...]:
-        """What it does, in words."""
+        """What it does, one line a step."""
 
     def __call__(self, data: Any) -> Any:
-        """The exact output. Not a release: for tests, and for whoever may see the data."""
+        """The exact output. Not a release: for tests, and for those who may see the data."""
         return self.apply(read(data, self.input_domain))
 
     def after(self, domain: Domain, metric: Metric) -> Self:
@@ -151,7 +151,7 @@ class Chain(StableMap):
 
     written: tuple[StableMap, ...]
     maps: tuple[StableMap, ...]
-    """The same maps, each told what comes before it."""
+    """The same maps, each adapted to the one before it."""
 
     @property
     def input_domain(self) -> Rows | Groups:

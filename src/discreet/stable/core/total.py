@@ -63,7 +63,7 @@ def reader(field: Field) -> Callable[[Any], Any]:
 
 
 def show_field(field: Field) -> str:
-    """The field in words."""
+    """The field, as text."""
     if field is None:
         return "the row"
     return getattr(field, "__name__", "a function") if callable(field) else repr(field)

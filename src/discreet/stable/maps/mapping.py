@@ -74,7 +74,7 @@ class MapToValues(RowByRow):
         return domains.OneOf(self.values)
 
     def rows(self, rows: list[Any]) -> list[Any]:
-        """The value for each row: the caller's own object, not the look-alike that the function gave."""
+        """The value for each row: the caller's own object, not the equal one that the function gave."""
         known = {value: value for value in self.values}
         return [attempt(lambda row: known[self.f(row)], row, self.otherwise) for row in rows]
 
