@@ -14,7 +14,7 @@ from discreet.checking.exact.privacy_claims import (
     natural_pairs,
     of_bits,
     refuted,
-    told,
+    in_words,
 )
 from discreet.checking.exact.small_data import space_for
 from discreet.errors import BadParameter, NoLaw
@@ -117,7 +117,7 @@ def test_a_claim_about_neighbours_says_nothing_of_others() -> None:
     ],
 )
 def test_a_claim_as_text(claim: Any, words: str) -> None:
-    assert told(claim) == words
+    assert in_words(claim) == words
 
 
 def test_inputs_of_additive_noise() -> None:
