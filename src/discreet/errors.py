@@ -13,6 +13,7 @@
     ├── NoLaw               a mechanism whose output law is not written down cannot be checked exactly
     ├── OverBudget          the budget does not cover the cost; nothing was drawn
     ├── ReceiptRefused      a receipt was used before, or was paid for something else
+    ├── StaleState          a saved stream is older than what was answered since
     ├── CuratorRefused      a curator's service refuses by itself: a bad token, too many requests
     ├── BadSignature        a receipt or card was changed, or was not signed by this ledger
     ├── LedgerError         the durable ledger refuses; nothing is released
@@ -167,6 +168,24 @@ class OverBudget(DiscreetError):
 
 class ReceiptRefused(DiscreetError):
     """A receipt was used before, or was paid for something else. Nothing was drawn."""
+
+
+class StaleState(DiscreetError):
+    """A saved stream is older than what its record has seen: going on from it would answer the same steps twice.
+
+    >>> raise StaleState(answered=10, position=7)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.StaleState: 10 steps were answered already, so a state after 7 of them is too old; restore the ...
+    """
+
+    def __init__(self, *, answered: int, position: int) -> None:
+        self.answered = answered
+        self.position = position
+        super().__init__(
+            f"{answered} steps were answered already, so a state after {position} of them is too old; restore the "
+            "state that was saved last"
+        )
 
 
 class CuratorRefused(DiscreetError):
