@@ -52,7 +52,7 @@ class Schedule:
     def coefficients(self) -> Integers:
         """One for each bin: 2^20 / √(π (k + 1/4)) at the distance k of the middles; correctly rounded operations."""
         away = (2 * self.block + 1 - self._middles) * (BLOCK // 2)
-        return np.floor(np.sqrt(float(UNIT * UNIT) * 452.0 / (355.0 * (4 * away + 1)))).astype(np.int64)
+        return np.asarray(np.floor(np.sqrt(float(UNIT * UNIT) * 452.0 / (355.0 * (4 * away + 1)))), dtype=np.int64)
 
     def advance(self) -> tuple[bool, list[int]]:
         """The next block: whether the two oldest near ones became a bin, and which bins then joined the one behind."""
@@ -72,7 +72,7 @@ class Schedule:
             self._counts[level] -= 2
             first = sum(self._counts[level + 1 :])
             self._middles[first] = (self._middles[first] + self._middles[first + 1]) // 2
-            self._middles = np.delete(self._middles, first + 1)
+            self._middles = _without(self._middles, first + 1)
             joined.append(first)
         return True, joined
 
@@ -83,8 +83,8 @@ class History(Generic[Scalar]):
     __slots__ = ("_bins", "_matrix", "_near", "_past", "schedule")
 
     def __init__(self, keys: int, kind: type[Scalar]) -> None:
-        self.schedule = Schedule()
-        self._matrix = _near_matrix().astype(kind)
+        self.schedule: Schedule = Schedule()
+        self._matrix: NDArray[Scalar] = _near_matrix().astype(kind)
         self._near: NDArray[Scalar] = np.zeros((0, keys), dtype=kind)
         self._bins: NDArray[Scalar] = np.zeros((0, keys), dtype=kind)
         self._past: NDArray[Scalar] | None = None
@@ -108,7 +108,7 @@ class History(Generic[Scalar]):
             self._near = self._near[2 * BLOCK :]
         for first in joined:
             self._bins[first] += self._bins[first + 1]
-            self._bins = np.delete(self._bins, first + 1, axis=0)
+            self._bins = _without(self._bins, first + 1)
 
     def state(self) -> Plain:
         """Near values and bins; the schedule follows from the number of blocks."""
@@ -129,7 +129,9 @@ class History(Generic[Scalar]):
 class Binned(Strategy):
     """The binned square-root factor for ``horizon`` steps.
 
-    >>> Binned(1000).moves(Appearances()).l2_squared / UNIT**2 < 1.03 * Toeplitz(1000).moves(Appearances()).l2_squared / UNIT**2
+    >>> Binned(1000).moves(Appearances()).l2_squared / UNIT**2 < 1.03 * Toeplitz(1000).moves(
+    ...     Appearances()
+    ... ).l2_squared / UNIT**2
     True
     """
 
@@ -269,9 +271,13 @@ def _largest_column(horizon: int) -> tuple[int, int]:
             ages = ages[2:]
         for first in joined:
             bins[first] = np.maximum(bins[first], bins[first + 1])
-            bins = np.delete(bins, first + 1, axis=0)
+            bins = _without(bins, first + 1)
     longest = np.concatenate([bins, inside[ages]]).max(axis=0)
     return int(longest[0]), int(longest[1])
+
+
+def _without(lines: NDArray[Any], place: int) -> NDArray[Any]:
+    return np.concatenate([lines[:place], lines[place + 1 :]])
 
 
 def squares_up(t: int) -> Fraction:

@@ -102,8 +102,12 @@ class Counter:
         last = integer(t, "t", at_least=1)
         if self.horizon is not None and last > self.horizon:
             raise BadParameter("t", t, f"must be at most the horizon, which is {self.horizon}")
-        inner = self.plan.accuracy(last)
-        return inner if self._cell == 1 else Rounded(Scaled(inner, self._cell), last * self._cell / 2)
+        return self.scaled(self.plan.strategy.weight(last), last)
+
+    def scaled(self, weight: Fraction, steps: int) -> Accuracy:
+        """The error bar of a combination of the noises of this Σ w², in the units of the values of so many steps."""
+        inner = Sums(self.plan.noise, weight, 1)
+        return inner if self._cell == 1 else Rounded(Scaled(inner, self._cell), steps * self._cell / 2)
 
     def push(self, value: Any) -> Answer:
         """The total after one more step, whose value is ``value``."""
@@ -183,16 +187,20 @@ def counter(
     (1, ZCDP(rho='1/10', delta=0), True)
     """
     unit = Appearances(steps=steps, separation=separation).within(horizon)
-    width = positive(cell, "cell")
-    moved = positive(sensitivity, "sensitivity")
-    cells = int(moved) if width == 1 and moved.denominator == 1 else floor(moved / width) + 1
+    cells, width = cells_of(sensitivity, cell)
     paid = read_stream_budget(budget)
-    strategy = choose(horizon, paid, Method(method) if _is_method(method) else Method.BEST, unit)
+    strategy = choose(horizon, paid, read_method(method), unit)
     return Counter(Stream(plan_for(strategy, paid, unit, cells), 1, record), width, unit)
 
 
 def plan_for(
-    strategy: Strategy, budget: Pure | ZCDP, unit: Appearances, each: int, *, keys: int = 1, delta: Fraction = Fraction(0)
+    strategy: Strategy,
+    budget: Pure | ZCDP,
+    unit: Appearances,
+    each: int,
+    *,
+    keys: int = 1,
+    delta: Fraction = Fraction(0),
 ) -> Plan:
     """The noise for a unit that moves at most ``keys`` values in a step, each by at most ``each``."""
     moved = strategy.moves(unit)
@@ -279,7 +287,17 @@ def _one(value: Any, cell: Fraction) -> int:
     return min(max(round(exact / cell), -_FARTHEST), _FARTHEST)
 
 
-def _is_method(method: Method | str) -> bool:
-    if method in {m.value for m in Method} or isinstance(method, Method):
-        return True
-    raise BadParameter("method", method, f"must be one of {', '.join(m.value for m in Method)}")
+def read_method(method: Method | str) -> Method:
+    """A method by its name."""
+    try:
+        return Method(method)
+    except ValueError:
+        raise BadParameter("method", method, f"must be one of {', '.join(m.value for m in Method)}") from None
+
+
+def cells_of(sensitivity: Number, cell: Number) -> tuple[int, Fraction]:
+    """How many cells a value moves, and how wide a cell is: two roundings of numbers x cells apart differ by x + 1."""
+    width, moved = positive(cell, "cell"), positive(sensitivity, "sensitivity")
+    if width == 1 and moved.denominator == 1:
+        return int(moved), width
+    return floor(moved / width) + 1, width

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
@@ -121,17 +122,22 @@ class Stream:
                 "or leave the horizon out"
             )
 
-    def push(self, values: Integers, extra: dict[str, Any] | None = None) -> Floats:
-        """The estimates after each of these steps; values have one line for each step. Recorded, then handed out."""
+    def push(self, values: Integers, extra: Callable[[Floats], dict[str, Any]] | None = None) -> Floats:
+        """The estimates after each of these steps; values have one line for each step. Recorded, then handed out.
+
+        ``extra`` makes what else is to be recorded with the state, from the estimates.
+        """
         with self._lock:
             self.check(len(values))
             most = self._plan.strategy.largest_value
             exact = np.clip(values, -most, most)
             out = [self._step(exact[start : start + _PIECE]) for start in range(0, len(exact), _PIECE)]
+            estimates = np.concatenate(out) if len(out) != 1 else out[0]
             self._position += len(exact)
+            beside = extra(estimates) if extra is not None else {}
             if self._record is not None:
-                self._record.advance(self._position, self._written(extra))
-            return np.concatenate(out) if len(out) != 1 else out[0]
+                self._record.advance(self._position, self._written(beside))
+            return estimates
 
     def _step(self, values: Integers) -> Floats:
         rows = self._rows.measure(values)
@@ -171,14 +177,14 @@ class Stream:
             raise BadParameter("record", self._record, "must be given, and hold a step, for a stream to be saved")
         return latest
 
-    def _written(self, extra: dict[str, Any] | None) -> bytes:
+    def _written(self, extra: dict[str, Any]) -> bytes:
         body = {
             "version": VERSION,
             "plan": self._plan.fingerprint(),
             "keys": self._keys,
             "position": self._position,
             "rows": self._rows.state(),
-            "extra": extra or {},
+            "extra": extra,
         }
         return json.dumps(body, separators=(",", ":")).encode()
 
