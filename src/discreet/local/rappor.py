@@ -1,0 +1,108 @@
+"""RAPPOR over time: a permanent noisy answer that is drawn once and kept, and a fresh one of it for each report.
+
+Guarantee: all reports of one device about one value together are ε∞-private, however many there are; each one alone is
+ε₁-private; r of them are min(ε∞, r ε₁)-private. Every value that a device ever reports costs ε∞ anew. Proof:
+oracles.md. (Erlingsson, Pihur and Korolova 2014, one hash function for each value.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadParameter
+from discreet.exact import Number, integer, probability
+from discreet.local.oracle import read_domain
+from discreet.local.unary import Unary, exact_epsilon_up
+from discreet.noise.coin import flip, rational
+from discreet.privacy.measures import Pure
+from discreet.randomness import SystemBits
+
+
+@dataclass(frozen=True, slots=True)
+class Rappor:
+    """Made by ``rappor(...)``."""
+
+    k: int
+    noise: Fraction
+    """f: a permanent bit is random with this chance."""
+    one: Fraction
+    """The chance of sending 1 for a permanent 1."""
+    zero: Fraction
+    """The chance of sending 1 for a permanent 0."""
+
+    @property
+    def forever(self) -> Pure:
+        """ε∞: what all reports of one value can ever say, rounded up."""
+        half = self.noise / 2
+        return Pure(exact_epsilon_up(1 - half, half))
+
+    @property
+    def once(self) -> Pure:
+        """ε₁: what one report says, rounded up."""
+        return Pure(self.server.epsilon)
+
+    def price(self, reports: int) -> Pure:
+        """What so many reports of one value say together.
+
+        >>> r = rappor(k=8, noise="1/2", one="3/4", zero="1/2")
+        >>> r.price(1).epsilon < r.price(2).epsilon < r.price(10**6).epsilon == r.forever.epsilon
+        True
+        """
+        return min(self.forever, Pure(integer(reports, "reports", at_least=1) * self.once.epsilon))
+
+    @property
+    def server(self) -> Unary:
+        """The oracle of one round of reports: chances of a 1 for the own bit and for another."""
+        mixed = self.noise / 2 * (self.zero + self.one)
+        keep, other = mixed + (1 - self.noise) * self.one, mixed + (1 - self.noise) * self.zero
+        return Unary(self.k, exact_epsilon_up(keep, other), keep, other)
+
+    def device(self) -> Device:
+        """A client that remembers its permanent answers."""
+        return Device(self)
+
+
+class Device:
+    """One client: for each value that it ever had, the permanent bits that were drawn for it once."""
+
+    __slots__ = ("_made", "_permanent")
+
+    def __init__(self, made: Rappor) -> None:
+        self._made = made
+        self._permanent: dict[int, NDArray[np.bool_]] = {}
+
+    @property
+    def spent(self) -> Pure:
+        """What this device can have said so far: ε∞ for each value that it reported."""
+        return Pure(max(1, len(self._permanent)) * self._made.forever.epsilon)
+
+    def report(self, value: int) -> bytes:
+        """A fresh report of the permanent answer for this value."""
+        (own,) = self._made.server.read([value]).tolist()
+        bits = SystemBits()
+        if own not in self._permanent:
+            half = self._made.noise / 2
+            ones = [flip(rational(1 - half if v == own else half), bits) for v in range(self._made.k)]
+            self._permanent[own] = np.array(ones)
+        sent = [flip(rational(self._made.one if b else self._made.zero), bits) for b in self._permanent[own].tolist()]
+        return np.packbits(np.array(sent), bitorder="little").tobytes()
+
+
+def rappor(*, k: int, noise: Number, one: Number = "3/4", zero: Number = "1/2") -> Rappor:
+    """RAPPOR with a permanent answer: 0 < noise < 1 and 0 < zero < one < 1.
+
+    >>> device = rappor(k=4, noise="1/2").device()
+    >>> len(device.report(2)), device.spent == rappor(k=4, noise="1/2").forever
+    (1, True)
+    """
+    size, _ = read_domain(k, 1)
+    f, q, p = probability(noise, "noise"), probability(one, "one"), probability(zero, "zero")
+    if not 0 < f < 1:
+        raise BadParameter("noise", noise, "must be above 0 and below 1")
+    if not 0 < p < q < 1:
+        raise BadParameter("zero", zero, "must satisfy 0 < zero < one < 1")
+    return Rappor(size, f, q, p)
