@@ -1,8 +1,8 @@
 """Means of bounded numbers in the local model: one bit (Duchi), a noisy place (piecewise), or a mix of both (hybrid).
 
-Guarantee: a report is ε-private for its sender. Numbers are moved into [low, high] and rounded to one of 2^12 + 1 public
-places; randomness is exact and reports are whole numbers, so there is no continuous noise to go wrong. The estimate of
-the mean of the rounded numbers has no bias; rounding is in the error bar. Proof: means.md.
+Guarantee: a report is ε-private for its sender. Numbers are moved into [low, high] and rounded to one of 2^12 + 1
+public places; randomness is exact and reports are whole numbers, so there is no continuous noise to go wrong. The
+estimate of the mean of the rounded numbers has no bias; rounding is in the error bar. Proof: means.md.
 """
 
 from __future__ import annotations
@@ -337,9 +337,10 @@ def mean(
     duchi = Duchi(bottom, top, e, m)
     fine = Piecewise(bottom, top, e, max(1, round(m * exp_down(-e / 2))), m)
     hybrid = Hybrid(bottom, top, e, fine, duchi, down(max(Fraction(0), 1 - exp_down(-e / 2))), m)
-    made = {"duchi": duchi, "piecewise": fine, "hybrid": hybrid}
+    made: list[Duchi | Piecewise | Hybrid] = [duchi, fine, hybrid]
     if method == "best":
-        return min((duchi, fine, hybrid), key=lambda oracle: oracle.worst_variance)
-    if method not in made:
-        raise BadParameter("method", method, "must be best, duchi, piecewise or hybrid")
-    return made[method]  # type: ignore[return-value]
+        return min(made, key=lambda oracle: oracle.worst_variance)
+    for oracle in made:
+        if oracle.name == method:
+            return oracle
+    raise BadParameter("method", method, "must be best, duchi, piecewise or hybrid")

@@ -1,8 +1,8 @@
 """RAPPOR over time: a permanent noisy answer that is drawn once and kept, and a fresh one of it for each report.
 
 Guarantee: all reports of one device about one value together are ε∞-private, however many there are; each one alone is
-ε₁-private; r of them are min(ε∞, r ε₁)-private. Every value that a device ever reports costs ε∞ anew. Proof:
-oracles.md. (Erlingsson, Pihur and Korolova 2014, one hash function for each value.)
+ε₁-private, and ``price(r)`` is the exact loss of r of them. Every value that a device ever reports costs ε∞ anew.
+Proof: oracles.md. (Erlingsson, Pihur and Korolova 2014, one hash function for each value.)
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
-from discreet.exact import Number, integer, probability
+from discreet.exact import Number, integer, log_up, probability
 from discreet.local.oracle import read_domain
 from discreet.local.unary import Unary, exact_epsilon_up
 from discreet.noise.coin import flip, rational
 from discreet.privacy.measures import Pure
 from discreet.randomness import SystemBits
+
+_COUNTED = 256  # reports; beyond them the price is that of all
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +48,24 @@ class Rappor:
         return Pure(self.server.epsilon)
 
     def price(self, reports: int) -> Pure:
-        """What so many reports of one value say together.
+        """What so many reports of one value say together: the exact loss of the most telling ones, rounded up.
 
         >>> r = rappor(k=8, noise="1/2", one="3/4", zero="1/2")
-        >>> r.price(1).epsilon < r.price(2).epsilon < r.price(10**6).epsilon == r.forever.epsilon
+        >>> r.price(1) == r.once, r.price(1).epsilon < r.price(2).epsilon < 2 * r.price(1).epsilon
+        (True, True)
+        >>> r.price(10**6) == r.forever
         True
         """
-        return min(self.forever, Pure(integer(reports, "reports", at_least=1) * self.once.epsilon))
+        times = integer(reports, "reports", at_least=1)
+        if times > _COUNTED:
+            return self.forever
+        return Pure(log_up(self._ratio(self.one**times, self.zero**times)
+                           / self._ratio((1 - self.one) ** times, (1 - self.zero) ** times)))  # fmt: skip
+
+    def _ratio(self, one: Fraction, zero: Fraction) -> Fraction:
+        """How much likelier reports of a bit are for the own one, from their chances given a permanent 1 or 0."""
+        half = self.noise / 2
+        return ((1 - half) * one + half * zero) / (half * one + (1 - half) * zero)
 
     @property
     def server(self) -> Unary:
