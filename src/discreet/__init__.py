@@ -36,7 +36,7 @@ from discreet.stable.interact import interact
 from discreet.table.schema import bounds, keys, table, unknown_keys
 
 if TYPE_CHECKING:
-    from discreet import engines
+    from discreet import continual, engines, local
     from discreet.checking import attacks, audit, audit_one_run, check, replay
     from discreet.curator.client import connect
     from discreet.session import Session
@@ -94,6 +94,7 @@ __all__ = [
     "col",
     "compose",
     "connect",
+    "continual",
     "correlation",
     "count",
     "count_distinct",
@@ -108,6 +109,7 @@ __all__ = [
     "keys",
     "laplace",
     "lit",
+    "local",
     "max",
     "mean",
     "mechanisms",
@@ -143,12 +145,13 @@ _LATE = {
         "median", "min", "quantile", "stddev", "sum", "variance",
     ),
 }  # fmt: skip  # what waits for its first use: a quicker import
+_PACKAGES = {"continual", "engines", "local"}
 _WHERE = {name: module for module, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name == "engines":  # a room, not a name in one
-        return import_module("discreet.engines")
+    if name in _PACKAGES:
+        return import_module(f"discreet.{name}")
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

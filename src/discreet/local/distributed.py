@@ -18,7 +18,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadParameter, NotATheorem
+from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, integer, log_down, log_up, positive, sqrt_up
 from discreet.noise import additive
 from discreet.noise.lazy import count_below
@@ -126,13 +126,10 @@ def gaussian_shares(*, rho: Number, clients: int, dropouts: int = 0, sensitivity
     price = positive(rho, "rho")
     moved = integer(sensitivity, "sensitivity", at_least=1)
     n, lost = _read(clients, dropouts)
-    each = moved**2 / (2 * price * (n - lost))
-    for _ in range(200):
-        made = GaussianShares(each, moved, n, lost)
-        if each >= Fraction(1, 4) and made.rho <= price:
-            return made
-        each = _short(max(each, Fraction(1, 4)) * Fraction(33, 32))
-    raise NotATheorem("no shares of so little noise have a proven price; ask for a smaller rho, or use laplace_shares")
+    made = GaussianShares(max(moved**2 / (2 * price * (n - lost)), Fraction(1, 4)), moved, n, lost)
+    while made.rho > price:  # the gap falls exponentially with each, so this ends
+        made = GaussianShares(_short(made.each * Fraction(33, 32)), moved, n, lost)
+    return made
 
 
 def negative_binomial(r: Fraction, scale: Fraction, bits: Bits) -> int:
