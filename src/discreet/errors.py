@@ -171,21 +171,7 @@ class ReceiptRefused(DiscreetError):
 
 
 class StaleState(DiscreetError):
-    """A saved stream is older than what its record has seen: going on from it would answer the same steps twice.
-
-    >>> raise StaleState(answered=10, position=7)
-    Traceback (most recent call last):
-        ...
-    discreet.errors.StaleState: 10 steps were answered already, so a state after 7 of them is too old; restore the ...
-    """
-
-    def __init__(self, *, answered: int, position: int) -> None:
-        self.answered = answered
-        self.position = position
-        super().__init__(
-            f"{answered} steps were answered already, so a state after {position} of them is too old; restore the "
-            "state that was saved last"
-        )
+    """A saved stream is older than what its record has seen: going on from it would answer the same steps twice."""
 
 
 class CuratorRefused(DiscreetError):

@@ -33,6 +33,7 @@ LONGEST = 1 << 20
 ROWS = Fraction(207, 200)
 """Σ w² of the estimate after t steps is at most this times Σ_{k<t} c_k², for every t <= LONGEST: computed."""
 _WINDOW = (NEAR + 1) * BLOCK
+_MOST_BINS = (NEAR + 2) * 24
 _PI_DOWN = Fraction(314159265, 100000000)
 _START = 64
 Scalar = TypeVar("Scalar", np.int64, np.float64)
@@ -41,18 +42,22 @@ Scalar = TypeVar("Scalar", np.int64, np.float64)
 class Schedule:
     """Which blocks are near, and which bins hold the others, the oldest first. It follows from the step alone."""
 
-    __slots__ = ("_counts", "_middles", "block", "near")
+    __slots__ = ("_counts", "_places", "bins", "block", "near")
 
     def __init__(self) -> None:
         self.block = 0
         self.near = 0
-        self._middles = np.zeros(0, dtype=np.int64)  # of the bins, in half blocks
+        self.bins = 0
+        self._places = np.zeros(_MOST_BINS)  # middles of the bins in half blocks, times 355 * 2 BLOCK: whole numbers
         self._counts: list[int] = []  # of bins of 2, 4, 8, ... blocks
 
-    def coefficients(self) -> Integers:
-        """One for each bin: 2^20 / √(π (k + 1/4)) at the distance k of the middles; correctly rounded operations."""
-        away = (2 * self.block + 1 - self._middles) * (BLOCK // 2)
-        return np.asarray(np.floor(np.sqrt(float(UNIT * UNIT) * 452.0 / (355.0 * (4 * away + 1)))), dtype=np.int64)
+    def coefficients(self) -> Floats:
+        """One whole number for each bin: 2^20 / √(π (k + 1/4)) at the distance k of the middles, π as 355/113.
+
+        Operations on whole numbers below 2^53 are exact, division and root are correctly rounded: the same everywhere.
+        """
+        here = 355.0 * (2 * BLOCK * (2 * self.block + 1) + 1)
+        return np.asarray(np.floor(np.sqrt(UNIT * UNIT * 452.0 / (here - self._places[: self.bins]))))
 
     def advance(self) -> tuple[bool, list[int]]:
         """The next block: whether the two oldest near ones became a bin, and which bins then joined the one behind."""
@@ -61,7 +66,8 @@ class Schedule:
         if self.near < NEAR + 2:
             return False, []
         self.near = NEAR
-        self._middles = np.append(self._middles, 2 * (self.block - NEAR - 2) + 2)
+        self._places[self.bins] = 355.0 * 2 * BLOCK * (2 * (self.block - NEAR - 2) + 2)
+        self.bins += 1
         joined: list[int] = []
         for level in range(64):
             if len(self._counts) == level:
@@ -71,10 +77,16 @@ class Schedule:
                 break
             self._counts[level] -= 2
             first = sum(self._counts[level + 1 :])
-            self._middles[first] = (self._middles[first] + self._middles[first + 1]) // 2
-            self._middles = _without(self._middles, first + 1)
+            self._places[first] = (self._places[first] + self._places[first + 1]) / 2  # exact: places are even
+            _close_gap(self._places, first + 1, self.bins)
+            self.bins -= 1
             joined.append(first)
         return True, joined
+
+
+def _close_gap(lines: NDArray[Any], place: int, count: int) -> None:
+    """Remove one of the first ``count`` lines; those behind it move up."""
+    lines[place : count - 1] = lines[place + 1 : count]
 
 
 class History(Generic[Scalar]):
@@ -85,34 +97,39 @@ class History(Generic[Scalar]):
     def __init__(self, keys: int, kind: type[Scalar]) -> None:
         self.schedule: Schedule = Schedule()
         self._matrix: NDArray[Scalar] = _near_matrix().astype(kind)
-        self._near: NDArray[Scalar] = np.zeros((0, keys), dtype=kind)
-        self._bins: NDArray[Scalar] = np.zeros((0, keys), dtype=kind)
+        self._near: NDArray[Scalar] = np.zeros((_WINDOW + BLOCK, keys), dtype=kind)
+        self._bins: NDArray[Scalar] = np.zeros((_MOST_BINS, keys), dtype=kind)
         self._past: NDArray[Scalar] | None = None
 
     @property
     def past(self) -> NDArray[Scalar]:
         """What all earlier blocks add to each row of the block under way."""
         if self._past is None:
-            near = self._matrix[:, _WINDOW - len(self._near) :] @ self._near
-            self._past = near + self.schedule.coefficients().astype(self._near.dtype) @ self._bins
+            filled = self.schedule.near * BLOCK
+            near = self._matrix[:, _WINDOW - filled :] @ self._near[:filled]
+            far = self.schedule.coefficients().astype(self._near.dtype) @ self._bins[: self.schedule.bins]
+            self._past = near + far
         return self._past
 
     def close(self, block: NDArray[Scalar]) -> None:
         """The block under way has ended."""
         self._past = None
-        self._near = np.concatenate([self._near, block])
+        filled, bins = self.schedule.near * BLOCK, self.schedule.bins
+        self._near[filled : filled + BLOCK] = block
         left, joined = self.schedule.advance()
         if left:
-            oldest = self._near[: 2 * BLOCK].sum(axis=0, keepdims=True)
-            self._bins = np.concatenate([self._bins, oldest])
-            self._near = self._near[2 * BLOCK :]
+            self._bins[bins] = self._near[: 2 * BLOCK].sum(axis=0)
+            self._near[: NEAR * BLOCK] = self._near[2 * BLOCK :].copy()
+            bins += 1
         for first in joined:
             self._bins[first] += self._bins[first + 1]
-            self._bins = _without(self._bins, first + 1)
+            _close_gap(self._bins, first + 1, bins)
+            bins -= 1
 
     def state(self) -> Plain:
         """Near values and bins; the schedule follows from the number of blocks."""
-        return {"block": self.schedule.block, "near": self._near.tolist(), "bins": self._bins.tolist()}
+        near = self._near[: self.schedule.near * BLOCK].tolist()
+        return {"block": self.schedule.block, "near": near, "bins": self._bins[: self.schedule.bins].tolist()}
 
     def load(self, state: Plain) -> None:
         """Continue."""
@@ -120,8 +137,8 @@ class History(Generic[Scalar]):
         for _ in range(state["block"]):
             self.schedule.advance()
         keys, kind = self._near.shape[1], self._near.dtype
-        self._near = np.array(state["near"], dtype=kind).reshape(-1, keys)
-        self._bins = np.array(state["bins"], dtype=kind).reshape(-1, keys)
+        near, bins = (np.array(state[name], dtype=kind).reshape(-1, keys) for name in ("near", "bins"))
+        self._near[: len(near)], self._bins[: len(bins)] = near, bins
         self._past = None
 
 
@@ -260,24 +277,22 @@ def _largest_column(horizon: int) -> tuple[int, int]:
     schedule, lags = Schedule(), _lags()
     inside = np.concatenate([[[0, 0]], np.stack([np.cumsum(lags), np.cumsum(lags**2)], axis=1)])
     ages: list[int] = []  # of the first step of each near block, in rows
-    bins = np.zeros((0, 2), dtype=np.int64)  # lengths stay below 2^20 horizon^(1/2) and 2^43: no wraparound
+    bins = np.zeros((_MOST_BINS, 2), dtype=np.int64)  # below 2^20 * 2^20 and 2^43: no wraparound
     for _ in range(-(-horizon // BLOCK)):
-        c = schedule.coefficients()
-        bins += BLOCK * np.stack([c, c * c], axis=1)
+        count, c = schedule.bins, schedule.coefficients().astype(np.int64)
+        bins[:count, 0] += BLOCK * c
+        bins[:count, 1] += BLOCK * c * c
         ages = [age + BLOCK for age in ages] + [BLOCK]
         left, joined = schedule.advance()
         if left:  # the first step of the older block has been in the most rows
-            bins = np.concatenate([bins, inside[ages[0] : ages[0] + 1]])
-            ages = ages[2:]
+            bins[count] = inside[ages[0]]
+            ages, count = ages[2:], count + 1
         for first in joined:
             bins[first] = np.maximum(bins[first], bins[first + 1])
-            bins = _without(bins, first + 1)
-    longest = np.concatenate([bins, inside[ages]]).max(axis=0)
+            _close_gap(bins, first + 1, count)
+            count -= 1
+    longest = np.concatenate([bins[: schedule.bins], inside[ages]]).max(axis=0)
     return int(longest[0]), int(longest[1])
-
-
-def _without(lines: NDArray[Any], place: int) -> NDArray[Any]:
-    return np.concatenate([lines[:place], lines[place + 1 :]])
 
 
 def squares_up(t: int) -> Fraction:

@@ -30,6 +30,14 @@ class Record(Protocol):
         ...
 
 
+def too_old(answered: int, position: int) -> StaleState:
+    """The error for a state that is not the last one; every record raises it in these words."""
+    return StaleState(
+        f"{answered} steps were answered already, so a state after {position} of them is too old; restore the state "
+        "that was saved last"
+    )
+
+
 class MemoryRecord:
     """A record in this process: for streams that live no longer, and for tests.
 
@@ -56,7 +64,7 @@ class MemoryRecord:
         """Store a state and its position."""
         with self._lock:
             if position <= self._position:
-                raise StaleState(answered=self._position, position=position)
+                raise too_old(self._position, position)
             self._position, self._state = position, state
 
     def latest(self) -> bytes | None:
@@ -68,7 +76,7 @@ def check_latest(record: Record, position: int, state: bytes) -> None:
     """Refuse a state that is not the one that was written last."""
     latest = record.latest()
     if record.position() != position or latest is None or not _same(latest, state):
-        raise StaleState(answered=record.position(), position=position)
+        raise too_old(record.position(), position)
 
 
 def _same(one: bytes, other: bytes) -> bool:
