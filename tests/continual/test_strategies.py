@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from discreet.continual.binned import BLOCK, ROWS, Binned, _largest_column, squares_up
+from discreet.continual.binned import Binned
 from discreet.continual.strategies import Appearances, Prefixes, Strategy, Values
-from discreet.continual.toeplitz import UNIT, Toeplitz
+from discreet.continual.toeplitz import Toeplitz
 from discreet.continual.tree import Tree
 from discreet.continual.unknown_horizon import SIZE, SIZE_L1, Epochs
 from discreet.continual.windows import Spans
@@ -133,20 +133,6 @@ def test_pieces_and_saved_states_change_nothing(strategy: Strategy, steps: int) 
     assert np.allclose(sums, asked(strategy, steps) @ values, atol=1e-6)
     if not isinstance(strategy, Epochs):
         assert strategy.rows_between(0, steps) == len(rows)
-
-
-def test_bins_against_dense_linear_algebra() -> None:
-    """The largest column exactly; and every row's weight below the bound that was computed once for 2^20 steps."""
-    steps = 1024
-    c = matrix(Binned(steps), steps)
-    assert int((c**2).sum(axis=0).max()) == _largest_column(steps)[1]
-    assert int(c.sum(axis=0).max()) == _largest_column(steps)[0]
-    b = np.linalg.solve(c.T.astype(float), np.triu(np.ones((steps, steps)))).T
-    rows = (b**2).sum(axis=1) * UNIT**2
-    best = np.array([float(squares_up(t)) for t in range(1, steps + 1)])
-    assert (rows <= float(ROWS) * best).all()
-    assert 1.0003 < rows.max() / best[-1] < 1.002
-    assert rows[BLOCK * 10] == pytest.approx(best[BLOCK * 10], rel=1e-4)  # near blocks alone: the square root itself
 
 
 def test_the_square_root_is_within_a_percent_of_its_constant_and_below_the_tree() -> None:

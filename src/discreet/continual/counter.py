@@ -28,8 +28,10 @@ from discreet.continual.unknown_horizon import Epochs
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, float_up, integer, positive
 from discreet.mechanisms.budget import Moves, noise_for
+from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.tails import Scaled, Sums
 from discreet.mechanisms.whole import finite_real
+from discreet.noise.additive import LARGEST
 from discreet.privacy import events
 from discreet.privacy.conversions import largest_zcdp
 from discreet.privacy.measures import ZCDP, Approx, Pure
@@ -205,7 +207,10 @@ def plan_for(
     """The noise for a unit that moves at most ``keys`` values in a step, each by at most ``each``."""
     moved = strategy.moves(unit)
     total = Moves(l1=keys * each * moved.l1, l2_squared=keys * each * each * moved.l2_squared)
-    return Plan(strategy, noise_for(budget, total, 2), delta)  # 2: rows are many, so lengths are those of vectors
+    noise = noise_for(budget, total, 2)  # 2: rows are many, so lengths are those of vectors
+    if (noise.sigma_squared if isinstance(noise, Gaussian) else noise.scale**2) > LARGEST**2:
+        raise BadParameter("sensitivity", each, "must be smaller, in cells: the noise would not fit into 64 bits")
+    return Plan(strategy, noise, delta)
 
 
 def choose(horizon: int | None, budget: Pure | ZCDP, method: Method, unit: Appearances) -> Strategy:

@@ -50,19 +50,19 @@ class Subset(Oracle):
     def randomize(self, values: Values, bits: Bits) -> Reports:
         """d of the k - 1 others, all sets alike; the last of them makes room for the own value, if that is in."""
         n, d, k = len(values), self.size, self.k
-        line = np.arange(n)
-        deck = np.tile(np.arange(k, dtype=np.int32), (n, 1))
-        deck[line, values] = k - 1  # the others stand in the first k - 1 places
-        for i in range(d):
-            j = i + uniforms(k - 1 - i, n, bits)
-            chosen = deck[line, j]
-            deck[line, j] = deck[:, i]
-            deck[:, i] = chosen
+        start = np.arange(n) * k
+        deck = np.tile(np.arange(k, dtype=np.uint16), n)
+        deck[start + values] = k - 1  # the others stand in the first k - 1 places of each line
+        sent = np.zeros(n * k, dtype=np.bool_)
         mine = flips(rational(self.keep), n, bits)
-        deck[mine, d - 1] = values[mine]
-        sent = np.zeros((n, k), dtype=np.bool_)
-        sent[line[:, None], deck[:, :d]] = True
-        return np.packbits(sent, axis=1, bitorder="little")
+        for i in range(d):
+            place = uniforms(k - 1 - i, n, bits)
+            place += start
+            place += i
+            chosen = deck[place]
+            deck[place] = deck[start + i]  # what was chosen need not go to place i, which is not looked at again
+            sent[start + (chosen if i < d - 1 else np.where(mine, values, chosen))] = True
+        return np.packbits(sent.reshape(n, k), axis=1, bitorder="little")
 
     def supports(self, reports: Reports) -> NDArray[np.int64]:
         """A report supports the values in its set."""
