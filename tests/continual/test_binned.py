@@ -6,6 +6,7 @@ import pytest
 from discreet.continual.binned import BLOCK, ROWS, Binned, Schedule, _largest_column, squares_up
 from discreet.continual.toeplitz import UNIT
 from tests.continual.test_strategies import matrix
+from tools import binned_rows
 
 
 def test_bins_against_dense_linear_algebra() -> None:
@@ -19,6 +20,8 @@ def test_bins_against_dense_linear_algebra() -> None:
     best = np.array([float(squares_up(t)) for t in range(1, steps + 1)])
     assert (rows <= float(ROWS) * best).all()
     assert 1.0003 < rows.max() / best[-1] < 1.002
+    assert np.allclose(rows, binned_rows.weights(steps), rtol=1e-8)  # the recursion from which the bound was taken
+    assert np.allclose(best, binned_rows.best(steps), rtol=1e-4)
     assert rows[BLOCK * 10] == pytest.approx(best[BLOCK * 10], rel=1e-4)  # near blocks alone: the square root itself
 
 

@@ -53,6 +53,9 @@ def test_a_window_of_a_counter_is_better_known_than_its_ends() -> None:
         assert window_accuracy(made, 30, 30).error_at(0.95) == pytest.approx(made.accuracy(30).error_at(0.95))
     with pytest.raises(BadParameter):
         window_accuracy(made, 5, 6)
+    for other in (window(width=7, budget=ZCDP(1)), decayed(rate="1/2", horizon=10, budget=ZCDP(1))):
+        with pytest.raises(BadParameter):
+            window_accuracy(other, 5, 2)
 
 
 def test_windows_can_be_saved() -> None:

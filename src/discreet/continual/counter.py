@@ -300,6 +300,14 @@ def read_method(method: Method | str) -> Method:
         raise BadParameter("method", method, f"must be one of {', '.join(m.value for m in Method)}") from None
 
 
+def read_window(t: int, width: int) -> tuple[int, int]:
+    """A step, and how many steps up to it."""
+    last, size = integer(t, "t", at_least=1), integer(width, "width", at_least=1)
+    if size > last:
+        raise BadParameter("width", width, f"must be from 1 to t, which is {last}")
+    return last, size
+
+
 def cells_of(sensitivity: Number, cell: Number) -> tuple[int, Fraction]:
     """How many cells a value moves, and how wide a cell is: two roundings of numbers x cells apart differ by x + 1."""
     width, moved = positive(cell, "cell"), positive(sensitivity, "sensitivity")

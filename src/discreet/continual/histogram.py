@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import Answer
+from discreet.answer import Accuracy, Answer
 from discreet.continual.counter import (
     Budget,
     Method,
@@ -28,6 +28,7 @@ from discreet.continual.counter import (
     read_method,
     read_stream_budget,
     read_values,
+    read_window,
 )
 from discreet.continual.record import Record
 from discreet.continual.release import Plan, Stream
@@ -109,6 +110,21 @@ class Histogram:
             raise BadParameter("keys", "listed", "must be unknown for a threshold")
         return self._naming.threshold(self.plan, integer(t, "t", at_least=1)) * float(self._cell)
 
+    def accuracy(self, t: int, width: int | None = None) -> Accuracy:
+        """How far the total of one key after t steps may lie off; or the sum of its last ``width`` steps.
+
+        >>> from discreet.privacy.measures import ZCDP
+        >>> clinics = histogram(horizon=365, budget=ZCDP("0.1"), keys=["North", "South"])
+        >>> clinics.accuracy(100, width=1).error_at(0.95) < clinics.accuracy(100).error_at(0.95)
+        True
+        """
+        last, size = read_window(t, t if width is None else width)
+        return self._bar(self.plan.strategy.window_weight(last, size), size, 1)
+
+    def _bar(self, weight: Fraction, steps: int, keys: int) -> Accuracy:
+        bar = Sums(self.plan.noise, weight, keys)
+        return bar if self._cell == 1 else Rounded(Scaled(bar, self._cell), steps * self._cell / 2)
+
     def push(self, values: Mapping[Key, Any]) -> Answer:
         """The totals of all known keys after one more step; keys that are not mentioned have added nothing.
 
@@ -150,13 +166,12 @@ class Histogram:
 
         totals = self._stream.push(line, name)[0]
         shown = {key: float(totals[self._places[key]]) * float(self._cell) for key in self.keys}
-        bar = self.plan.accuracy(t, answers=max(1, len(shown)))
         return Answer(
             value=shown,
             event=self.event,
             cost=self.cost,
             story=(f"{self.plan.strategy.story()}; {self.plan.noise.story()}, for each key", f"step {t}"),
-            accuracy=bar if self._cell == 1 else Rounded(Scaled(bar, self._cell), t * self._cell / 2),
+            accuracy=self._bar(self.plan.strategy.weight(t), t, max(1, len(shown))),
         )
 
     def save(self) -> bytes:

@@ -17,17 +17,16 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import Accuracy
 from discreet.continual.record import Record, check_latest
 from discreet.continual.strategies import Floats, Integers, Process, Strategy
 from discreet.errors import BadData, BadParameter, NotATheorem
 from discreet.mechanisms.budget import Noise
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.mechanism import check_receipt
-from discreet.mechanisms.tails import Sums
 from discreet.noise import additive
 from discreet.privacy import events
 from discreet.privacy.receipt import Receipt
+from discreet.progress import Progress
 from discreet.randomness import Bits, SystemBits
 
 VERSION = 1
@@ -54,10 +53,6 @@ class Plan:
     def cost(self) -> str:
         """The price in words."""
         return self.noise.cost if not self.delta else f"{self.noise.cost}, delta {float(self.delta):.3g}"
-
-    def accuracy(self, t: int, *, answers: int = 1) -> Accuracy:
-        """How far each of so many sums after t steps may lie from the exact one, all of them together."""
-        return Sums(self.noise, self.strategy.weight(t), answers)
 
     def fingerprint(self) -> str:
         """What two plans must agree on to go on with one state."""
@@ -131,13 +126,24 @@ class Stream:
             self.check(len(values))
             most = self._plan.strategy.largest_value
             exact = np.clip(values, -most, most)
-            out = [self._step(exact[start : start + _PIECE]) for start in range(0, len(exact), _PIECE)]
+            out = self._steps(exact)
             estimates = np.concatenate(out) if len(out) != 1 else out[0]
             self._position += len(exact)
             beside = extra(estimates) if extra is not None else {}
             if self._record is not None:
                 self._record.advance(self._position, self._written(beside))
             return estimates
+
+    def _steps(self, values: Integers) -> list[Floats]:
+        starts = range(0, len(values), _PIECE)
+        if len(values) <= _PIECE:
+            return [self._step(values[start:]) for start in starts]
+        with Progress(None) as progress:
+            out = []
+            for start in starts:
+                progress.step(f"step {self._position + start} of {self._position + len(values)}")
+                out.append(self._step(values[start : start + _PIECE]))
+            return out
 
     def _step(self, values: Integers) -> Floats:
         rows = self._rows.measure(values)

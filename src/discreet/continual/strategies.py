@@ -93,6 +93,10 @@ class Strategy(ABC):
     def weight(self, t: int) -> Fraction:
         """An upper bound of Σ w² of the estimate after t steps."""
 
+    def window_weight(self, t: int, width: int) -> Fraction:
+        """Σ w² of the sum of the last ``width`` steps as a difference of two estimates: (a + b)² <= 2 a² + 2 b²."""
+        return self.weight(t) if width == t else 2 * (self.weight(t) + self.weight(t - width))
+
     def largest_weight(self, horizon: int) -> Fraction:
         """The largest weight of any step up to the horizon: that of the last one, unless said otherwise."""
         return self.weight(horizon)

@@ -24,13 +24,14 @@ from discreet.continual.counter import (
     choose,
     plan_for,
     read_stream_budget,
+    read_window,
 )
 from discreet.continual.record import Record
 from discreet.continual.release import Stream
 from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy, read_horizon
 from discreet.continual.toeplitz import LONGEST, Toeplitz
 from discreet.errors import BadParameter
-from discreet.exact import Number, integer, number
+from discreet.exact import Number, number
 from discreet.mechanisms.budget import Moves
 
 
@@ -208,11 +209,8 @@ def window_accuracy(counter: Counter, t: int, width: int) -> Accuracy:
     >>> window_accuracy(visits, 100, 7).error_at(0.95) < visits.accuracy(100).error_at(0.95)
     True
     """
-    strategy, last = counter.plan.strategy, integer(t, "t", at_least=1)
-    if not 1 <= integer(width, "width") <= last:
-        raise BadParameter("width", width, f"must be from 1 to t, which is {last}")
-    if isinstance(strategy, Toeplitz) and strategy.decay == 1:
-        weight = strategy.window_weight(last, width)
-    else:  # two prefixes: (a + b)² <= 2 a² + 2 b²
-        weight = strategy.weight(last) if width == last else 2 * (strategy.weight(last) + strategy.weight(last - width))
-    return counter.scaled(weight, width)
+    strategy = counter.plan.strategy
+    if isinstance(strategy, Spans) or (isinstance(strategy, Toeplitz) and strategy.decay != 1):
+        raise BadParameter("counter", counter, "must be a running total: differences of others are no windows")
+    last, size = read_window(t, width)
+    return counter.scaled(strategy.window_weight(last, size), size)
