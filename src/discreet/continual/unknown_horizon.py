@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.continual.binned import Binned
 from discreet.continual.strategies import LARGEST, Appearances, Floats, Integers, Plain, Process, Strategy
-from discreet.continual.toeplitz import Toeplitz
+from discreet.continual.toeplitz import UNIT, Toeplitz
 from discreet.continual.tree import Tree
 from discreet.mechanisms.budget import Moves
 
@@ -94,7 +94,12 @@ class Epochs(Strategy):
 
     @property
     def longest_row(self) -> int:
-        """Of any epoch; totals are cut where they would leave 64 bits, which moves none of them farther."""
+        """Of any epoch; totals are cut where they would leave 64 bits, which moves none of them farther.
+
+        A column of squared length at least 2^40 is scaled by at most √SIZE / 2^20: no need to know the long ones.
+        """
+        if self.squared:
+            return Binned(LONGEST).longest_row * isqrt(SIZE) // UNIT
         return max(e.strategy.longest_row * e.rows for e in map(self.epoch, range(_GROWING + 1)))
 
     def start(self, keys: int) -> Process:
