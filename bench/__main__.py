@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import sys
 
-SUITES = ("imports", "noise", "accounting", "mechanisms", "tables", "engines", "rivals", "curator")
+SUITES = (
+    "imports", "noise", "accounting", "mechanisms", "continual", "local", "tables", "engines", "rivals", "curator",
+)  # fmt: skip
 
 
 def main() -> None:

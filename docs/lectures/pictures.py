@@ -59,6 +59,25 @@ def tradeoff(plt: Any) -> None:
     save(figure, "tradeoff")
 
 
+def over_time(plt: Any) -> None:
+    """The standard deviation of each partial sum, four programs at the same price, rho = 1/2 for all of them."""
+    n = 4096
+    steps = sorted({round(2 ** (i / 24)) for i in range(24 * 12 + 1)} | {2**k - 1 for k in range(1, 13)})
+    figure, axis = plt.subplots(figsize=(5, 3.2))
+    for name, label, colour in (
+        ("prefixes", "noise on each sum", "#a63d40"),
+        ("values", "noise on each value", "#d9a441"),
+        ("tree", "tree", "#6b8f71"),
+        ("square_root", "matrix", "#23395d"),
+    ):
+        made = dp.continual.counter(horizon=n, budget=dp.ZCDP("1/2"), method=name)
+        axis.loglog(steps, [made.accuracy(t).expected_error for t in steps], label=label, color=colour)
+    axis.set_xlabel("line t of 4,096")
+    axis.set_ylabel("standard deviation of the error")
+    axis.legend(fontsize=8)
+    save(figure, "over-time")
+
+
 def save(figure: Any, name: str) -> None:
     """A small PNG without anything that changes from run to run."""
     figure.tight_layout()
@@ -71,7 +90,7 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     PLACE.mkdir(exist_ok=True)
-    for picture in (histogram, root_k, tradeoff):
+    for picture in (histogram, root_k, tradeoff, over_time):
         picture(plt)
 
 

@@ -37,7 +37,7 @@ from discreet.query.plan.schema import bounds, keys, table, unknown_keys
 from discreet.stable.interact import interact
 
 if TYPE_CHECKING:
-    from discreet import engines
+    from discreet import continual, engines, local
     from discreet.checking import attacks, audit, audit_one_run, check, replay
     from discreet.curator.client.client import connect
     from discreet.query.answer.answer import TableAnswer
@@ -97,6 +97,7 @@ __all__ = [
     "col",
     "compose",
     "connect",
+    "continual",
     "correlation",
     "count",
     "count_distinct",
@@ -111,6 +112,7 @@ __all__ = [
     "keys",
     "laplace",
     "lit",
+    "local",
     "max",
     "mean",
     "mechanisms",
@@ -147,12 +149,13 @@ _LATE = {
         "median", "min", "quantile", "stddev", "sum", "variance",
     ),
 }  # fmt: skip  # what waits for its first use: a quicker import
+_PACKAGES = {"continual", "engines", "local"}
 _WHERE = {name: module for module, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name == "engines":  # a room, not a name in one
-        return import_module("discreet.engines")
+    if name in _PACKAGES:
+        return import_module(f"discreet.{name}")
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")

@@ -13,6 +13,7 @@
     ├── NoLaw               a mechanism whose output law is not written down cannot be checked exactly
     ├── OverBudget          the budget does not cover the cost; nothing was drawn
     ├── ReceiptRefused      a receipt was used before, or was paid for something else
+    ├── StaleState          a saved stream is older than what was answered since
     ├── CuratorRefused      a curator's service refuses by itself: a bad token, too many requests
     ├── BadSignature        a receipt or card was changed, or was not signed by this ledger
     ├── LedgerError         the durable ledger refuses; nothing is released
@@ -177,6 +178,10 @@ class OverBudget(DiscreetError):
 
 class ReceiptRefused(DiscreetError):
     """A receipt was used before, or was paid for something else. Nothing was drawn."""
+
+
+class StaleState(DiscreetError):
+    """A saved stream is older than what its record has seen: going on from it would answer the same steps twice."""
 
 
 class CuratorRefused(DiscreetError):

@@ -1,0 +1,83 @@
+"""Where a stream stands, kept by somebody who never goes back: a ledger, or this process.
+
+Promise: positions only grow. A state that is written before its answer leaves, together with its position, can be
+restored after a crash and gives the same answer again, not another one; an older state is refused, since going on from
+it would answer the same steps twice with fresh noise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from threading import Lock
+from typing import Protocol
+
+from discreet.errors import StaleState
+
+
+class Record(Protocol):
+    """What a ledger has to keep of one stream, durably and in one step."""
+
+    def position(self) -> int:
+        """How many steps have been answered."""
+        ...
+
+    def advance(self, position: int, state: bytes) -> None:
+        """Store a state and its position, or raise StaleState if that many steps were answered before."""
+        ...
+
+    def latest(self) -> bytes | None:
+        """The state of that position, if there is one."""
+        ...
+
+
+def too_old(answered: int, position: int) -> StaleState:
+    """The error for a state that is not the last one; every record raises it in these words."""
+    return StaleState(
+        f"{answered} steps were answered already, so a state after {position} of them is too old; restore the state "
+        "that was saved last"
+    )
+
+
+class MemoryRecord:
+    """A record in this process: for streams that live no longer, and for tests.
+
+    >>> record = MemoryRecord()
+    >>> record.advance(3, b"three")
+    >>> record.advance(2, b"two")
+    Traceback (most recent call last):
+        ...
+    discreet.errors.StaleState: 3 steps were answered already, so a state after 2 of them is too old; ...
+    """
+
+    __slots__ = ("_lock", "_position", "_state")
+
+    def __init__(self) -> None:
+        self._position = 0
+        self._state: bytes | None = None
+        self._lock = Lock()
+
+    def position(self) -> int:
+        """How many steps have been answered."""
+        return self._position
+
+    def advance(self, position: int, state: bytes) -> None:
+        """Store a state and its position."""
+        with self._lock:
+            if position <= self._position:
+                raise too_old(self._position, position)
+            self._position, self._state = position, state
+
+    def latest(self) -> bytes | None:
+        """The state of that position."""
+        return self._state
+
+
+def check_latest(record: Record, position: int, state: bytes) -> None:
+    """Refuse a state that is not the one that was written last."""
+    latest = record.latest()
+    if record.position() != position or latest is None or not _same(latest, state):
+        raise too_old(record.position(), position)
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    return hashlib.sha256(one).digest() == hashlib.sha256(other).digest()

@@ -1,0 +1,242 @@
+"""A stream with noise: exact rows, fresh noise on each, estimates; nothing leaves before its state is recorded.
+
+Guarantee: all answers together, over the whole horizon, are ρ-zCDP (discrete Gaussian noise) or ε-differentially
+private (discrete Laplace noise), also when later values depend on earlier answers. Proof: release.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from threading import Lock
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.continual.record import Record, check_latest
+from discreet.continual.strategies import Floats, Integers, Process, Strategy
+from discreet.errors import BadData, BadParameter, NotATheorem
+from discreet.mechanisms.budget import Noise
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.mechanism import check_receipt
+from discreet.noise import additive
+from discreet.privacy import events
+from discreet.privacy.receipt import Receipt
+from discreet.progress import Progress
+from discreet.randomness import Bits, SystemBits
+
+VERSION = 1
+_PIECE = 1 << 14  # steps at once
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is fixed before the first value: the rows that get noise, and the noise."""
+
+    strategy: Strategy
+    noise: Noise
+    delta: Fraction = Fraction(0)
+    """For keys that nobody listed."""
+
+    @property
+    def event(self) -> events.Event:
+        """What the whole stream writes into the ledger, once: a promise that holds for adaptive streams too."""
+        if isinstance(self.noise, Gaussian):
+            return events.ZCDP(self.noise.rho, self.delta)
+        return events.Approx(self.noise.epsilon, self.delta) if self.delta else events.Pure(self.noise.epsilon)
+
+    @property
+    def cost(self) -> str:
+        """The price in words."""
+        return self.noise.cost if not self.delta else f"{self.noise.cost}, delta {float(self.delta):.3g}"
+
+    def fingerprint(self) -> str:
+        """What two plans must agree on to go on with one state."""
+        return f"{self.strategy!r}; {self.noise!r}; {self.delta}"
+
+
+class Stream:
+    """A stream under way. It can be neither copied nor used after a fork; ``save`` and ``restore`` go by its record."""
+
+    __slots__ = ("_bits", "_keys", "_lock", "_plan", "_position", "_process", "_receipt", "_record", "_rows")
+
+    def __init__(self, plan: Plan, keys: int, record: Record | None = None, bits: Bits | None = None) -> None:
+        self._plan = plan
+        self._keys = keys
+        self._record = record
+        self._rows: Process = plan.strategy.start(keys)
+        self._bits = SystemBits() if bits is None else bits
+        self._position = 0
+        self._receipt: Receipt | None = None
+        self._lock = Lock()
+        self._process = os.getpid()
+        if record is not None and record.position():
+            raise BadParameter("record", "one that is in use", "must be new; go on from its latest state with restore")
+
+    @property
+    def plan(self) -> Plan:
+        """What is fixed in advance."""
+        return self._plan
+
+    @property
+    def position(self) -> int:
+        """How many steps have been answered."""
+        return self._position
+
+    @property
+    def keys(self) -> int:
+        """How many columns there are."""
+        return self._keys
+
+    @property
+    def record(self) -> Record | None:
+        """Who keeps the position; without one the stream cannot be saved."""
+        return self._record
+
+    def pay(self, receipt: Receipt) -> None:
+        """Use a receipt for the whole stream, before its first step."""
+        if self._position or self._receipt is not None:
+            raise BadParameter("receipt", "a second one", "must be used once, before the first step")
+        check_receipt(receipt).redeem(self._plan.event)
+        self._receipt = receipt
+
+    def check(self, steps: int) -> None:
+        """Refuse what must not be pushed, before any value is looked at."""
+        if os.getpid() != self._process:
+            raise NotATheorem("a stream belongs to the process that opened it; restore it here from its record")
+        if self._receipt is not None and self._receipt.ended:
+            raise NotATheorem("this stream was closed, and something else may have been asked since; open another one")
+        horizon = self._plan.strategy.horizon
+        if horizon is not None and self._position + steps > horizon:
+            raise NotATheorem(
+                f"this stream was priced for {horizon} steps, and {self._position} are done; open another one, "
+                "or leave the horizon out"
+            )
+
+    def push(self, values: Integers, extra: Callable[[Floats], dict[str, Any]] | None = None) -> Floats:
+        """The estimates after each of these steps; values have one line for each step. Recorded, then handed out.
+
+        ``extra`` makes what else is to be recorded with the state, from the estimates.
+        """
+        with self._lock:
+            self.check(len(values))
+            most = self._plan.strategy.largest_value
+            exact = np.clip(values, -most, most)
+            out = self._steps(exact)
+            estimates = np.concatenate(out) if len(out) != 1 else out[0]
+            self._position += len(exact)
+            beside = extra(estimates) if extra is not None else {}
+            if self._record is not None:
+                self._record.advance(self._position, self._written(beside))
+            return estimates
+
+    def _steps(self, values: Integers) -> list[Floats]:
+        starts = range(0, len(values), _PIECE)
+        if len(values) <= _PIECE:
+            return [self._step(values[start:]) for start in starts]
+        with Progress(None) as progress:
+            out = []
+            for start in starts:
+                progress.step(f"step {self._position + start} of {self._position + len(values)}")
+                out.append(self._step(values[start : start + _PIECE]))
+            return out
+
+    def _step(self, values: Integers) -> Floats:
+        rows = self._rows.measure(values)
+        return self._rows.estimate(rows + self._noise(rows.shape), len(values))
+
+    def _noise(self, shape: tuple[int, ...]) -> NDArray[np.int64]:
+        size = int(np.prod(shape))
+        noise = self._plan.noise
+        drawn = (
+            additive.gaussian(noise.sigma_squared, size, self._bits)
+            if isinstance(noise, Gaussian)
+            else additive.laplace(noise.scale, size, self._bits)
+        )
+        return np.asarray(drawn).reshape(shape)
+
+    def widen(self, keys: int) -> Floats:
+        """So many more columns, all zero so far: they get the noise of all past steps; their estimates now.
+
+        For keys that appear later. Whatever is drawn here is part of the state, and recorded with the next step.
+        """
+        fresh = Stream(self._plan, keys, None, self._bits)
+        last = np.zeros((1, keys))
+        for start in range(0, self._position, _PIECE):
+            last = fresh._step(np.zeros((min(_PIECE, self._position - start), keys), dtype=np.int64))
+        mine, new = self._rows.state(), fresh._rows.state()
+        self._keys += keys
+        self._rows = self._plan.strategy.start(self._keys)
+        self._rows.load(_beside(mine, new))
+        return np.asarray(last[-1])
+
+    # --- saving -----------------------------------------------------------------------------------------------------
+
+    def save(self) -> bytes:
+        """The state that was recorded with the last step: as secret as the data, since it holds exact sums."""
+        latest = None if self._record is None else self._record.latest()
+        if latest is None:
+            raise BadParameter("record", self._record, "must be given, and hold a step, for a stream to be saved")
+        return latest
+
+    def _written(self, extra: dict[str, Any]) -> bytes:
+        body = {
+            "version": VERSION,
+            "plan": self._plan.fingerprint(),
+            "keys": self._keys,
+            "position": self._position,
+            "rows": self._rows.state(),
+            "extra": extra,
+        }
+        return json.dumps(body, separators=(",", ":")).encode()
+
+    def _restore(self, saved: bytes, record: Record) -> dict[str, Any]:
+        body = _read(saved)
+        if body["plan"] != self._plan.fingerprint():
+            raise BadParameter("state", "that of another stream", "must be saved by a stream with the same parameters")
+        check_latest(record, body["position"], saved)
+        self._record = record
+        self._keys, self._position = body["keys"], body["position"]
+        self._rows = self._plan.strategy.start(self._keys)
+        self._rows.load(body["rows"])
+        extra: dict[str, Any] = body["extra"]
+        return extra
+
+    @classmethod
+    def restored(cls, plan: Plan, record: Record, saved: bytes | None = None) -> tuple[Stream, dict[str, Any]]:
+        """A stream that goes on where its record stands; what else was written with the state comes back too."""
+        state = record.latest() if saved is None else saved
+        if state is None:
+            raise BadParameter("record", "an empty one", "must hold a state to restore")
+        stream = cls(plan, 1)
+        return stream, stream._restore(state, record)
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("a stream can be neither copied nor pickled: two copies would answer twice for one payment")
+
+
+def _read(saved: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(saved)
+        fits = body["version"] == VERSION and {"plan", "keys", "position", "rows", "extra"} <= set(body)
+    except (ValueError, TypeError, KeyError):
+        fits = False
+    if not fits:
+        raise BadData("the state is damaged, or was written by another version")
+    result: dict[str, Any] = body
+    return result
+
+
+def _beside(mine: Any, new: Any) -> Any:
+    """Two states of equal shape side by side, key by key: innermost lists of numbers per key are joined."""
+    if isinstance(mine, dict):
+        return {name: _beside(mine[name], new[name]) for name in mine}
+    if isinstance(mine, list) and mine and isinstance(mine[0], list):
+        return [_beside(a, b) for a, b in zip(mine, new, strict=True)]
+    if isinstance(mine, list):
+        return mine + new
+    return mine

@@ -1,0 +1,182 @@
+"""The binary tree: noise on the sum of every dyadic block, joined by weights that use all blocks that have ended.
+
+Guarantee: a value is in one block of each of h levels, h = ceil(log2 T) (1 for T = 1): L1 h and squared L2 h. A prefix
+sum is made of at most h + 1 blocks; the estimate of a block joins its own noisy sum with those of its two halves, each
+weighted with the inverse of its variance (Honaker 2015). Proof: strategies.md.
+
+The block of all T steps would serve one answer only, the last, and every unit would pay for it; two halves serve it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy
+from discreet.mechanisms.budget import Moves
+
+_WIDEST = 12  # 2^12 steps at once, in arrays
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(Strategy):
+    """Dyadic blocks of a stream of ``horizon`` steps.
+
+    >>> Tree(365).levels, Tree(1024).levels, [float(v) for v in Tree(8).variances]
+    (9, 10, [1.0, 0.666..., 0.571...])
+    """
+
+    horizon: int
+
+    @property
+    def levels(self) -> int:
+        """How many sizes of blocks there are: 1, 2, 4, ..., all below the horizon."""
+        return max(1, (self.horizon - 1).bit_length())
+
+    @property
+    def variances(self) -> tuple[Fraction, ...]:
+        """Of the estimate of a block of each level, in units of one noise: 1, 2/3, 4/7, ... towards 1/2."""
+        found = [Fraction(1)]
+        for _ in range(1, self.levels):
+            found.append(2 * found[-1] / (1 + 2 * found[-1]))
+        return tuple(found)
+
+    def moves(self, unit: Appearances) -> Moves:
+        """k appearances: in a level, at most ceil(size / separation) of them share a block."""
+        k = unit.steps
+        shared = sum(min(k, -(-(1 << level) // unit.separation)) for level in range(self.levels))
+        return Moves(l1=k * self.levels, l2_squared=k * shared)
+
+    def weight(self, t: int) -> Fraction:
+        """The variances of the blocks that make up t; the top level may be there twice."""
+        top = self.levels - 1
+        lower = sum((v for level, v in enumerate(self.variances[:top]) if t >> level & 1), Fraction(0))
+        return lower + (t >> top) * self.variances[top]
+
+    def largest_weight(self, horizon: int) -> Fraction:
+        """The largest t is the horizon, or it has a bit of the horizon cleared and all lower ones set."""
+        ones = [i for i in range(horizon.bit_length()) if horizon >> i & 1]
+        return max(map(self.weight, [horizon, *((horizon >> i << i) - 1 for i in ones)]))
+
+    def rows_between(self, start: int, end: int) -> int:
+        """Every block that ends in between."""
+        return sum((end >> level) - (start >> level) for level in range(self.levels))
+
+    @property
+    def longest_row(self) -> int:
+        """The largest block."""
+        return 1 << (self.levels - 1)
+
+    def start(self, keys: int) -> Process:
+        """A new stream."""
+        return _Blocks(self, keys)
+
+    def story(self) -> str:
+        """One line on what gets noise."""
+        return f"noise on the sums of dyadic blocks in {self.levels} levels, joined by least squares"
+
+
+class _Blocks(Process):
+    """Sums of the blocks that are open; and estimates of those that make up the steps so far, the oldest first."""
+
+    __slots__ = ("_estimated", "_measured", "_open", "_own", "_stack", "_tree")
+
+    def __init__(self, tree: Tree, keys: int) -> None:
+        self._tree = tree
+        self._own = [float(2 * v / (1 + 2 * v)) for v in tree.variances]  # weight of a block's own sum, one level up
+        self._open = np.zeros((tree.levels, keys), dtype=np.int64)
+        self._stack: list[tuple[int, Floats]] = []
+        self._measured = self._estimated = 0
+
+    def measure(self, values: Integers) -> Integers:
+        """Piece by piece: the largest aligned runs of steps that fit."""
+        rows, done = [], 0
+        while done < len(values):
+            wide = _piece(self._measured, len(values) - done, self._tree.levels)
+            rows += self._measure_piece(values[done : done + (1 << wide)], wide)
+            done += 1 << wide
+        return np.concatenate(rows)
+
+    def _measure_piece(self, values: Integers, wide: int) -> list[Integers]:
+        self._measured += len(values)
+        rows, level = [values], values
+        for _ in range(wide):
+            level = level[0::2] + level[1::2]
+            rows.append(level)
+        for above in range(wide + 1, self._tree.levels):
+            self._open[above] += level[0]
+            if self._measured % (1 << above) == 0:
+                rows.append(self._open[above : above + 1].copy())
+                self._open[above] = 0
+        return rows
+
+    def estimate(self, noisy: NDArray[Any], steps: int) -> Floats:
+        """The same pieces, from their noisy sums."""
+        out, row, done = [], 0, 0
+        rows = np.asarray(noisy, dtype=np.float64)
+        while done < steps:
+            wide = _piece(self._estimated, steps - done, self._tree.levels)
+            sums, row = self._estimate_piece(rows, row, wide)
+            out.append(sums)
+            done += 1 << wide
+        return np.concatenate(out)
+
+    def _estimate_piece(self, rows: Floats, row: int, wide: int) -> tuple[Floats, int]:
+        base = self._sum()
+        joined = rows[row : row + (1 << wide)]
+        row += 1 << wide
+        place = np.arange(1, (1 << wide) + 1)
+        out = np.zeros((1 << wide, rows.shape[1]))
+        for level in range(wide + 1):
+            if level:
+                size = 1 << (wide - level)
+                joined = self._join(level, rows[row : row + size], joined[0::2] + joined[1::2])
+                row += size
+            ended = place >> level & 1 == 1
+            out[ended] += joined[(place[ended] >> level) - 1]
+        out += base
+        self._estimated += 1 << wide
+        self._stack.append((wide, joined[0]))
+        for above in range(wide + 1, self._tree.levels):
+            if self._estimated % (1 << above):
+                break
+            (_, right), (_, left) = self._stack.pop(), self._stack.pop()
+            self._stack.append((above, self._join(above, rows[row], left + right)))
+            row += 1
+        out[-1] = self._sum()
+        return out, row
+
+    def _join(self, level: int, own: Floats, halves: Floats) -> Floats:
+        weight = self._own[level - 1]
+        joined: Floats = halves + weight * (own - halves)
+        return joined
+
+    def _sum(self) -> Floats:
+        return np.asarray(sum((block for _, block in self._stack), np.zeros(self._open.shape[1])))
+
+    def state(self) -> Plain:
+        """Open sums, and the estimates so far."""
+        return {
+            "open": self._open.tolist(),
+            "blocks": [block.tolist() for _, block in self._stack],
+            "levels": " ".join(str(level) for level, _ in self._stack),
+            "measured": self._measured,
+            "estimated": self._estimated,
+        }
+
+    def load(self, state: Plain) -> None:
+        """Continue."""
+        self._open = np.array(state["open"], dtype=np.int64)
+        levels = map(int, state["levels"].split())
+        self._stack = [(n, np.array(block, dtype=np.float64)) for n, block in zip(levels, state["blocks"], strict=True)]
+        self._measured, self._estimated = state["measured"], state["estimated"]
+
+
+def _piece(position: int, left: int, levels: int) -> int:
+    """The largest k with 2^k steps left, of an aligned block that has a level of its own."""
+    aligned = (position & -position).bit_length() - 1 if position else levels
+    return max(0, min(aligned, left.bit_length() - 1, levels - 1, _WIDEST))
