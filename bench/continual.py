@@ -14,7 +14,7 @@ from discreet.continual.counter import counter
 from discreet.continual.strategies import Appearances, Strategy
 from discreet.continual.toeplitz import Toeplitz
 from discreet.continual.tree import Tree
-from discreet.privacy.measures import ZCDP, Pure
+from discreet.privacy.promises.measures import ZCDP, Pure
 
 MILLION = 1_000_000
 SECONDS = 5.0

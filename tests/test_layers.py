@@ -24,6 +24,7 @@ LAYERS = """
     curator.error_replies
     curator.amounts
     session
+    continual local
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.memory engines.sql

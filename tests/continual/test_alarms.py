@@ -7,9 +7,9 @@ import pytest
 
 from discreet.continual.alarms import crossing, leaders
 from discreet.errors import BadData, BadParameter, NotATheorem, ReceiptRefused
-from discreet.privacy import events
-from discreet.privacy.basic import price_basic
-from discreet.privacy.receipt import Receipt
+from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.promises import events
+from discreet.privacy.promises.receipt import Receipt
 
 
 def test_an_alarm_rings_at_each_level_and_then_no_more() -> None:

@@ -8,10 +8,10 @@ import pytest
 from discreet.continual.counter import Method, choose, counter
 from discreet.continual.strategies import Appearances
 from discreet.errors import BadData, BadParameter, NotATheorem, ReceiptRefused
-from discreet.privacy import events
-from discreet.privacy.filters import Filter
-from discreet.privacy.measures import GDP, ZCDP, Pure
-from discreet.privacy.receipt import Receipt
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import GDP, ZCDP, Pure
+from discreet.privacy.promises.receipt import Receipt
 
 
 def test_an_answer_has_its_bar_and_its_story() -> None:

@@ -8,8 +8,8 @@ import pytest
 from discreet.continual.histogram import histogram
 from discreet.continual.record import MemoryRecord
 from discreet.errors import BadData, BadParameter, StaleState
-from discreet.privacy import events
-from discreet.privacy.measures import ZCDP, Pure
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import ZCDP, Pure
 from tests.helpers.databases import too_few
 
 

@@ -18,8 +18,8 @@ from discreet.continual.release import Stream
 from discreet.continual.strategies import Appearances, Strategy, Values
 from discreet.continual.tree import Tree
 from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
-from discreet.privacy import events
-from discreet.privacy.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from tests.continual.test_strategies import matrix
 from tests.helpers.databases import too_few
 

@@ -9,7 +9,7 @@ from discreet.continual.counter import counter
 from discreet.continual.record import MemoryRecord
 from discreet.continual.windows import decayed, window, window_accuracy
 from discreet.errors import BadParameter
-from discreet.privacy.measures import ZCDP, Pure
+from discreet.privacy.promises.measures import ZCDP, Pure
 from tests.helpers.databases import too_few
 
 

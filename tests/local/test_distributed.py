@@ -16,7 +16,7 @@ from discreet.local.distributed import (
     laplace_shares,
     negative_binomial,
 )
-from discreet.privacy import events
+from discreet.privacy.promises import events
 from discreet.randomness import SystemBits
 from tests.helpers.laws import misfit
 

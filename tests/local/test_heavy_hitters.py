@@ -7,7 +7,7 @@ import pytest
 
 from discreet.errors import BadData, BadParameter
 from discreet.local.heavy_hitters import heavy_hitters
-from discreet.privacy import events
+from discreet.privacy.promises import events
 
 
 def test_common_texts_are_found() -> None:

@@ -17,9 +17,9 @@ from discreet.local.shuffle import (
     shuffled_event,
     shuffled_price,
 )
-from discreet.privacy.filters import Filter
-from discreet.privacy.measures import Approx
-from discreet.privacy.shuffling import shuffled
+from discreet.privacy.accountants.shuffling import shuffled
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises.measures import Approx
 from tests.helpers.laws import misfit
 
 

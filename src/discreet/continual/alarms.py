@@ -15,12 +15,12 @@ from math import ceil
 from discreet.continual.counter import read_values
 from discreet.errors import BadData, BadParameter, NotATheorem
 from discreet.exact import Number, integer, number, positive
-from discreet.mechanisms.above_threshold import AboveThreshold, Run, above_threshold
-from discreet.mechanisms.mechanism import check_receipt
-from discreet.mechanisms.top_k import TopK, top_k
-from discreet.mechanisms.whole import whole
-from discreet.privacy import events
-from discreet.privacy.receipt import Receipt
+from discreet.mechanisms.base.inputs import whole
+from discreet.mechanisms.base.mechanism import check_receipt
+from discreet.mechanisms.selection.above_threshold import AboveThreshold, Run, above_threshold
+from discreet.mechanisms.selection.top_k import TopK, top_k
+from discreet.privacy.promises import events
+from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import SystemBits
 
 Key = Hashable

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy
 from discreet.continual.toeplitz import SHIFT, UNIT, Toeplitz
 from discreet.exact import log_up
-from discreet.mechanisms.budget import Moves
+from discreet.mechanisms.statistics.budget import Moves
 
 BLOCK = 16
 NEAR = 24

@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.errors import BadData
 from discreet.exact import integer
-from discreet.mechanisms.whole import whole
+from discreet.mechanisms.base.inputs import whole
 
 Row = tuple[Hashable, Hashable, Any]
 """Unit, key, value."""

@@ -27,15 +27,15 @@ from discreet.continual.tree import Tree
 from discreet.continual.unknown_horizon import Epochs
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, float_up, integer, positive
-from discreet.mechanisms.budget import Moves, noise_for
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.tails import Scaled, Sums
-from discreet.mechanisms.whole import finite_real
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.base.inputs import finite_real
+from discreet.mechanisms.statistics.budget import Moves, noise_for
+from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
 from discreet.noise.additive import LARGEST
-from discreet.privacy import events
-from discreet.privacy.conversions import largest_zcdp
-from discreet.privacy.measures import ZCDP, Approx, Pure
-from discreet.privacy.receipt import Receipt
+from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.receipt import Receipt
 
 Budget: TypeAlias = Pure | ZCDP | Approx
 DENSE = 4096

@@ -35,10 +35,10 @@ from discreet.continual.release import Plan, Stream
 from discreet.continual.strategies import Appearances
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer
-from discreet.mechanisms.tails import Scaled, Sums
-from discreet.privacy import events
-from discreet.privacy.measures import small_probability
-from discreet.privacy.receipt import Receipt
+from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import small_probability
+from discreet.privacy.promises.receipt import Receipt
 
 Key = Hashable
 _MOST_TESTS = 1 << 40  # of unknown keys where there is no last step
@@ -113,7 +113,7 @@ class Histogram:
     def accuracy(self, t: int, width: int | None = None) -> Accuracy:
         """How far the total of one key after t steps may lie off; or the sum of its last ``width`` steps.
 
-        >>> from discreet.privacy.measures import ZCDP
+        >>> from discreet.privacy.promises.measures import ZCDP
         >>> clinics = histogram(horizon=365, budget=ZCDP("0.1"), keys=["North", "South"])
         >>> clinics.accuracy(100, width=1).error_at(0.95) < clinics.accuracy(100).error_at(0.95)
         True
@@ -210,7 +210,7 @@ def histogram(
 
     ``keys_per_step`` and ``keys_per_unit`` say how many keys one unit touches in a step and in all.
 
-    >>> from discreet.privacy.measures import ZCDP
+    >>> from discreet.privacy.promises.measures import ZCDP
     >>> clinics = histogram(horizon=365, budget=ZCDP("0.1"), keys=["North", "South"])
     >>> sorted(clinics.push({"North": 120, "elsewhere": 3}).value)
     ['North', 'South']

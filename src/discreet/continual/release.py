@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from discreet.continual.record import Record, check_latest
 from discreet.continual.strategies import Floats, Integers, Process, Strategy
 from discreet.errors import BadData, BadParameter, NotATheorem
-from discreet.mechanisms.budget import Noise
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.mechanism import check_receipt
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.base.mechanism import check_receipt
+from discreet.mechanisms.statistics.budget import Noise
 from discreet.noise import additive
-from discreet.privacy import events
-from discreet.privacy.receipt import Receipt
+from discreet.privacy.promises import events
+from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.randomness import Bits, SystemBits
 

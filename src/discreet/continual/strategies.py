@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.exact import integer
-from discreet.mechanisms.budget import Moves
+from discreet.mechanisms.statistics.budget import Moves
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]

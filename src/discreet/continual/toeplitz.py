@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.continual.strategies import MARGIN, Appearances, Floats, Integers, Plain, Process, Strategy
-from discreet.mechanisms.budget import Moves
+from discreet.mechanisms.statistics.budget import Moves
 
 SHIFT = 20
 UNIT = 1 << SHIFT

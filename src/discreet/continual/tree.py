@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy
-from discreet.mechanisms.budget import Moves
+from discreet.mechanisms.statistics.budget import Moves
 
 _WIDEST = 12  # 2^12 steps at once, in arrays
 

@@ -22,7 +22,7 @@ from discreet.continual.binned import Binned
 from discreet.continual.strategies import LARGEST, Appearances, Floats, Integers, Plain, Process, Strategy
 from discreet.continual.toeplitz import UNIT, Toeplitz
 from discreet.continual.tree import Tree
-from discreet.mechanisms.budget import Moves
+from discreet.mechanisms.statistics.budget import Moves
 
 FIRST = 64
 GROWTH = 8

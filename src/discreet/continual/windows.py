@@ -32,7 +32,7 @@ from discreet.continual.strategies import Appearances, Floats, Integers, Plain, 
 from discreet.continual.toeplitz import LONGEST, Toeplitz
 from discreet.errors import BadParameter
 from discreet.exact import Number, number
-from discreet.mechanisms.budget import Moves
+from discreet.mechanisms.statistics.budget import Moves
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def window(
 ) -> Counter:
     """The sum of the last ``width`` steps after every step, without a last one, at one price.
 
-    >>> from discreet.privacy.measures import ZCDP
+    >>> from discreet.privacy.promises.measures import ZCDP
     >>> week = window(width=7, budget=ZCDP("0.1"))
     >>> week.horizon, week.push(120).error_at(0.95) < 12, week.accuracy(10**9).error_at(0.95) < 30
     (None, True, True)
@@ -185,7 +185,7 @@ def decayed(
 ) -> Counter:
     """Σ rate^(t-s) x_s after every step: what lies back counts less, 0 < rate < 1. The budget must be ρ or (ε, δ).
 
-    >>> from discreet.privacy.measures import ZCDP
+    >>> from discreet.privacy.promises.measures import ZCDP
     >>> recent = decayed(rate="0.9", horizon=1000, budget=ZCDP("0.1"))
     >>> recent.accuracy(1000).error_at(0.95) < 1.001 * recent.accuracy(100).error_at(0.95)
     True
@@ -204,7 +204,7 @@ def window_accuracy(counter: Counter, t: int, width: int) -> Accuracy:
     """How far the sum of the last ``width`` steps lies off when it is made from two answers of a counter.
 
     >>> from discreet.continual.counter import counter
-    >>> from discreet.privacy.measures import ZCDP
+    >>> from discreet.privacy.promises.measures import ZCDP
     >>> visits = counter(horizon=365, budget=ZCDP("0.1"))
     >>> window_accuracy(visits, 100, 7).error_at(0.95) < visits.accuracy(100).error_at(0.95)
     True

@@ -22,7 +22,7 @@ from discreet.errors import BadParameter
 from discreet.exact import Number, exp_down, exp_up, integer, log_down, log_up, positive, sqrt_up
 from discreet.noise import additive
 from discreet.noise.lazy import count_below
-from discreet.privacy import events
+from discreet.privacy.promises import events
 from discreet.randomness import Bits, SystemBits
 
 _GUARD = 64

@@ -22,7 +22,7 @@ from discreet.exact import Number, integer
 from discreet.local.hashing import Hashing, local_hashing
 from discreet.local.oracle import Reports
 from discreet.noise.uniform import uniforms
-from discreet.privacy import events
+from discreet.privacy.promises import events
 from discreet.randomness import SystemBits
 
 _DOMAIN = 1 << 30

@@ -25,7 +25,7 @@ from discreet.local.chances import down, flip_chance, grown
 from discreet.local.oracle import Law, Reports, Values, bytes_for, pack, read_domain, unpack
 from discreet.noise.coin import flips, rational
 from discreet.noise.uniform import uniforms
-from discreet.privacy import events
+from discreet.privacy.promises import events
 from discreet.randomness import Bits, SystemBits
 
 PLACES = 1 << 12

@@ -21,8 +21,8 @@ from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.local.consistency import on_simplex
-from discreet.privacy import events
-from discreet.privacy.measures import Pure
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Pure
 from discreet.randomness import Bits, SystemBits
 
 Reports = NDArray[np.uint8]

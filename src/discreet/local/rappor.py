@@ -18,7 +18,7 @@ from discreet.exact import Number, integer, log_up, probability
 from discreet.local.oracle import read_domain
 from discreet.local.unary import Unary, exact_epsilon_up
 from discreet.noise.coin import flip, rational
-from discreet.privacy.measures import Pure
+from discreet.privacy.promises.measures import Pure
 from discreet.randomness import SystemBits
 
 _COUNTED = 256  # reports; beyond them the price is that of all

@@ -13,7 +13,7 @@ from discreet.local.chances import grown, up
 from discreet.local.oracle import Law, Oracle, Reports, Values, bytes_for, pack, read_domain, unpack
 from discreet.noise.coin import flips, rational
 from discreet.noise.uniform import uniforms
-from discreet.privacy import events
+from discreet.privacy.promises import events
 from discreet.randomness import Bits
 
 

@@ -2,7 +2,7 @@
 
 Guarantee: n reports that are each ε₀-private, of the same randomizer, in uniformly random order, are (ε, δ)-private for
 changing one person's value: ``shuffled_price``, numerical and certified; ``shuffled_closed_form``, larger and simple.
-Believes: whoever shuffles does it, and keeps nothing; privacy/shuffling.py for the theorem.
+Believes: whoever shuffles does it, and keeps nothing; privacy/accountants/shuffling.py for the theorem.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from discreet.errors import NotATheorem
 from discreet.exact import Number, exp_up, integer, log_up, positive, sqrt_up
 from discreet.local.means import MeanOracle
 from discreet.local.oracle import Oracle, Reports
-from discreet.privacy import events
-from discreet.privacy.measures import Approx, small_probability
-from discreet.privacy.shuffling import shuffled
+from discreet.privacy.accountants.shuffling import shuffled
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Approx, small_probability
 from discreet.randomness import SystemBits, words
 
 
@@ -93,7 +93,7 @@ def shuffled_closed_form(local_epsilon: Number, people: int, *, delta: Number) -
 def largest_local(epsilon: Number, people: int, *, delta: Number) -> Fraction:
     """About the largest ε₀, to 2^-6, whose shuffled reports are (ε, δ)-private; tested.
 
-    >>> from discreet.privacy.shuffling import shuffled
+    >>> from discreet.privacy.accountants.shuffling import shuffled
     >>> local = largest_local("1/2", 500, delta="1e-6")
     >>> shuffled(local, 500, delta="1e-6").epsilon <= Fraction(1, 2) < local
     True

@@ -11,10 +11,10 @@ from discreet.checking.exact.privacy_claims import (
     check_pairs,
     check_rows,
     dearer,
+    in_words,
     natural_pairs,
     of_bits,
     refuted,
-    in_words,
 )
 from discreet.checking.exact.small_data import space_for
 from discreet.errors import BadParameter, NoLaw
