@@ -21,13 +21,18 @@ _samplers: dict[Key, Blocks] = {}
 
 def known(key: Key) -> Blocks | None:
     """The sampler for this law and parameter, if it was kept. Only plain numbers are looked up: True is not 1."""
-    return _samplers.get(key) if type(key[1]) in _PLAIN else None
+    return _samplers.get(_by_meaning(key)) if type(key[1]) in _PLAIN else None
 
 
 def keep(key: Key, sampler: Blocks) -> None:
     """Keep a sampler, and let go of the oldest."""
     if type(key[1]) not in _PLAIN:
         return
-    _samplers[key] = sampler
+    _samplers[_by_meaning(key)] = sampler
     for oldest in list(_samplers)[:-KEPT]:
         _samplers.pop(oldest, None)
+
+
+def _by_meaning(key: Key) -> Key:
+    """A float means what it prints, and Fraction(0.1) its binary value: the two are equal, and must not be mixed."""
+    return (key[0], repr(key[1])) if type(key[1]) is float else key
