@@ -184,7 +184,7 @@ def test_shapes_and_types(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "same", [["1/2", 0.5, Fraction(1, 2), Decimal("0.5"), np.float64(0.5), "0.5", " 5e-1 ", np.float32(0.5)]]
+    "same", [["1/2", 0.5, Fraction(1, 2), Decimal("0.5"), np.float64(0.5), "0.5", "5e-1", np.float32(0.5)]]
 )
 def test_ways_of_writing_a_number(same: list[Any]) -> None:
     for written in same:
