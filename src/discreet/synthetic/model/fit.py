@@ -1,0 +1,121 @@
+"""Fit a graphical model to noisy marginals: maximum entropy against least squares.
+
+Promise: the model is a function of released numbers alone. Among all distributions p it minimises
+    Σ_r |N p_r - y_r|² / (2 σ_r²)  +  prior · N · KL(p | uniform),
+whose optimum is a graphical model on the measured cliques. The second term says that a data set is as likely as the
+number of ways to arrange it; it keeps the model from following the noise into cells that hold nobody. Proof: fit.md.
+
+One-way marginals are not held back: the prior is about how columns depend on each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.synthetic.model.graphical import Graphical, Potentials, calibrate
+from discreet.synthetic.model.junction import Clique, Tree, junction_tree
+
+Floats = NDArray[np.float64]
+
+PRIOR = 0.1
+STEPS = 60
+_FREE = 1e-3  # what is left of the prior for one-way marginals: keeps empty values finite
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """A released marginal: noisy counts in the shape of its clique, and the variance of each count."""
+
+    clique: Clique
+    noisy: NDArray[np.int64]
+    variance: float
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model, its potentials (to start the next fit from), and the number of rows it stands for."""
+
+    model: Graphical
+    potentials: Potentials
+    total: float
+
+
+def total_of(measured: Sequence[Measured]) -> float:
+    """The number of rows by the inverse-variance mean of all tables' sums, at least 1."""
+    weights = np.array([1 / (m.variance * m.noisy.size) for m in measured])
+    sums = np.array([float(m.noisy.sum()) for m in measured])
+    return max(1.0, float(weights @ sums / weights.sum()))
+
+
+def pooled(measured: Sequence[Measured]) -> dict[Clique, tuple[Floats, float]]:
+    """Tables of the same clique as one: their inverse-variance mean."""
+    found: dict[Clique, tuple[Floats, float]] = {}
+    for m in measured:
+        noisy, precision = m.noisy.astype(np.float64), 1 / m.variance
+        if m.clique in found:
+            other, variance = found[m.clique]
+            noisy = (noisy * precision + other / variance) / (precision + 1 / variance)
+            precision += 1 / variance
+        found[m.clique] = noisy, 1 / precision
+    return found
+
+
+def fit(
+    sizes: Sequence[int],
+    measured: Sequence[Measured],
+    *,
+    start: Potentials | None = None,
+    base: Potentials | None = None,
+    prior: float = PRIOR,
+    steps: int = STEPS,
+) -> Fit:
+    """The model of these marginals. ``start`` are potentials of an earlier fit; ``base`` marks impossible cells by -inf."""
+    from scipy.optimize import minimize
+
+    target = pooled(measured)
+    tree = junction_tree(sizes, [*target, *(base or {})])
+    total = total_of(measured)
+    layout = _Layout([(clique, table.shape) for clique, (table, _) in target.items()])
+    held = np.concatenate(
+        [np.full(t.size, v * (prior if len(c) > 1 else prior * _FREE)) for c, (t, v) in target.items()]
+    )
+    wanted = np.concatenate([table.ravel() for table, _ in target.values()])
+    first = layout.flat({c: (start or {}).get(c, np.zeros(t.shape)) for c, (t, _) in target.items()})
+    expected = total * layout.marginals(calibrate(tree, layout.tables(first), base))
+    scale = 1 / np.sqrt(np.maximum(expected, wanted).clip(min=1) + held)
+
+    def objective(x: Floats) -> tuple[float, Floats]:
+        theta = x * scale
+        model = calibrate(tree, layout.tables(theta), base)
+        pull = total * layout.marginals(model) - wanted + held * theta
+        value = total * model.log_normaliser - wanted @ theta + 0.5 * (held * theta) @ theta
+        return value / total, pull * scale / total
+
+    found: Any = minimize(
+        objective, first / scale, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 1e-7}
+    )
+    potentials = layout.tables(found.x * scale)
+    return Fit(calibrate(tree, potentials, base), potentials, total)
+
+
+class _Layout:
+    """Tables one after the other in one vector."""
+
+    def __init__(self, shapes: Sequence[tuple[Clique, tuple[int, ...]]]) -> None:
+        self._shapes = shapes
+        self._ends = np.cumsum([int(np.prod(shape)) for _, shape in shapes])
+
+    def flat(self, tables: Mapping[Clique, Floats]) -> Floats:
+        return np.concatenate([np.asarray(tables[clique]).ravel() for clique, _ in self._shapes])
+
+    def tables(self, vector: Floats) -> dict[Clique, Floats]:
+        parts = np.split(vector, self._ends[:-1])
+        return {clique: part.reshape(shape) for (clique, shape), part in zip(self._shapes, parts, strict=True)}
+
+    def marginals(self, model: Graphical) -> Floats:
+        return np.concatenate([model.marginal(clique).ravel() for clique, _ in self._shapes])
