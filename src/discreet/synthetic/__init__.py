@@ -1,0 +1,33 @@
+"""Many questions of one table: workloads answered directly, multiplicative weights, synthetic rows.
+
+All that is needed of the data are exact marginals over a public domain (``MarginalSource``); every look at them is paid
+for first, from one filter.
+"""
+
+from discreet.synthetic.columns import bins, categories, days, whole
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.predicate import predicate
+from discreet.synthetic.result import Synthetic
+from discreet.synthetic.source import MarginalSource, Rows, rows_of
+from discreet.synthetic.synthesize import memory_for, synthesize
+from discreet.synthetic.workload import count, marginal, prefixes, ranges, workload
+
+__all__ = [
+    "Domain",
+    "MarginalSource",
+    "Rows",
+    "Synthetic",
+    "bins",
+    "categories",
+    "count",
+    "days",
+    "marginal",
+    "memory_for",
+    "predicate",
+    "prefixes",
+    "ranges",
+    "rows_of",
+    "synthesize",
+    "whole",
+    "workload",
+]

@@ -7,7 +7,7 @@ added or removed. It draws no noise and knows no budget; whoever asks must pay b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ Clique = tuple[int, ...]
 MAX_ROWS = 1 << 16
 
 
+@runtime_checkable
 class MarginalSource(Protocol):
     """What all of this package needs of the data. An engine implements it with many grouping sets in one pass."""
 

@@ -22,17 +22,20 @@ from discreet.synthetic.model.junction import Clique, Tree, junction_tree
 
 Floats = NDArray[np.float64]
 
-PRIOR = 0.1
+PRIOR = 0.03
 STEPS = 60
 _FREE = 1e-3  # what is left of the prior for one-way marginals: keeps empty values finite
 
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """A released marginal: noisy counts in the shape of its clique, and the variance of each count."""
+    """A released marginal: noisy counts in the shape of its clique, and the variance of each count.
+
+    Variance 0 marks shares that are public: ``noisy`` holds shares that sum to 1, and the model follows them closely.
+    """
 
     clique: Clique
-    noisy: NDArray[np.int64]
+    noisy: NDArray[Any]
     variance: float
 
 
@@ -47,16 +50,17 @@ class Fit:
 
 def total_of(measured: Sequence[Measured]) -> float:
     """The number of rows by the inverse-variance mean of all tables' sums, at least 1."""
-    weights = np.array([1 / (m.variance * m.noisy.size) for m in measured])
-    sums = np.array([float(m.noisy.sum()) for m in measured])
+    counted = [m for m in measured if m.variance]
+    weights = np.array([1 / (m.variance * m.noisy.size) for m in counted])
+    sums = np.array([float(m.noisy.sum()) for m in counted])
     return max(1.0, float(weights @ sums / weights.sum()))
 
 
-def pooled(measured: Sequence[Measured]) -> dict[Clique, tuple[Floats, float]]:
-    """Tables of the same clique as one: their inverse-variance mean."""
+def pooled(measured: Sequence[Measured], total: float) -> dict[Clique, tuple[Floats, float]]:
+    """Tables of the same clique as one: their inverse-variance mean. Public shares count as exact to one row."""
     found: dict[Clique, tuple[Floats, float]] = {}
     for m in measured:
-        noisy, precision = m.noisy.astype(np.float64), 1 / m.variance
+        noisy, precision = m.noisy.astype(np.float64) * (1 if m.variance else total), 1 / (m.variance or 1.0)
         if m.clique in found:
             other, variance = found[m.clique]
             noisy = (noisy * precision + other / variance) / (precision + 1 / variance)
@@ -77,9 +81,9 @@ def fit(
     """The model of these marginals. ``start`` are potentials of an earlier fit; ``base`` marks impossible cells by -inf."""
     from scipy.optimize import minimize
 
-    target = pooled(measured)
-    tree = junction_tree(sizes, [*target, *(base or {})])
     total = total_of(measured)
+    target = pooled(measured, total)
+    tree = junction_tree(sizes, [*target, *(base or {})])
     layout = _Layout([(clique, table.shape) for clique, (table, _) in target.items()])
     held = np.concatenate(
         [np.full(t.size, v * (prior if len(c) > 1 else prior * _FREE)) for c, (t, v) in target.items()]
