@@ -5,7 +5,10 @@ for first, from one filter.
 """
 
 from discreet.synthetic.columns import bins, categories, days, whole
+from discreet.synthetic.direct import Answers, Plan, answer, plans
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.mwem import Weighted, mwem, whole_domain
+from discreet.synthetic.pmw import Stream, pmw
 from discreet.synthetic.predicate import predicate
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import MarginalSource, Rows, rows_of
@@ -13,21 +16,30 @@ from discreet.synthetic.synthesize import memory_for, synthesize
 from discreet.synthetic.workload import count, marginal, prefixes, ranges, workload
 
 __all__ = [
+    "Answers",
     "Domain",
     "MarginalSource",
+    "Plan",
     "Rows",
+    "Stream",
     "Synthetic",
+    "Weighted",
+    "answer",
     "bins",
     "categories",
     "count",
     "days",
     "marginal",
     "memory_for",
+    "mwem",
+    "plans",
+    "pmw",
     "predicate",
     "prefixes",
     "ranges",
     "rows_of",
     "synthesize",
     "whole",
+    "whole_domain",
     "workload",
 ]

@@ -32,7 +32,7 @@ from discreet.synthetic.workload import Workload
 
 CHOOSING = Fraction(1, 10)
 """The share of a round's budget that pays for the choice."""
-ROUNDS = 4
+ROUNDS = 3
 """So many rounds for each column, at the first level of noise."""
 MODEL_CELLS = 1 << 20
 """The largest junction tree, in numbers of 8 bytes, unless said."""

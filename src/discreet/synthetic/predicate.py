@@ -76,6 +76,29 @@ def predicate(domain: Domain, where: str | Predicate) -> Predicate:
     return Predicate(found.clique, found.true, factors, where)
 
 
+def question(domain: Domain, asked: str | Predicate) -> Predicate:
+    """The condition of ``SELECT COUNT(*) FROM ... WHERE condition``, or a condition by itself.
+
+    >>> question(Domain({"x": range(2)}), "SELECT COUNT(*) FROM t WHERE x = 1").table.tolist()
+    [False, True, False]
+    """
+    if not isinstance(asked, str) or not asked.lstrip()[:6].upper() == "SELECT" or len(asked) > LONGEST:
+        return predicate(domain, asked)
+    try:
+        tree = sqlglot.parse_one(asked, dialect="duckdb")
+    except (SqlglotError, RecursionError, ValueError):
+        raise BadQuestion("this question cannot be read; write SELECT COUNT(*) FROM ... WHERE ...") from None
+    if (
+        not isinstance(tree, exp.Select)
+        or [type(e) for e in tree.expressions] != [exp.Count]
+        or not isinstance(tree.expressions[0].this, exp.Star)
+        or {key for key, value in tree.args.items() if value} - {"expressions", "from", "from_", "where", "kind"}
+    ):
+        raise Unsupported("anything but SELECT COUNT(*) FROM ... WHERE ...", "ask for one count at a time")
+    where = tree.args.get("where")
+    return predicate(domain, where.this.sql(dialect="duckdb") if where else "TRUE")
+
+
 def _truth(domain: Domain, node: Any) -> _Truth:
     match node:
         case exp.Paren():

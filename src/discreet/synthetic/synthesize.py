@@ -63,7 +63,7 @@ def synthesize(
     (100, True)
     """
     budget, slack = read_budget(epsilon, delta, rho)
-    source = _source(table, domain, unit, max_rows)
+    source = source_of(table, domain, unit, max_rows)
     asked = read_workload(source.domain, workload if workload is not None else f"all {min(3, len(source.domain))}-way")
     wanted = None if rows is None else _rows(rows)
     settings = _settings(source.domain, quick, model_cells, impossible, public)
@@ -90,7 +90,8 @@ def memory_for(
     return memory_bytes(domain, candidates(asked), _settings(domain, quick, model_cells, (), None), rows)
 
 
-def _source(table: Any, domain: Any, unit: str | None, max_rows: int | None) -> MarginalSource:
+def source_of(table: Any, domain: Any, unit: str | None, max_rows: int | None) -> MarginalSource:
+    """Where the counts come from: the source that was given, or the rows of a table."""
     if isinstance(table, MarginalSource):
         if domain is not None or unit is not None or max_rows is not None:
             raise BadParameter("domain", "given", "must be left out with unit and max_rows: the source has them")
