@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
 from math import ceil, floor, lcm, pi, sqrt
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,21 @@ _LAST_STEPS = 300
 _WEIGHT = 1 << 16  # weights are whole numbers, at most about this
 
 
+class Estimator(Protocol):
+    """Whatever fits a model to released marginals; ``fit`` is ours, ``mbi_fit`` that of a library."""
+
+    def __call__(
+        self,
+        sizes: Sequence[int],
+        measured: Sequence[Measured],
+        *,
+        start: Potentials | None = None,
+        base: Potentials | None = None,
+        prior: float = PRIOR,
+        steps: int = STEPS,
+    ) -> Fit: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Settings:
     """How a run works; all public."""
@@ -54,6 +70,7 @@ class Settings:
     """Tables with -inf where a combination cannot occur."""
     public: Sequence[Measured] = ()
     """Marginals that are known without looking."""
+    estimator: Estimator = fit
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +231,7 @@ class _Loop:
 
     def _fit(self, steps: int | None = None) -> Fit:
         start = self.fit.potentials if hasattr(self, "fit") else None
-        return fit(
+        return self.settings.estimator(
             self.domain.sizes,
             self.measured,
             start=start,

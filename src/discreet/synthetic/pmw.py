@@ -17,8 +17,9 @@ from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from discreet.answer import Answer
+from discreet.answer import Accuracy, Answer
 from discreet.errors import BadParameter, BadQuestion
 from discreet.exact import Number, float_up, integer, number, sqrt_down
 from discreet.mechanisms.above_threshold import AboveThreshold, Run, above_threshold
@@ -32,7 +33,7 @@ from discreet.synthetic.model.fit import Fit, Measured, fit
 from discreet.synthetic.model.junction import tree_cells
 from discreet.synthetic.predicate import Predicate, question
 from discreet.synthetic.source import MarginalSource
-from discreet.synthetic.spending import Spending, gaussian_for, read_budget
+from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.synthesize import source_of
 
 TOTAL = Fraction(1, 50)
@@ -41,6 +42,9 @@ HARD = 50
 QUESTIONS = 1000
 _FINE = 1 << 20
 _FACTORED_CELLS = 1 << 20
+_SIDES = 6  # columns of a conjunction whose sides are measured together
+_LEAST = 0.5
+_MOST_FACTOR = 1e3
 
 
 class How(Enum):
@@ -75,13 +79,13 @@ class Model(Protocol):
 
     def share(self, asked: Predicate) -> float: ...
 
-    def learn(self, asked: Predicate, rho: Fraction) -> float:
-        """Pay ``rho``, measure, learn; the noisy count comes back."""
+    def learn(self, asked: Predicate, rho: Fraction) -> tuple[float, float]:
+        """Pay ``rho``, measure, learn; the noisy count comes back, and its variance."""
         ...
 
 
 class _Explicit:
-    """One weight for every possible row; learns by one multiplicative update."""
+    """One weight for every possible row; one multiplicative update for each measurement."""
 
     def __init__(self, source: MarginalSource, spending: Spending, total: float) -> None:
         self._source, self._spending, self._total = source, spending, total
@@ -90,12 +94,43 @@ class _Explicit:
     def share(self, asked: Predicate) -> float:
         return self._dense.share(asked)
 
-    def learn(self, asked: Predicate, rho: Fraction) -> float:
-        exact = np.array([asked.count(self._source.marginals([asked.clique])[0])], dtype=np.int64)
-        noisy = self._spending.measure((), exact, self._source.moves(asked.clique), rho, "a hard question").noisy
-        off = float(noisy[0]) / self._total - self._dense.share(asked)
-        self._dense.update(asked, min(max(2 * off, -2.0), 2.0))
-        return float(noisy[0])
+    def learn(self, asked: Predicate, rho: Fraction) -> tuple[float, float]:
+        exact = split(asked, self._source.marginals([asked.clique])[0])
+        found = self._spending.measure((), exact, self._source.moves(asked.clique), rho, "a hard question")
+        noisy = found.noisy.astype(np.float64)
+        expected = split(asked, self._dense.marginal(asked.clique)) * self._total
+        off = noisy - expected
+        trusted = expected + off * off**2 / (off**2 + found.variance)  # what is within the noise moves little
+        factor = np.maximum(trusted, _LEAST) / np.maximum(expected, _LEAST)
+        self._dense.scale(asked.clique, np.clip(factor, 1 / _MOST_FACTOR, _MOST_FACTOR)[where_split(asked)])
+        return float(noisy[(0,) * noisy.ndim]), found.variance
+
+
+def split(asked: Predicate, marginal: NDArray[Any]) -> NDArray[Any]:
+    """A marginal as a table of sides: in or out, for each column of a conjunction; for the whole condition otherwise.
+
+    Guarantee: each row is in one cell of it, so it moves no further than the marginal. The first cell is the answer.
+
+    >>> from discreet.synthetic.predicate import predicate
+    >>> p = predicate(Domain({"x": range(3), "y": range(2)}), "x < 1 AND y = 0")
+    >>> split(p, np.arange(12).reshape(4, 3)).tolist()
+    [[0, 3], [18, 45]]
+    """
+    if asked.factors is None or not 1 <= len(asked.clique) <= _SIDES:
+        inside = asked.count(marginal)
+        return np.array([inside, marginal.sum() - inside])
+    table = marginal
+    for axis, kept in enumerate(asked.factors):
+        sides = [table.compress(side, axis=axis).sum(axis=axis, keepdims=True) for side in (kept, ~kept)]
+        table = np.concatenate(sides, axis=axis)
+    return table
+
+
+def where_split(asked: Predicate) -> Any:
+    """For each cell of the marginal, its place in the table of sides."""
+    if asked.factors is None or not 1 <= len(asked.clique) <= _SIDES:
+        return (~asked.table).astype(np.int64)
+    return np.ix_(*[(~kept).astype(np.int64) for kept in asked.factors])
 
 
 class _Factored:
@@ -109,17 +144,18 @@ class _Factored:
     def share(self, asked: Predicate) -> float:
         return float(asked.count(self._fit.model.marginal(asked.clique)))
 
-    def learn(self, asked: Predicate, rho: Fraction) -> float:
+    def learn(self, asked: Predicate, rho: Fraction) -> tuple[float, float]:
         domain, clique = self._source.domain, asked.clique
         have = [*(m.clique for m in self._measured), clique]
         exact = self._source.marginals([clique])[0]
         if tree_cells(domain.sizes, have) > _FACTORED_CELLS:  # no room in the model: the answer alone
-            one = np.array([asked.count(exact)], dtype=np.int64)
-            return float(self._spending.measure((), one, self._source.moves(clique), rho, "a hard question").noisy[0])
+            sides = split(asked, exact)
+            found = self._spending.measure((), sides, self._source.moves(clique), rho, "a hard question")
+            return float(found.noisy.flat[0]), found.variance
         found = self._spending.measure(clique, exact, self._source.moves(clique), rho, "a hard question")
         self._measured.append(found)
         self._fit = fit(domain.sizes, self._measured, start=self._fit.potentials)
-        return float(asked.count(found.noisy))
+        return float(asked.count(found.noisy)), found.variance * float(asked.table.sum())
 
 
 class Stream:
@@ -181,20 +217,15 @@ class Stream:
             if not self._run.ask(abs(exact - round(expected))):
                 return self._answer(expected, How.MODEL)
             self._close()
-            noisy = self._model.learn(asked, self._measuring)
+            noisy, variance = self._model.learn(asked, self._measuring)
             self._learned += 1
             if self._learned < self._hard:
                 self._open, self._run = self._start()
-            return self._answer(noisy, How.MEASURED, asked)
+            return self._answer(noisy, How.MEASURED, Summed(variance))
 
-    def _answer(self, value: float, how: How, asked: Predicate | None = None) -> Answer:
-        accuracy: Any = None
+    def _answer(self, value: float, how: How, accuracy: Accuracy | None = None) -> Answer:
         if how is How.MODEL:
             accuracy = Tested(self._test, self._hard, self._questions)
-        if how is How.MEASURED and asked is not None:
-            noise = gaussian_for(self._measuring, self._moves, 1)
-            cells = 1 if isinstance(self._model, _Explicit) else max(1, int(asked.table.sum()))
-            accuracy = noise if cells == 1 else _Summed(float(noise.sigma_squared) * cells)
         event: Event = self._spending.events[-1][1] if how is How.MEASURED else Composed([])
         return Answer(value=value, event=event, cost="paid by the stream", story=(how.value,), accuracy=accuracy)
 
@@ -210,16 +241,18 @@ class Stream:
 
 
 @dataclass(frozen=True, slots=True)
-class _Summed:
+class Summed:
     """The error of a sum of independent discrete Gaussian noises: sub-Gaussian with its variance."""
 
     variance: float
 
     @property
     def expected_error(self) -> float:
+        """E|error| is at most the root of the variance."""
         return float(self.variance**0.5)
 
     def error_at(self, confidence: Number) -> float:
+        """By the tail of a sub-Gaussian."""
         miss = float(1 - number(confidence, "confidence"))
         return float((2 * self.variance * np.log(2 / miss)) ** 0.5)
 

@@ -7,6 +7,7 @@ unit being a row, or all rows of one value of the unit's column, of which at mos
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,10 @@ import numpy as np
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer
 from discreet.progress import Progress
-from discreet.synthetic.aim import MODEL_CELLS, Settings, candidates, memory_bytes, run
+from discreet.synthetic.aim import MODEL_CELLS, Estimator, Settings, candidates, memory_bytes, run
 from discreet.synthetic.columns import Column
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.model.fit import Measured
+from discreet.synthetic.model.fit import Measured, fit
 from discreet.synthetic.model.rows import draw_rows
 from discreet.synthetic.predicate import predicate
 from discreet.synthetic.result import Synthetic
@@ -44,6 +45,7 @@ def synthesize(
     model_cells: int | None = None,
     impossible: Sequence[str] = (),
     public: Mapping[Sequence[str] | str, Any] | None = None,
+    estimator: Estimator = fit,
     memory: int | None = None,
     cancel: Callable[[], bool] | None = None,
     progress: bool | None = None,
@@ -54,6 +56,7 @@ def synthesize(
     ``workload`` says which counts shall be right: every marginal of three columns unless said. ``rows`` is as many as
     the noisy total unless said. ``impossible`` are conditions that no row satisfies; ``public`` are shares that are
     known without looking, by columns. ``memory`` in bytes refuses before anything is spent if it would not be enough.
+    ``estimator`` fits the model: ours, or ``mbi_fit`` with the extra ``synth``.
     ``cancel`` is asked between rounds: what was paid by then is kept, and so is Ctrl-C.
 
     >>> people = {"sex": ["f", "m"] * 500, "smoker": ["no", "no", "no", "yes"] * 250}
@@ -66,7 +69,9 @@ def synthesize(
     source = source_of(table, domain, unit, max_rows)
     asked = read_workload(source.domain, workload if workload is not None else f"all {min(3, len(source.domain))}-way")
     wanted = None if rows is None else _rows(rows)
-    settings = _settings(source.domain, quick, model_cells, impossible, public)
+    settings = replace(
+        _settings(source.domain, quick, model_cells, impossible, public), estimator=estimator
+    )
     need = memory_bytes(source.domain, candidates(asked), settings, wanted or 0)
     if memory is not None and need > integer(memory, "memory", at_least=1):
         raise BadParameter("memory", memory, f"must be at least {need:,} bytes for this workload and model; coarsen columns")

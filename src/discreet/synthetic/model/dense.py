@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import expm1, prod
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ MOST = 1 << 24
 """The most cells."""
 _WIDE = 1 << 12  # cells of the trailing columns that are one row of the matrix
 _RENORMALISE = 64
+_FEW = 64  # combinations of trailing columns that one matrix product sums up
 
 Floats = NDArray[np.float64]
 
@@ -52,17 +52,32 @@ class Dense:
 
     def marginal(self, clique: Sequence[int]) -> Floats:
         """The shares of all combinations of some columns, in ascending order of columns."""
-        merged: list[int] = []
-        summed: list[int] = []
-        for c, size in enumerate(self.sizes):
-            if c not in clique and c and c - 1 not in clique:
-                merged[-1] *= size
+        left, right = self._parts(clique)
+        shape = [self.sizes[c] for c in (*left, *right)]
+        wide = prod(self.sizes[c] for c in right)
+        if wide > _FEW:
+            kept = [c for c in range(len(self.sizes)) if c not in clique]
+            table: Floats = self._weights.reshape(self.sizes).sum(axis=tuple(kept)) / self._total
+            return table
+        code = _codes(self.sizes[self._split :], [c - self._split for c in right])
+        narrow = self._weights @ (code[:, None] == np.arange(wide)).astype(np.float64)
+        owner = _codes(self.sizes[: self._split], left)
+        out = np.zeros((prod(self.sizes[c] for c in left), wide))
+        np.add.at(out, owner, narrow)
+        return out.reshape(shape) / self._total
+
+    def scale(self, clique: Sequence[int], factors: Floats) -> None:
+        """Multiply the weight of each combination of some columns by its factor."""
+        left, right = self._parts(clique)
+        code = _codes(self.sizes[self._split :], [c - self._split for c in right])
+        owner = _codes(self.sizes[: self._split], left)
+        for i, row in enumerate(factors.reshape(prod(self.sizes[c] for c in left), -1)):
+            if len(left):
+                self._weights[owner == i] *= row[code]
             else:
-                if c not in clique:
-                    summed.append(len(merged))
-                merged.append(size)
-        table: Floats = self._weights.reshape(merged).sum(axis=tuple(summed)) / self._total
-        return table
+                self._weights *= row[code]
+        self._total = float(self._weights.sum())
+        self._settle()
 
     def update(self, asked: Predicate, step: float) -> None:
         """Multiply the weight of what satisfies a condition by e^step."""
@@ -79,6 +94,10 @@ class Dense:
                 part *= multiplier
                 self._weights[rows] = part
         self._total += factor * mass
+        self._settle()
+
+    def _settle(self) -> None:
+        """Sum up afresh now and then, so that rounding does not pile up."""
         self._updates += 1
         if self._updates % _RENORMALISE == 0 or not 1e-100 < self._total < 1e100:
             self._weights /= self._weights.sum()
@@ -96,21 +115,24 @@ class Dense:
 
     def _patterns(self, asked: Predicate) -> Iterator[tuple[NDArray[np.bool_], Floats]]:
         """The condition as few blocks: which rows of the matrix, and which cells in all of these rows."""
-        left = [c for c in asked.clique if c < self._split]
-        right = [c for c in asked.clique if c >= self._split]
+        left, right = self._parts(asked.clique)
         table = asked.table.reshape(prod(self.sizes[c] for c in left), -1)
         patterns, which = np.unique(table, axis=0, return_inverse=True) if len(table) > 1 else (table, np.zeros(1, int))
-        owner = np.asarray(which).ravel()[self._left_codes(left)]
+        owner = np.asarray(which).ravel()[_codes(self.sizes[: self._split], left)]
         shape = [self.sizes[c] if c in right else 1 for c in range(self._split, len(self.sizes))]
         for i, pattern in enumerate(patterns):
             if pattern.any():
                 wide = np.broadcast_to(pattern.reshape(shape), self.sizes[self._split :])
                 yield owner == i, wide.reshape(-1).astype(np.float64)
 
-    def _left_codes(self, left: list[int]) -> NDArray[Any]:
-        """For each row of the matrix, the combination of the leading columns that it stands for."""
-        code = np.zeros([1] * self._split, dtype=np.int64)
-        for c in left:
-            axis = np.arange(self.sizes[c]).reshape([-1 if k == c else 1 for k in range(self._split)])
-            code = code * self.sizes[c] + axis
-        return np.broadcast_to(code, self.sizes[: self._split]).reshape(-1)
+    def _parts(self, clique: Sequence[int]) -> tuple[list[int], list[int]]:
+        return [c for c in clique if c < self._split], [c for c in clique if c >= self._split]
+
+
+def _codes(sizes: Sequence[int], columns: Sequence[int]) -> NDArray[np.int64]:
+    """For each combination of all columns, which combination of some of them it is."""
+    code = np.zeros([1] * len(sizes), dtype=np.int64)
+    for c in columns:
+        axis = np.arange(sizes[c]).reshape([-1 if k == c else 1 for k in range(len(sizes))])
+        code = code * sizes[c] + axis
+    return np.broadcast_to(code, sizes).reshape(-1)
