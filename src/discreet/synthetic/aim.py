@@ -55,7 +55,9 @@ class Estimator(Protocol):
         base: Potentials | None = None,
         prior: float = PRIOR,
         steps: int = STEPS,
-    ) -> Fit: ...
+    ) -> Fit:
+        """A model; ``start`` are the potentials of an earlier one."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,23 +146,16 @@ def run(
     progress: Progress | None = None,
 ) -> Run:
     """A whole run. ``cancel`` is asked before each round; what was paid by then is kept, and its model comes back."""
-    return _Loop(source, workload, rho, settings or Settings(), cancel or (lambda: False), progress).run()
+    loop = _Loop(source, workload, rho, settings or Settings())
+    return loop.run(cancel or (lambda: False), progress)
 
 
 class _Loop:
     """One run, step by step."""
 
-    def __init__(
-        self,
-        source: MarginalSource,
-        workload: Workload,
-        rho: Fraction,
-        settings: Settings,
-        cancel: Callable[[], bool],
-        progress: Progress | None,
-    ) -> None:
-        self.source, self.domain, self.rho = source, source.domain, rho
-        self.settings, self.cancel, self.progress = settings, cancel, progress
+    def __init__(self, source: MarginalSource, workload: Workload, rho: Fraction, settings: Settings) -> None:
+        self.source, self.domain, self.rho, self.settings = source, source.domain, rho, settings
+        self.progress: Progress | None = None
         self.spending = Spending.of(rho)
         self.candidates = candidates(workload).weights
         known = {m.clique for m in settings.public}
@@ -175,7 +170,8 @@ class _Loop:
         self.over = False
         self.started = time.monotonic()
 
-    def run(self) -> Run:
+    def run(self, cancel: Callable[[], bool], progress: Progress | None) -> Run:
+        self.progress = progress
         self._tell("counting")
         cliques = list(self.candidates)
         self.exact: dict[Clique, Counts] = dict(zip(cliques, self.source.marginals(cliques), strict=True))
@@ -185,7 +181,7 @@ class _Loop:
         complete = True
         try:
             while not self.over:
-                if self.cancel():
+                if cancel():
                     complete = False
                     break
                 self._round()
@@ -219,7 +215,9 @@ class _Loop:
             for c, weight in self.candidates.items()
             if weight and (self.fit.model.tree.home(c) is not None or tree_cells(self.domain.sizes, [*have, c]) <= room)
         ]
-        scores = [score(self.exact[c], np.rint(self._expected(c)).astype(np.int64), self.candidates[c], sigma) for c in able]
+        scores = [
+            score(self.exact[c], np.rint(self._expected(c)).astype(np.int64), self.candidates[c], sigma) for c in able
+        ]
         sensitivity = max(self.candidates[c] * self.source.moves(c).l1 for c in able)
         return able[self.spending.choose(scores, sensitivity, rho, f"one of {len(able)} marginals")]
 
@@ -253,4 +251,6 @@ class _Loop:
     def _tell_round(self) -> None:
         used = float(self.spending.spent.rho / self.rho)
         spent = time.monotonic() - self.started
-        self._tell(f"round {self.rounds}, {used:.0%} of the budget, about {ceil(spent * (1 - used) / max(used, 0.01))} s left")
+        self._tell(
+            f"round {self.rounds}, {used:.0%} of the budget, about {ceil(spent * (1 - used) / max(used, 0.01))} s left"
+        )

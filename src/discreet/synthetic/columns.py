@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
 from typing import Any
 
@@ -81,7 +82,7 @@ class Column(ABC):
         """The Arrow type of decoded values."""
 
     def places(self, test: str, value: Any, name: str) -> NDArray[np.bool_]:
-        """For each code but NULL's: whether its values satisfy ``value test`` ("=", "<", "<="); refused inside a bin."""
+        """For each code but NULL's, whether its values are =, < or <= a value; refused inside a bin."""
         return np.array([_compare(label, test, value, name) for label in self.labels])
 
 
@@ -103,7 +104,7 @@ def _compare(label: Any, test: str, value: Any, name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Categories(Column):
-    """A public list of values: text, whole numbers, booleans or days. A value outside it drops its row, or is ``other``.
+    """A public list of text, whole numbers, booleans or days. A value outside it drops its row, or is ``other``.
 
     >>> import pyarrow as pa
     >>> categories(["a", "b"], other="b").encode(pa.array(["b", None, "z", "a"])).tolist()
@@ -127,7 +128,7 @@ class Categories(Column):
     @property
     def ordered(self) -> bool:
         """In ascending order, as listed."""
-        return all(a < b for a, b in zip(self.listed, self.listed[1:], strict=False))
+        return all(a < b for a, b in pairwise(self.listed))
 
     def _encode(self, column: Any) -> tuple[Codes, NDArray[np.bool_]]:
         import pyarrow as pa
@@ -173,8 +174,10 @@ def _kind_for(stored: Any, listed: Sequence[Any]) -> Any:
 
 
 def _fits(value: int, stored: Any) -> bool:
-    bits, signed = stored.bit_width, not str(stored).startswith("u")
-    return -(1 << bits - 1) <= value < 1 << bits - 1 if signed else 0 <= value < 1 << bits
+    bits = int(stored.bit_width)
+    if str(stored).startswith("u"):
+        return 0 <= value < 1 << bits
+    return -(1 << bits - 1) <= value < 1 << bits - 1
 
 
 def categories(values: Sequence[Value], *, nullable: bool = True, other: Value = None) -> Categories:
@@ -280,7 +283,9 @@ class Bins(Column):
     def _decode(self, codes: Codes, draw: np.random.Generator) -> Any:
         low, high = self.marks.marks[:-1][codes], self.marks.marks[1:][codes]
         if self.integral:
-            return np.minimum(np.floor(low + draw.random(len(codes)) * (high - low)), np.maximum(low, high - 1)).astype(int)
+            return np.minimum(np.floor(low + draw.random(len(codes)) * (high - low)), np.maximum(low, high - 1)).astype(
+                int
+            )
         return np.minimum(low + draw.random(len(codes)) * (high - low), np.nextafter(high, low))
 
     def _type(self) -> Any:
@@ -297,7 +302,9 @@ class Bins(Column):
         if test == "<" and (at in self.edges or at > last or at < self.edges[0]):
             return np.array([high <= at for _, high in self.labels]) if at <= last else np.ones(self.values, dtype=bool)
         near = min(self.edges, key=lambda e: abs(e - at))
-        raise BadParameter(name, value, f"must be split at an edge of its bins, as in < {float(near):g} or >= {float(near):g}")
+        raise BadParameter(
+            name, value, f"must be split at an edge of its bins, as in < {float(near):g} or >= {float(near):g}"
+        )
 
 
 def bins(edges: Sequence[Number], *, nullable: bool = True, integral: bool = False) -> Bins:
@@ -306,7 +313,7 @@ def bins(edges: Sequence[Number], *, nullable: bool = True, integral: bool = Fal
     if isinstance(given, (str, bytes)) or not isinstance(given, (Sequence, np.ndarray)):
         raise BadParameter("bins", given, "must be a list of edges, such as [0, 10, 100]")
     exact = tuple(number(e, "bins") for e in edges)
-    if not 2 <= len(exact) <= LARGEST or any(a >= b for a, b in zip(exact, exact[1:], strict=False)):
+    if not 2 <= len(exact) <= LARGEST or any(a >= b for a, b in pairwise(exact)):
         raise BadParameter("bins", f"{len(exact)} edges", f"must be 2 to {LARGEST} edges in ascending order")
     if integral and any(e.denominator != 1 for e in exact):
         raise BadParameter("bins", "edges between whole numbers", "must be whole numbers for integral bins")
@@ -338,7 +345,9 @@ class Days(Column):
     def labels(self) -> list[Any]:
         """The first day of each stretch, and the first day after it; days themselves if they have a code each."""
         starts = [self.low + timedelta(days=i * self.step) for i in range(self.values)]
-        return starts if self.step == 1 else list(zip(starts, [*starts[1:], self.high + timedelta(days=1)], strict=True))
+        return (
+            starts if self.step == 1 else list(zip(starts, [*starts[1:], self.high + timedelta(days=1)], strict=True))
+        )
 
     def _encode(self, column: Any) -> tuple[Codes, NDArray[np.bool_]]:
         numbers, known = _day_numbers(column)
@@ -360,7 +369,7 @@ class Days(Column):
         """Whole stretches before a day; a day inside a stretch is refused."""
         at = _day(value, name)
         if self.step == 1:
-            return super(Days, self).places(test, at, name)
+            return super().places(test, at, name)
         before = at if test == "<" else at + timedelta(days=1)
         if test != "=" and (before in {start for start, _ in self.labels} or not self.low <= before <= self.high):
             return np.array([end <= before for _, end in self.labels])

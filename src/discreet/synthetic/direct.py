@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import log, sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +24,8 @@ from discreet.synthetic.domain import Domain
 from discreet.synthetic.source import Clique, MarginalSource
 from discreet.synthetic.spending import Spending, gaussian_for, read_budget
 from discreet.synthetic.strategies import EXPLICIT, OPTIMISED, Strategy, identity, least_squares, trees
-from discreet.synthetic.workload import Asked, Question, Workload, workload as read_workload
+from discreet.synthetic.workload import Asked, Question, Workload
+from discreet.synthetic.workload import workload as read_workload
 
 JOINT = 1 << 22
 """The largest table over all columns of a workload that is considered."""
@@ -127,16 +127,17 @@ def answer(
         moves = block.strategy.moves(source.moves(block.clique))
         names = ", ".join(source.domain.columns[c] for c in block.clique)
         taken = block.strategy.measured(counts.ravel())
-        noisy = spending.measure(block.clique, taken, moves, budget * block.share, f"({names}) by {block.strategy.name}")
+        noisy = spending.measure(
+            block.clique, taken, moves, budget * block.share, f"({names}) by {block.strategy.name}"
+        )
         tables.append(block.strategy.estimate(noisy.noisy).reshape(counts.shape))
         variances.append(noisy.variance)
     _agree(source.domain, chosen.blocks, tables, variances)
     values, deviations = [], []
     for place, question in enumerate(asked.questions):
         at = next(i for i, block in enumerate(chosen.blocks) if place in block.asked)
-        block, rows = chosen.blocks[at], _rows_on(source.domain, question, chosen.blocks[at].clique)
-        values.append(_value(source.domain, question, tables[at], block.clique))
-        deviations.append(np.sqrt(variances[at] * _spread(source.domain, question, block, rows)))
+        values.append(_value(question, tables[at], chosen.blocks[at].clique))
+        deviations.append(np.sqrt(variances[at] * _spread(source.domain, question, chosen.blocks[at])))
     return Answers(chosen, tuple(values), tuple(deviations), spending.certified(slack), spending)
 
 
@@ -149,7 +150,7 @@ def _most(source: MarginalSource, asked: Workload) -> Moves:
 
 
 def _apart(asked: Workload, moves: Moves, name: str) -> Plan | None:
-    """Each marginal by itself; the budget is shared so that the total variance Σ v/share is least: by the roots of v."""
+    """Each marginal by itself; the total variance Σ v/share is least if shares are as the roots of v."""
     groups = {clique: [i for i, q in enumerate(asked.questions) if q.clique == clique] for clique in asked.cliques}
     chosen: list[tuple[Clique, Strategy, float]] = []
     for clique, places in groups.items():
@@ -173,9 +174,9 @@ def _joint(asked: Workload, columns: Clique, moves: Moves) -> Plan:
     """One table over all columns, summed up for each question."""
     places = tuple(range(len(asked.questions)))
     block = Block(columns, identity(asked.domain.size(columns)), places, Fraction(1))
-    total = sum(
-        float(q.weight) * float(_spread(asked.domain, q, block, None).sum()) for q in asked.questions
-    ) * float(gaussian_for(Fraction(1), moves, max(2, block.strategy.cells)).sigma_squared)
+    total = sum(float(q.weight) * float(_spread(asked.domain, q, block).sum()) for q in asked.questions) * float(
+        gaussian_for(Fraction(1), moves, max(2, block.strategy.cells)).sigma_squared
+    )
     return Plan("identity", asked, (block,), moves, sqrt(total / _numbers(asked)))
 
 
@@ -211,20 +212,14 @@ def _cost(asked: Workload, places: Sequence[int], strategy: Strategy, moves: Mov
 # --- answers ------------------------------------------------------------------------------------------------------
 
 
-def _rows_on(domain: Domain, question: Question, clique: Clique) -> NDArray[Any] | None:
-    del domain
-    return question.rows if question.clique == clique else None
-
-
-def _value(domain: Domain, question: Question, table: Floats, clique: Clique) -> Floats:
+def _value(question: Question, table: Floats, clique: Clique) -> Floats:
     dropped = tuple(i for i, c in enumerate(clique) if c not in question.clique)
-    del domain
     return np.asarray(question.of(table.sum(axis=dropped) if dropped else table), dtype=np.float64)
 
 
-def _spread(domain: Domain, question: Question, block: Block, rows: NDArray[Any] | None) -> Floats:
+def _spread(domain: Domain, question: Question, block: Block) -> Floats:
     if question.clique == block.clique:
-        return block.strategy.spread(rows if rows is not None else question.rows)
+        return block.strategy.spread(question.rows)
     each = domain.size(block.clique) // domain.size(question.clique)  # cells that are summed for one of the marginal
     return identity(domain.size(question.clique)).spread(question.rows) * each
 

@@ -143,10 +143,13 @@ def _read(name: str, given: Given) -> Column:
                 f"domain[{name!r}]", "unknown keys", "must have known values: release them first, and pay for it"
             )
         case Declared(keys=tuple(listed), nullable=nullable):
-            return categories([v for v in listed if v is not None], nullable=nullable or None in listed)
+            plain: list[Any] = [v for v in listed if v is not None]
+            return categories(plain, nullable=nullable or None in listed)
         case Declared(low=date() as low, high=date() as high, nullable=nullable):
             width = (high - low).days // SINGLE + 1
-            return days(date(low.year, low.month, low.day), date(high.year, high.month, high.day), step=width, nullable=nullable)
+            return days(
+                date(low.year, low.month, low.day), date(high.year, high.month, high.day), step=width, nullable=nullable
+            )
         case Declared(low=Fraction() as low, high=Fraction() as high, nullable=nullable):
             if low.denominator == high.denominator == 1 and high - low < SINGLE:
                 return whole(int(low), int(high), nullable=nullable)

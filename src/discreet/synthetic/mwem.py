@@ -103,7 +103,7 @@ def _rounds(rounds: int | None, domain: Domain, rho: Fraction) -> int:
     if rounds is not None:
         return min(integer(rounds, "rounds", at_least=1), MOST_ROUNDS)
     # the potential falls by about the squared error a round: more rounds than this only measure noise
-    return max(4, min(MOST_ROUNDS, round(6 * sqrt(log(max(3, domain.cells))) * max(1.0, float(rho)) ** 0.25)))
+    return int(max(4, min(MOST_ROUNDS, round(6 * sqrt(log(max(3, domain.cells))) * max(1.0, float(rho)) ** 0.25))))
 
 
 Stacks = dict[Clique, tuple[list[int], NDArray[np.int8]]]
@@ -115,7 +115,9 @@ def _stacked(asked: Sequence[Predicate]) -> Stacks:
     for i, p in enumerate(asked):
         places.setdefault(p.clique, []).append(i)
     if sum(len(at) * asked[at[0]].table.size for at in places.values()) > _CELLS:
-        raise BadParameter("questions", len(asked), f"must have at most {_CELLS:,} cells together: ask fewer, or narrower")
+        raise BadParameter(
+            "questions", len(asked), f"must have at most {_CELLS:,} cells together: ask fewer, or narrower"
+        )
     return {c: (at, np.stack([asked[i].table.ravel() for i in at]).astype(np.int8)) for c, at in places.items()}
 
 

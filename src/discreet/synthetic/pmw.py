@@ -2,8 +2,8 @@
 
 Guarantee: the whole stream is ρ-zCDP, however many questions are asked and whatever they are made from earlier answers.
 A sparse-vector test says, without showing the answer, whether the model is off by more than a threshold. If not, the
-model answers, for free. If so, the answer is measured and the model learns from it; that happens at most ``hard`` times.
-Then the model goes on answering, untested, and says so. Proof: pmw.md.
+model answers, for free. If so, the answer is measured and the model learns from it, at most ``hard`` times. After that
+the model goes on answering, untested, and says so. Proof: pmw.md.
 """
 
 from __future__ import annotations
@@ -77,7 +77,9 @@ class Tested:
 class Model(Protocol):
     """What answers for free, and learns from what was measured."""
 
-    def share(self, asked: Predicate) -> float: ...
+    def share(self, asked: Predicate) -> float:
+        """The share of rows that satisfy a condition, by the model."""
+        ...
 
     def learn(self, asked: Predicate, rho: Fraction) -> tuple[float, float]:
         """Pay ``rho``, measure, learn; the noisy count comes back, and its variance."""
@@ -162,15 +164,22 @@ class Stream:
     """Made by ``pmw``: ``ask`` answers one question after the other. Threads may share it."""
 
     def __init__(
-        self, source: MarginalSource, rho: Fraction, slack: Fraction | None, threshold: Number | None, hard: int, questions: int
+        self,
+        source: MarginalSource,
+        budget: tuple[Fraction, Fraction | None],
+        *,
+        threshold: Number | None,
+        hard: int,
+        questions: int,
     ) -> None:
+        rho, slack = budget
         self._source, self._slack, self._hard, self._questions = source, slack, hard, questions
         self._moves = _moves(source)
         self._spending = Spending.of(rho)
         self._lock = Lock()
         each = rho * (1 - TOTAL) / (2 * hard)
         self._measuring = each
-        self._test = _test(each, self._moves.l1, threshold, hard, questions)
+        self._test = _test(each, self._moves.l1, threshold, questions)
         counted = source.marginals([()])[0]
         paid = self._spending.measure((), counted, source.moves(()), rho * TOTAL, "the total")
         self._total = max(1.0, float(paid.noisy))
@@ -283,12 +292,13 @@ def pmw(
     >>> abs(answer.value - 2500) < 1500
     True
     """
-    budget, slack = read_budget(epsilon, delta, rho)
+    budget = read_budget(epsilon, delta, rho)
     many = integer(hard, "hard", at_least=1)
     asked = integer(questions, "questions", at_least=1)
     if domain is not None and columns is not None:
         domain = (domain if isinstance(domain, Domain) else Domain(domain)).only(columns)
-    return Stream(source_of(table, domain, unit, max_rows), budget, slack, threshold, many, asked)
+    source = source_of(table, domain, unit, max_rows)
+    return Stream(source, budget, threshold=threshold, hard=many, questions=asked)
 
 
 def _moves(source: MarginalSource) -> Moves:
@@ -296,7 +306,7 @@ def _moves(source: MarginalSource) -> Moves:
     return source.moves(())
 
 
-def _test(rho: Fraction, moved: int, threshold: Number | None, hard: int, questions: int) -> AboveThreshold:
+def _test(rho: Fraction, moved: int, threshold: Number | None, questions: int) -> AboveThreshold:
     """One test per hard question: ε-DP with ε tanh(ε/2) <= ε²/2 <= rho."""
     epsilon = Fraction(int(sqrt_down(2 * rho) * _FINE), _FINE)
     if not epsilon:
@@ -305,5 +315,4 @@ def _test(rho: Fraction, moved: int, threshold: Number | None, hard: int, questi
     at = ceil(number(threshold, "threshold")) if threshold is not None else free.margin_at("0.95", questions)
     if at < 1:
         raise BadParameter("threshold", threshold, "must be at least 1")
-    del hard
     return above_threshold(threshold=at, epsilon=epsilon, sensitivity=moved)

@@ -64,7 +64,7 @@ def predicate(domain: Domain, where: str | Predicate) -> Predicate:
     if isinstance(where, Predicate):
         return where
     if not isinstance(where, str) or not where.strip() or len(where) > LONGEST:
-        raise BadQuestion(f"a condition must be text of at most {LONGEST} characters, such as \"age < 30\"")
+        raise BadQuestion(f'a condition must be text of at most {LONGEST} characters, such as "age < 30"')
     try:
         tree = sqlglot.parse_one(where, into=exp.Condition, dialect="duckdb")
     except (SqlglotError, RecursionError, ValueError):
@@ -82,7 +82,7 @@ def question(domain: Domain, asked: str | Predicate) -> Predicate:
     >>> question(Domain({"x": range(2)}), "SELECT COUNT(*) FROM t WHERE x = 1").table.tolist()
     [False, True, False]
     """
-    if not isinstance(asked, str) or not asked.lstrip()[:6].upper() == "SELECT" or len(asked) > LONGEST:
+    if not isinstance(asked, str) or asked.lstrip()[:6].upper() != "SELECT" or len(asked) > LONGEST:
         return predicate(domain, asked)
     try:
         tree = sqlglot.parse_one(asked, dialect="duckdb")
@@ -131,7 +131,9 @@ def _truth(domain: Domain, node: Any) -> _Truth:
             return _compared(domain, left, test, _value(right))
         case exp.Column():
             return _compared(domain, node, "=", True)
-    raise Unsupported(f"{type(node).__name__.upper()} in a condition", "use comparisons, IN, BETWEEN, IS NULL, AND, OR, NOT")
+    raise Unsupported(
+        f"{type(node).__name__.upper()} in a condition", "use comparisons, IN, BETWEEN, IS NULL, AND, OR, NOT"
+    )
 
 
 _TESTS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}

@@ -83,8 +83,8 @@ class Synthetic:
             import pandas
         except ImportError:
             raise MissingExtra("pandas frames", extra="frames") from None
-        assert pandas
-        return self.to_arrow().to_pandas()
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """The rows as a Parquet or CSV file, by the ending of its name; nothing is written over."""
@@ -116,7 +116,7 @@ class Synthetic:
         return table.transpose([clique.index(self.domain.places([name])[0]) for name in columns])
 
     def count(self, where: str | Predicate) -> Answer:
-        """How many rows satisfy a condition, by the model. No error bar is known: see ``report`` for how well it fits."""
+        """How many rows satisfy a condition, by the model. No error bar is known; ``report`` says how well it fits."""
         asked = predicate(self.domain, where)
         value = float(asked.count(self.run.fit.model.marginal(asked.clique))) * self.total
         return Answer(value=value, event=Composed([]), cost="nothing", story=("asked the model, not the data",))
@@ -170,7 +170,10 @@ class Synthetic:
             value=np.maximum(noisy.noisy, 0) / self.total,
             event=spending.events[0][1],
             cost=str(spending.spent),
-            story=("counted how far data and model are apart", f"discrete Gaussian noise of sigma {sqrt(noisy.variance):.4g}"),
+            story=(
+                "counted how far data and model are apart",
+                f"discrete Gaussian noise of sigma {sqrt(noisy.variance):.4g}",
+            ),
         )
 
     def plot(self) -> Figure:

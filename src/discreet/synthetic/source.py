@@ -1,7 +1,7 @@
 """Where exact counts come from: marginals of a table over a domain, and how far one unit can move them.
 
 Promise: a ``MarginalSource`` hands out exact whole numbers and states a bound on how far they move when one unit is
-added or removed. It draws no noise and knows no budget; whoever asks must pay before showing anything. Proof: source.md.
+added or removed. It draws no noise and knows no budget; whoever asks pays before showing anything. Proof: source.md.
 """
 
 from __future__ import annotations
@@ -114,13 +114,15 @@ def rows_of(table: Any, domain: Domain, *, unit: str | None = None, max_rows: in
 
 
 def kept_rows(owner: NDArray[np.int64], codes: Counts, cap: int) -> NDArray[np.int64]:
-    """Of each owner the ``cap`` rows that come first by a hash of their codes; equal rows are alike, so order is not seen."""
+    """Of each owner the ``cap`` rows that come first by a hash of their codes, in whatever order they stand."""
     mixed = np.zeros(len(owner), dtype=np.uint64)
     for column in codes.T:
         mixed = _mix(mixed ^ column.astype(np.uint64))
     order = np.lexsort((*codes.T, mixed, owner))
     sorted_owner = owner[order]
-    starts = np.flatnonzero(np.r_[True, sorted_owner[1:] != sorted_owner[:-1]]) if len(order) else np.zeros(0, dtype=int)
+    starts = (
+        np.flatnonzero(np.r_[True, sorted_owner[1:] != sorted_owner[:-1]]) if len(order) else np.zeros(0, dtype=int)
+    )
     rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
     kept: NDArray[np.int64] = order[rank < cap]
     return kept
@@ -169,4 +171,6 @@ def as_arrow(table: Any) -> Any:
             return pa.table(table)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError):
         raise BadData("the table has columns that Arrow cannot read; give each column one type") from None
-    raise BadParameter("table", type(table).__name__, "must be an Arrow table, a Polars or pandas frame, or a dict of lists")
+    raise BadParameter(
+        "table", type(table).__name__, "must be an Arrow table, a Polars or pandas frame, or a dict of lists"
+    )

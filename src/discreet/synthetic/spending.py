@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,16 +84,12 @@ class Spending:
     @property
     def spent(self) -> ZCDP:
         """What was charged so far."""
-        promise = self.filter.spent
-        assert isinstance(promise, ZCDP)
-        return promise
+        return cast(ZCDP, self.filter.spent)
 
     @property
     def left(self) -> Fraction:
         """What one further charge may cost."""
-        promise = self.filter.remaining
-        assert isinstance(promise, ZCDP)
-        return promise.rho
+        return cast(ZCDP, self.filter.remaining).rho
 
     def certified(self, delta: Fraction | None) -> ZCDP | Approx:
         """The total as a promise: (ε, δ) for a budget that was given so, with ε rounded up."""

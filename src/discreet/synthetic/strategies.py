@@ -59,8 +59,7 @@ class Strategy:
         if self.matrix is None:
             return None
         real = self.matrix.astype(np.float64)
-        inverse: Floats = np.linalg.inv(real.T @ real)
-        return inverse
+        return np.asarray(np.linalg.inv(real.T @ real), dtype=np.float64)
 
     def estimate(self, noisy: NDArray[Any]) -> Floats:
         """The cells by least squares."""

@@ -1,7 +1,7 @@
 """Synthetic rows for a table: one call that reads, pays, measures, fits and draws.
 
 Guarantee: all that comes out is (ε, δ)-differentially private for units added or removed (ρ-zCDP if rho is given), a
-unit being a row, or all rows of one value of the unit's column, of which at most ``max_rows`` count. Proof: spending.md.
+unit being a row, or all rows with one value in the unit's column, of which ``max_rows`` count. Proof: spending.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from discreet.synthetic.predicate import predicate
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import MarginalSource, rows_of
 from discreet.synthetic.spending import read_budget
-from discreet.synthetic.workload import Asked, workload as read_workload
+from discreet.synthetic.workload import Asked
+from discreet.synthetic.workload import workload as read_workload
 
 MOST_ROWS = 100_000_000
 QUICK = Settings(model_cells=1 << 17, rounds=2, steps=40)
@@ -69,12 +70,12 @@ def synthesize(
     source = source_of(table, domain, unit, max_rows)
     asked = read_workload(source.domain, workload if workload is not None else f"all {min(3, len(source.domain))}-way")
     wanted = None if rows is None else _rows(rows)
-    settings = replace(
-        _settings(source.domain, quick, model_cells, impossible, public), estimator=estimator
-    )
+    settings = replace(_settings(source.domain, quick, model_cells, impossible, public), estimator=estimator)
     need = memory_bytes(source.domain, candidates(asked), settings, wanted or 0)
     if memory is not None and need > integer(memory, "memory", at_least=1):
-        raise BadParameter("memory", memory, f"must be at least {need:,} bytes for this workload and model; coarsen columns")
+        raise BadParameter(
+            "memory", memory, f"must be at least {need:,} bytes for this workload and model; coarsen columns"
+        )
     with Progress(progress) as shown:
         found = run(source, asked, budget, settings=settings, cancel=cancel, progress=shown)
         shown.step("drawing rows")
@@ -162,9 +163,10 @@ def _public(domain: Domain, given: Mapping[Sequence[str] | str, Any]) -> tuple[M
         order = [columns.index(domain.columns[c]) for c in clique]
         table = np.asarray(shares, dtype=np.float64)
         if table.shape != tuple(domain[name].size for name in columns) or not np.isfinite(table).all():
-            raise BadData(f"public shares of {', '.join(columns)} must have one finite number for each code, NULL's last")
+            raise BadData(
+                f"public shares of {', '.join(columns)} must have one finite number for each code, NULL's last"
+            )
         if (table < 0).any() or table.sum() <= 0:
             raise BadData(f"public shares of {', '.join(columns)} must be at least 0, and not all 0")
         found.append(Measured(clique, table.transpose(order) / table.sum(), 0.0))
     return tuple(found)
-

@@ -88,7 +88,7 @@ def count(where: str | Predicate, *, weight: Number = 1) -> Count:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is asked of one marginal: ``rows`` hold 0 and 1 for its cells, one row for each number; None for all cells."""
+    """What is asked of one marginal: a row of 0 and 1 over its cells for each number; None for all cells."""
 
     ask: Ask
     clique: tuple[int, ...]
@@ -161,7 +161,9 @@ def workload(domain: Domain, what: Asked) -> Workload:
 def _all_ways(domain: Domain, what: str) -> list[Marginal]:
     found = _ALL.fullmatch(what.strip())
     if not found or not 1 <= int(found[1]) <= len(domain):
-        raise BadParameter("workload", what, f'must be "all k-way" with k from 1 to {len(domain)}, or a list of questions')
+        raise BadParameter(
+            "workload", what, f'must be "all k-way" with k from 1 to {len(domain)}, or a list of questions'
+        )
     return [
         Marginal(tuple(domain.columns[c] for c in clique))
         for clique in combinations(range(len(domain)), int(found[1]))
@@ -186,7 +188,9 @@ def _question(domain: Domain, ask: Any) -> Question:
         case Ranges(column=name, weight=weight):
             size, values = domain[name].size, _ordered(domain, name)
             if values > 1 << 10:
-                raise BadParameter("column", name, "must have at most 1,024 values for all its ranges; ask for prefixes")
+                raise BadParameter(
+                    "column", name, "must have at most 1,024 values for all its ranges; ask for prefixes"
+                )
             first, last = np.triu_indices(values)
             cell = np.arange(size)
             rows = ((cell >= first[:, None]) & (cell <= last[:, None])).astype(np.int8)

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.synthetic.model.graphical import Graphical, Potentials, calibrate
-from discreet.synthetic.model.junction import Clique, Tree, junction_tree
+from discreet.synthetic.model.junction import Clique, junction_tree
 
 Floats = NDArray[np.float64]
 
@@ -78,7 +78,7 @@ def fit(
     prior: float = PRIOR,
     steps: int = STEPS,
 ) -> Fit:
-    """The model of these marginals. ``start`` are potentials of an earlier fit; ``base`` marks impossible cells by -inf."""
+    """The model of these marginals. ``start``: potentials of an earlier fit; ``base``: -inf where nothing can be."""
     from scipy.optimize import minimize
 
     total = total_of(measured)
@@ -101,7 +101,11 @@ def fit(
         return value / total, pull * scale / total
 
     found: Any = minimize(
-        objective, first / scale, jac=True, method="L-BFGS-B", options={"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 1e-7}
+        objective,
+        first / scale,
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 1e-7},
     )
     potentials = layout.tables(found.x * scale)
     return Fit(calibrate(tree, potentials, base), potentials, total)

@@ -39,7 +39,7 @@ class Graphical:
         return self._across(tuple(columns))
 
     def _across(self, columns: Clique) -> Floats:
-        """A marginal that lies in no single clique: the conditionals of the part of the tree that spans it, contracted."""
+        """A marginal that lies in no single clique: the conditionals of the part of the tree that spans it."""
         tree, wanted = self.tree, set(columns)
         kept = _spanning(tree, wanted)
         operands: list[Any] = []
@@ -63,8 +63,7 @@ def calibrate(tree: Tree, potentials: Potentials, base: Potentials | None = None
     logs = [np.zeros([tree.sizes[c] for c in clique]) for clique in tree.cliques]
     for given in (potentials, base or {}):
         for clique, table in given.items():
-            home = tree.home(clique)
-            assert home is not None, "the tree was built for these cliques"
+            home = tree.at(clique)
             logs[home] += _expand(table, clique, tree.cliques[home])
     ups: list[Floats] = [np.ones(())] * len(logs)
     shift = 0.0

@@ -17,7 +17,7 @@ Clique = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Tree:
-    """A junction tree. ``cliques`` are in an order in which each one's ``parent`` comes before it; the first is the root.
+    """A junction tree: each clique's parent comes before it, and the first one is the root.
 
     >>> tree = junction_tree((2, 3, 4), [(0, 1), (1, 2)])
     >>> tree.cliques, tree.parents, tree.separators, tree.cells
@@ -46,6 +46,13 @@ class Tree:
         wanted = set(columns)
         holding = [i for i, clique in enumerate(self.cliques) if wanted <= set(clique)]
         return min(holding, key=lambda i: prod(self.sizes[c] for c in self.cliques[i]), default=None)
+
+    def at(self, columns: Iterable[int]) -> int:
+        """The same for columns that the tree was built for."""
+        home = self.home(columns)
+        if home is None:
+            raise LookupError("the tree was not built for these columns")
+        return home
 
 
 def junction_tree(sizes: Sequence[int], cliques: Iterable[Iterable[int]]) -> Tree:
@@ -84,7 +91,9 @@ def _eliminated(sizes: tuple[int, ...], cliques: Iterable[Iterable[int]]) -> lis
             near[c] |= around
             near[c] -= {c, column}
         left.remove(column)
-    maximal = [clique for i, clique in enumerate(found) if not any(clique < o for o in found) and clique not in found[:i]]
+    maximal = [
+        clique for i, clique in enumerate(found) if not any(clique < o for o in found) and clique not in found[:i]
+    ]
     return [tuple(sorted(clique)) for clique in maximal]
 
 

@@ -6,6 +6,8 @@ cell of a column given the columns before it: the expected counts are rounded by
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,17 +43,15 @@ def draw_rows(model: Graphical, count: int, draw: np.random.Generator) -> NDArra
 
 def _code(rows: NDArray[np.int32], columns: list[int], draw: np.random.Generator) -> NDArray[np.int64]:
     """A place for each row such that rows that are alike in other columns stand together."""
-    keys = [rows[:, c] for c in draw.permutation(columns)] if columns else []
-    order = np.lexsort((draw.random(len(rows)), *keys))
+    keys: list[NDArray[Any]] = [rows[:, int(c)] for c in draw.permutation(columns)] if columns else []
+    order = np.lexsort([draw.random(len(rows)), *keys])
     place = np.empty(len(rows), dtype=np.int64)
     place[order] = np.arange(len(rows))
     return place
 
 
-def _given(
-    joint: NDArray[np.float64], group: Codes, place: Codes, draw: np.random.Generator
-) -> NDArray[np.int64]:
-    """A value for each row, given the group that it is in: expected counts per group, rounded so that each group is met."""
+def _given(joint: NDArray[np.float64], group: Codes, place: Codes, draw: np.random.Generator) -> NDArray[np.int64]:
+    """A value for each row, given its group: expected counts, rounded so that each group is met."""
     order = np.lexsort((place, group))  # rows of one group together, like rows beside each other
     found, sizes = np.unique(group, return_counts=True)
     out = np.empty(len(group), dtype=np.int64)
@@ -67,7 +67,7 @@ def _given(
     return out
 
 
-def _rounded(weights: NDArray[np.float64], many: Codes, offset: NDArray[np.float64]) -> Codes:
+def _rounded(weights: NDArray[np.float64], many: Codes, offset: NDArray[Any]) -> Codes:
     """Whole counts with row sums ``many``, each within one of its expectation (systematic rounding)."""
     total = weights.sum(axis=1, keepdims=True)
     share = np.divide(weights, total, out=np.full_like(weights, 1 / weights.shape[1]), where=total > 0)
@@ -75,7 +75,7 @@ def _rounded(weights: NDArray[np.float64], many: Codes, offset: NDArray[np.float
     expected[:, -1] = 1.0  # so that each group ends on a whole number
     upto = np.floor(expected * many[:, None] + offset[:, None]).astype(np.int64)
     upto[:, -1] = many
-    return np.diff(np.minimum(upto, many[:, None]), axis=1, prepend=0)
+    return np.asarray(np.diff(np.minimum(upto, many[:, None]), axis=1, prepend=0), dtype=np.int64)
 
 
 def _interleaved(counts: Codes, draw: np.random.Generator) -> Codes:
@@ -86,4 +86,5 @@ def _interleaved(counts: Codes, draw: np.random.Generator) -> Codes:
     rank = np.arange(len(cell)) - starts[cell]
     where = (rank + draw.random(len(flat))[cell]) / flat[cell]
     values = cell % counts.shape[1]
-    return values[np.lexsort((where, cell // counts.shape[1]))]
+    spread: Codes = values[np.lexsort((where, cell // counts.shape[1]))]
+    return spread
