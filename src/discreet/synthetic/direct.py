@@ -29,6 +29,7 @@ from discreet.synthetic.workload import workload as read_workload
 
 JOINT = 1 << 22
 """The largest table over all columns of a workload that is considered."""
+NAMES = ("marginals", "hierarchical", "least squares", "identity")
 _SHARES = 1 << 20
 Floats = NDArray[np.float64]
 
@@ -87,13 +88,13 @@ def plans(domain: Domain, workload: Asked, *, max_rows: int = 1) -> list[Plan]:
     'least squares'
     """
     asked = read_workload(domain, workload)
-    return _plans(asked, Moves(max_rows, max_rows**2))
+    return _plans(asked, Moves(max_rows, max_rows**2), NAMES)
 
 
-def _plans(asked: Workload, moves: Moves) -> list[Plan]:
-    found = [_apart(asked, moves, name) for name in ("marginals", "hierarchical", "least squares")]
+def _plans(asked: Workload, moves: Moves, names: Sequence[str]) -> list[Plan]:
+    found = [_apart(asked, moves, name) for name in NAMES if name in names and name != "identity"]
     columns = tuple(sorted({c for q in asked.questions for c in q.clique}))
-    if asked.domain.size(columns) <= JOINT and len(asked.cliques) > 1:
+    if "identity" in names and asked.domain.size(columns) <= JOINT and len(asked.cliques) > 1:
         found.append(_joint(asked, columns, moves))
     return sorted((plan for plan in found if plan is not None), key=lambda plan: plan.error)
 
@@ -116,10 +117,10 @@ def answer(
     """
     budget, slack = read_budget(epsilon, delta, rho)
     asked = read_workload(source.domain, workload)
-    possible = _plans(asked, _most(source, asked))
-    chosen = next((p for p in possible if plan in (None, p.name)), None)
-    if chosen is None:
-        raise BadParameter("plan", plan, f"must be one of {', '.join(p.name for p in possible)}")
+    possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan])
+    if not possible:
+        raise BadParameter("plan", plan, f"must be one of {', '.join(NAMES)} that this workload has a use for")
+    chosen = possible[0]
     spending = Spending.of(budget)
     exact = source.marginals([block.clique for block in chosen.blocks])
     tables, variances = [], []

@@ -96,18 +96,20 @@ def trees(cells: int) -> list[Strategy]:
 
 
 def least_squares(gram: Floats) -> Strategy | None:
-    """The matrix with the least total variance for questions of this Gram matrix, on a public grid of whole numbers.
+    """The matrix with the least total variance for questions of this Gram matrix, on a public grid; None for cells.
 
     Minimises tr(V X⁻¹) over X = AᵀA with diagonal 1, by the fixed point of Denisov et al. (2022). Any matrix is
     private; a worse one only has more error.
     """
     cells = len(gram)
-    if not 2 <= cells <= OPTIMISED:
+    if not 2 <= cells <= OPTIMISED or np.array_equal(gram, gram[0, 0] * np.eye(cells)):  # cells are best for cells
         return None
     v = gram + np.eye(cells) * (np.trace(gram) / cells * 1e-6)
     dual = np.ones(cells)
     for _ in range(_STEPS):
-        dual = np.diag(_root(v * np.sqrt(np.outer(dual, dual)))).clip(min=1e-12)
+        before, dual = dual, np.diag(_root(v * np.sqrt(np.outer(dual, dual)))).clip(min=1e-12)
+        if np.allclose(before, dual, rtol=1e-3):
+            break
     x = _root(v * np.sqrt(np.outer(dual, dual))) / np.sqrt(np.outer(dual, dual))
     matrix = np.rint(_root(x) / np.sqrt(np.diag(x).max()) * _GRID).astype(np.int64)
     return Strategy("least squares", cells, matrix) if np.linalg.matrix_rank(matrix) == cells else None
