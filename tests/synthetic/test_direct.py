@@ -64,9 +64,7 @@ def test_every_plan_spends_no_more_than_the_budget_and_errs_as_predicted(plan: s
 
 def test_answers_agree_with_each_other() -> None:
     found = answer(ROWS, [("a", "b"), ("b", "c"), ("a", "c"), ("a",)], rho="1/10", plan="marginals")
-    ab, bc, ac, a = (
-        v.reshape(shape) for v, shape in zip(found.values, [(4, 3), (3, 64), (4, 64), (4,)], strict=True)
-    )
+    ab, bc, ac, a = (v.reshape(shape) for v, shape in zip(found.values, [(4, 3), (3, 64), (4, 64), (4,)], strict=True))
     assert np.allclose(ab.sum(axis=1), a)
     assert np.allclose(ac.sum(axis=1), a)
     assert np.allclose(ab.sum(axis=0), bc.sum(axis=1))

@@ -38,9 +38,7 @@ def moved(cap: int, keep: Any) -> int:
     worst = 0
     for table in tables():
         for gone in (1, 2):
-            full, less = (
-                marginals(t, cap, keep) for t in (table, [row for row in table if row[0] != gone])
-            )
+            full, less = (marginals(t, cap, keep) for t in (table, [row for row in table if row[0] != gone]))
             worst = max(worst, *(int(np.abs(a - b).sum()) for a, b in zip(full, less, strict=True)))
     return worst
 

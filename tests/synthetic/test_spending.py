@@ -33,7 +33,10 @@ def scores(table: list[tuple[int, int]]) -> list[int]:
 
 
 NEIGHBOURS = [
-    (scores(list(table)), scores([*table, row])) for n in range(4) for table in product(CELLS, repeat=n) for row in CELLS
+    (scores(list(table)), scores([*table, row]))
+    for n in range(4)
+    for table in product(CELLS, repeat=n)
+    for row in CELLS
 ]
 
 

@@ -24,7 +24,9 @@ Floats = NDArray[np.float64]
 
 PRIOR = 0.03
 STEPS = 60
-_FREE = 1e-3  # what is left of the prior for one-way marginals: keeps empty values finite
+_CLOSE = 1e-3
+_FARTHEST = 60.0  # potentials stay finite where measurements contradict each other
+_FREE = 0.03  # what is left of the prior for one-way marginals: keeps empty values finite
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,10 +59,13 @@ def total_of(measured: Sequence[Measured]) -> float:
 
 
 def pooled(measured: Sequence[Measured], total: float) -> dict[Clique, tuple[Floats, float]]:
-    """Tables of the same clique as one: their inverse-variance mean. Public shares count as exact to one row."""
+    """Tables of the same clique as one: their inverse-variance mean. Public shares count as exact to a thousandth."""
     found: dict[Clique, tuple[Floats, float]] = {}
     for m in measured:
-        noisy, precision = m.noisy.astype(np.float64) * (1 if m.variance else total), 1 / (m.variance or 1.0)
+        noisy, precision = (
+            m.noisy.astype(np.float64) * (1 if m.variance else total),
+            1 / (m.variance or max(1.0, (_CLOSE * total) ** 2)),
+        )
         if m.clique in found:
             other, variance = found[m.clique]
             noisy = (noisy * precision + other / variance) / (precision + 1 / variance)
@@ -79,7 +84,7 @@ def fit(
     steps: int = STEPS,
 ) -> Fit:
     """The model of these marginals. ``start``: potentials of an earlier fit; ``base``: -inf where nothing can be."""
-    from scipy.optimize import minimize
+    from scipy.optimize import Bounds, minimize
 
     total = total_of(measured)
     target = pooled(measured, total)
@@ -105,6 +110,7 @@ def fit(
         first / scale,
         jac=True,
         method="L-BFGS-B",
+        bounds=Bounds(-_FARTHEST / scale, _FARTHEST / scale),
         options={"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 1e-7},
     )
     potentials = layout.tables(found.x * scale)
