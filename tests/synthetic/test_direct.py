@@ -82,6 +82,17 @@ def test_agreement_does_not_add_error() -> None:
     assert np.mean(np.square(both)) < np.mean(np.square(alone))
 
 
+def test_rows_that_agree_with_the_answers() -> None:
+    found = answer(ROWS, [("a", "b"), ("b", "c"), ("a", "c")], rho=10)
+    table = found.rows(5000)
+    assert table.num_rows == 5000
+    codes = DOMAIN.encode(table)
+    share = np.bincount(codes[:, 0] * 3 + codes[:, 1], minlength=12) / 5000
+    assert np.abs(share - found[0] / found[0].sum()).sum() < 0.1
+    with pytest.raises(BadParameter):
+        found.rows(0)
+
+
 def test_refusals() -> None:
     with pytest.raises(BadParameter, match="plan"):
         answer(ROWS, [("a",)], rho=1, plan="magic")

@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import log, sqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
-from discreet.exact import Number
+from discreet.exact import Number, integer
 from discreet.mechanisms.budget import Moves
 from discreet.privacy.measures import ZCDP, Approx
 from discreet.synthetic.domain import Domain
+from discreet.synthetic.model.fit import Measured
+from discreet.synthetic.model.sampled import ATOMS, fit_sampled
 from discreet.synthetic.source import Clique, MarginalSource
 from discreet.synthetic.spending import Spending, gaussian_for, read_budget
 from discreet.synthetic.strategies import EXPLICIT, OPTIMISED, Strategy, identity, least_squares, trees
@@ -69,6 +72,15 @@ class Answers:
     deviations: tuple[Floats, ...]
     promise: ZCDP | Approx
     spending: Spending
+    measured: tuple[Measured, ...]
+
+    def rows(self, count: int) -> Any:
+        """Rows that agree with all answers as well as rows can, as an Arrow table. Free; however marginals overlap."""
+        wanted = integer(count, "count", at_least=1)
+        domain = self.plan.workload.domain
+        draw = np.random.default_rng()
+        model, _ = fit_sampled(domain.sizes, self.measured, atoms=min(max(ATOMS, wanted), 4 * ATOMS))
+        return domain.decode(model.draw(wanted, draw), draw)
 
     def __getitem__(self, question: int) -> Floats:
         return self.values[question]
@@ -139,7 +151,11 @@ def answer(
         at = next(i for i, block in enumerate(chosen.blocks) if place in block.asked)
         values.append(_value(question, tables[at], chosen.blocks[at].clique))
         deviations.append(np.sqrt(variances[at] * _spread(source.domain, question, chosen.blocks[at])))
-    return Answers(chosen, tuple(values), tuple(deviations), spending.certified(slack), spending)
+    measured = tuple(
+        Measured(block.clique, table, variance * float(block.strategy.spread(None).mean()))
+        for block, table, variance in zip(chosen.blocks, tables, variances, strict=True)
+    )
+    return Answers(chosen, tuple(values), tuple(deviations), spending.certified(slack), spending, measured)
 
 
 def _most(source: MarginalSource, asked: Workload) -> Moves:

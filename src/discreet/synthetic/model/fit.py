@@ -10,9 +10,9 @@ One-way marginals are not held back: the prior is about how columns depend on ea
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,23 +84,51 @@ def fit(
     steps: int = STEPS,
 ) -> Fit:
     """The model of these marginals. ``start``: potentials of an earlier fit; ``base``: -inf where nothing can be."""
-    from scipy.optimize import Bounds, minimize
-
     total = total_of(measured)
     target = pooled(measured, total)
     tree = junction_tree(sizes, [*target, *(base or {})])
+    potentials = solve(target, total, lambda given: calibrate(tree, given, base), start=start, prior=prior, steps=steps)
+    return Fit(calibrate(tree, potentials, base), potentials, total)
+
+
+class Model(Protocol):
+    """A distribution made of potentials."""
+
+    @property
+    def log_normaliser(self) -> float:
+        """ln Z, by which it was divided."""
+        ...
+
+    def marginal(self, columns: Sequence[int]) -> Floats:
+        """Shares of the combinations of some columns."""
+        ...
+
+
+def solve(
+    target: Mapping[Clique, tuple[Floats, float]],
+    total: float,
+    model_of: Callable[[Potentials], Model],
+    *,
+    start: Potentials | None,
+    prior: float,
+    steps: int,
+) -> dict[Clique, Floats]:
+    """The potentials that minimise the dual, for any family of models (fit.md)."""
+    from scipy.optimize import Bounds, minimize
+
     layout = _Layout([(clique, table.shape) for clique, (table, _) in target.items()])
     held = np.concatenate(
         [np.full(t.size, v * (prior if len(c) > 1 else prior * _FREE)) for c, (t, v) in target.items()]
     )
     wanted = np.concatenate([table.ravel() for table, _ in target.values()])
     first = layout.flat({c: (start or {}).get(c, np.zeros(t.shape)) for c, (t, _) in target.items()})
-    expected = total * layout.marginals(calibrate(tree, layout.tables(first), base))
+    expected = total * layout.marginals(model_of(layout.tables(first)))
+    wanted[expected == 0] = 0  # what the family cannot reach: no potential helps
     scale = 1 / np.sqrt(np.maximum(expected, wanted).clip(min=1) + held)
 
     def objective(x: Floats) -> tuple[float, Floats]:
         theta = x * scale
-        model = calibrate(tree, layout.tables(theta), base)
+        model = model_of(layout.tables(theta))
         pull = total * layout.marginals(model) - wanted + held * theta
         value = total * model.log_normaliser - wanted @ theta + 0.5 * (held * theta) @ theta
         return value / total, pull * scale / total
@@ -113,8 +141,7 @@ def fit(
         bounds=Bounds(-_FARTHEST / scale, _FARTHEST / scale),
         options={"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 1e-7},
     )
-    potentials = layout.tables(found.x * scale)
-    return Fit(calibrate(tree, potentials, base), potentials, total)
+    return layout.tables(found.x * scale)
 
 
 class _Layout:
@@ -131,5 +158,5 @@ class _Layout:
         parts = np.split(vector, self._ends[:-1])
         return {clique: part.reshape(shape) for (clique, shape), part in zip(self._shapes, parts, strict=True)}
 
-    def marginals(self, model: Graphical) -> Floats:
+    def marginals(self, model: Model) -> Floats:
         return np.concatenate([model.marginal(clique).ravel() for clique, _ in self._shapes])
