@@ -1,9 +1,11 @@
 """Direct answers: the plan by predicted error, errors as predicted, answers that agree."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.privacy import events
@@ -18,7 +20,7 @@ DOMAIN = Domain({"a": whole(0, 3, nullable=False), "b": whole(0, 2, nullable=Fal
 ROWS = Rows(DOMAIN, np.random.default_rng(5).integers(0, [4, 3, 64], size=(500, 3)))
 
 
-def exact(asked: object) -> list[np.ndarray]:  # type: ignore[type-arg]
+def exact(asked: object) -> list[NDArray[Any]]:
     found = answer(ROWS, asked, rho=10**12, plan="marginals")  # type: ignore[arg-type]
     return [np.rint(v) for v in found.values]
 
@@ -47,7 +49,7 @@ def test_the_best_plan_comes_first_and_depends_on_the_workload() -> None:
 @pytest.mark.parametrize("plan", ["marginals", "identity", "least squares", "hierarchical"])
 def test_every_plan_spends_no_more_than_the_budget_and_errs_as_predicted(plan: str) -> None:
     asked = [("a", "b"), ("a",), prefixes("c"), ("b",)]
-    truth = np.concatenate([v for v in exact(asked)])
+    truth = np.concatenate(exact(asked))
     rho = Fraction(1, 50)
     off = []
     for _ in range(6):

@@ -1,9 +1,11 @@
 """MWEM: prices, exact limits, and the shape of its error in the number of questions."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.privacy import events
@@ -19,7 +21,7 @@ ROWS = Rows(DOMAIN, (DRAW.random((2000, 7)) < np.linspace(0.1, 0.6, 7)).astype(i
 COUNTS = ROWS.marginals([tuple(range(7))])[0].ravel()
 
 
-def random_questions(k: int) -> list[np.ndarray]:  # type: ignore[type-arg]
+def random_questions(k: int) -> list[NDArray[Any]]:
     return list(DRAW.random((k, 128)) < 0.5)
 
 
@@ -41,7 +43,7 @@ def test_with_much_budget_the_answers_are_near() -> None:
 
 
 def test_many_questions_cost_little_more_than_few() -> None:
-    """From 64 to 4,096 arbitrary questions independent noise grows eightfold; here the worst error far less than that."""
+    """From 64 to 4,096 arbitrary questions independent noise grows eightfold; here the worst error far less."""
 
     def worst(k: int) -> float:
         tables = random_questions(k)

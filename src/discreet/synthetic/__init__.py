@@ -10,6 +10,7 @@ from discreet.synthetic.domain import Domain
 from discreet.synthetic.mwem import Weighted, mwem, whole_domain
 from discreet.synthetic.pmw import Stream, pmw
 from discreet.synthetic.predicate import predicate
+from discreet.synthetic.private_domain import private_categories
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import MarginalSource, Rows, rows_of
 from discreet.synthetic.synthesize import memory_for, synthesize
@@ -36,6 +37,7 @@ __all__ = [
     "pmw",
     "predicate",
     "prefixes",
+    "private_categories",
     "ranges",
     "rows_of",
     "synthesize",

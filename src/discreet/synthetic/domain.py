@@ -140,7 +140,9 @@ def _read(name: str, given: Given) -> Column:
             return whole(given.start, given.stop - 1)
         case Declared(unknown=True):
             raise BadParameter(
-                f"domain[{name!r}]", "unknown keys", "must have known values: release them first, and pay for it"
+                f"domain[{name!r}]",
+                "unknown keys",
+                "must be listed: release them first by dp.synthetic.private_categories, which is paid for",
             )
         case Declared(keys=tuple(listed), nullable=nullable):
             plain: list[Any] = [v for v in listed if v is not None]

@@ -106,7 +106,7 @@ def rows_of(table: Any, domain: Domain, *, unit: str | None = None, max_rows: in
         raise BadParameter("max_rows", max_rows, f"must be at most {MAX_ROWS}")
     if unit in domain.columns:
         raise BadParameter("unit", unit, "must not be a column of the domain: it names people")
-    owner, known = _owners(arrow, unit)
+    owner, known = owners(arrow, unit)
     codes = domain.encode(arrow)
     inside = known & (codes >= 0).all(axis=1)
     codes, owner = codes[inside], owner[inside]
@@ -136,7 +136,8 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-def _owners(arrow: Any, unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+def owners(arrow: Any, unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """A number for the unit of each row, and whether it has one."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

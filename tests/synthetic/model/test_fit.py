@@ -1,7 +1,10 @@
 """The fit: the optimum's own equation, no noise no error, public shares, zeros; the same as scipy on the whole."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.synthetic.model.fit import _FREE, Measured, fit, pooled, total_of
 
@@ -9,7 +12,7 @@ SIZES = (3, 4, 2)
 CLIQUES = [(0,), (1,), (0, 1), (1, 2)]
 
 
-def data(rows: int = 1000) -> np.ndarray:  # type: ignore[type-arg]
+def data(rows: int = 1000) -> NDArray[Any]:
     """Counts of a table that is a Markov chain."""
     draw = np.random.default_rng(3)
     a = draw.integers(0, 3, rows)
@@ -18,8 +21,9 @@ def data(rows: int = 1000) -> np.ndarray:  # type: ignore[type-arg]
     return np.histogramdd(np.stack([a, b, c.astype(int)], axis=1), bins=SIZES, range=[(0, s) for s in SIZES])[0]
 
 
-def marginal(counts: np.ndarray, clique: tuple[int, ...]) -> np.ndarray:  # type: ignore[type-arg]
-    return counts.sum(axis=tuple(c for c in range(3) if c not in clique)).astype(np.int64)
+def marginal(counts: NDArray[Any], clique: tuple[int, ...]) -> NDArray[Any]:
+    table: NDArray[Any] = counts.sum(axis=tuple(c for c in range(3) if c not in clique)).astype(np.int64)
+    return table
 
 
 def test_exact_marginals_are_reproduced() -> None:
@@ -58,7 +62,7 @@ def test_tables_of_one_clique_are_pooled_by_their_variances() -> None:
 def test_public_shares_and_impossible_cells_are_kept() -> None:
     counts = data()
     shares = np.array([0.2, 0.3, 0.5])
-    impossible = {(0, 1): np.where(np.eye(3, 4, dtype=bool), -np.inf, 0.0)}
+    impossible: dict[tuple[int, ...], NDArray[Any]] = {(0, 1): np.where(np.eye(3, 4, dtype=bool), -np.inf, 0.0)}
     measured = [Measured((0,), shares, 0.0), Measured((1, 2), marginal(counts, (1, 2)), 100.0)]
     found = fit(SIZES, measured, base=impossible, steps=300)
     assert np.abs(found.model.marginal((0,)) - shares).max() < 0.01

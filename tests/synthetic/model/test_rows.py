@@ -1,7 +1,10 @@
 """Rows: the tables of the tree to within the rounding, zeros stay empty, every group is met."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.synthetic.model.graphical import calibrate
 from discreet.synthetic.model.junction import junction_tree
@@ -14,8 +17,8 @@ CLIQUES = [(0, 1), (1, 2), (1, 3)]
 @pytest.mark.parametrize("count", [1, 10, 1000, 20_000])
 def test_tables_are_met_to_within_rounding(count: int) -> None:
     draw = np.random.default_rng(4)
-    potentials = {c: draw.normal(size=[SIZES[k] for k in c]) for c in CLIQUES}
-    base = {(0, 1): np.where(np.arange(12).reshape(3, 4) % 5 == 0, -np.inf, 0.0)}
+    potentials: dict[tuple[int, ...], NDArray[Any]] = {c: draw.normal(size=[SIZES[k] for k in c]) for c in CLIQUES}
+    base: dict[tuple[int, ...], NDArray[Any]] = {(0, 1): np.where(np.arange(12).reshape(3, 4) % 5 == 0, -np.inf, 0.0)}
     model = calibrate(junction_tree(SIZES, CLIQUES), potentials, base)
     rows = draw_rows(model, count, draw)
     assert rows.shape == (count, 4)
@@ -50,7 +53,7 @@ def test_values_are_spread_over_their_group() -> None:
 
 
 def test_independent_columns_stay_independent() -> None:
-    """Two columns that the model does not join: their table is near the product, nearer than random pairing would be."""
+    """Two columns that the model does not join: their table is nearer to the product than random pairing."""
     model = calibrate(junction_tree((10, 10), []), {(0,): np.zeros(10), (1,): np.zeros(10)})
     rows = draw_rows(model, 10_000, np.random.default_rng(2))
     table = np.zeros((10, 10))

@@ -1,8 +1,11 @@
 """Weighted rows: any marginals at once, the junction tree of which nobody could write down."""
 
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.synthetic.model.fit import Measured
 from discreet.synthetic.model.junction import tree_cells
@@ -11,13 +14,13 @@ from discreet.synthetic.model.sampled import cells_of, fit_sampled, fitting
 SIZES = (6,) * 10
 
 
-def data() -> np.ndarray:  # type: ignore[type-arg]
+def data() -> NDArray[Any]:
     draw = np.random.default_rng(0)
     kind = draw.integers(0, 3, (20_000, 1))
     return ((draw.integers(0, 3, (20_000, 10)) + 2 * kind) % 6).astype(np.int32)
 
 
-def measured(rows: np.ndarray, cliques: list[tuple[int, ...]]) -> list[Measured]:  # type: ignore[type-arg]
+def measured(rows: NDArray[Any], cliques: Sequence[tuple[int, ...]]) -> list[Measured]:
     found = []
     for clique in cliques:
         counts = np.bincount(cells_of(rows, SIZES, clique), minlength=6 ** len(clique))

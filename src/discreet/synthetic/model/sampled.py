@@ -52,7 +52,7 @@ class Sampled:
     def weights(self) -> Floats:
         """The weight of each row."""
         raw: Floats = np.exp(self._logs - self._top)
-        return raw / raw.sum()
+        return np.asarray(raw / raw.sum(), dtype=np.float64)
 
     @cached_property
     def log_normaliser(self) -> float:
@@ -65,14 +65,16 @@ class Sampled:
         place = self.places.get(tuple(columns))
         if place is None:
             place = cells_of(self.atoms, self.sizes, columns)
-        return np.bincount(place, weights=self.weights, minlength=prod(shape)).reshape(shape)
+        summed: Floats = np.bincount(place, weights=self.weights, minlength=prod(shape)).astype(np.float64)
+        return summed.reshape(shape)
 
     def draw(self, count: int, source: np.random.Generator) -> NDArray[np.int32]:
-        """Rows by systematic sampling along the sorted atoms: each appears its expected number of times, but for one."""
+        """Rows by systematic sampling along the sorted atoms: each appears as often as expected, to within one."""
         order = np.lexsort(self.atoms.T)
         upto = np.cumsum(self.weights[order]) * count
         upto[-1] = count
-        many = np.diff(np.floor(upto + source.random()).clip(max=count).astype(np.int64), prepend=0)
+        ends = np.floor(upto + source.random()).clip(max=count).astype(np.int64)
+        many = ends - np.concatenate([[0], ends[:-1]])
         many[-1] += count - many.sum()
         return source.permutation(np.repeat(self.atoms[order], many, axis=0))
 
