@@ -117,6 +117,13 @@ def test_no_noise_in_the_limit_and_the_law_otherwise() -> None:
     assert not 90 < float(((wide.noisy * 0.7) ** 2).mean()) < 110  # noise x 0.7 would be seen
 
 
+def test_a_budget_for_noise_beyond_64_bits_is_refused_and_nothing_is_spent() -> None:
+    spending = Spending.of(Fraction(1))
+    with pytest.raises(BadParameter, match="64 bits"):
+        spending.measure((0,), np.zeros(3, dtype=np.int64), Moves(1, 1), Fraction(1, 1 << 110), "x")
+    assert not spending.events
+
+
 @pytest.mark.parametrize(
     "given",
     [(None, None, None), (1, None, None), (1, 0, None), (1, "1e-9", 1), (0, "1e-9", None), (None, None, 0)],

@@ -28,6 +28,7 @@ from discreet.privacy.measures import ZCDP, Approx
 from discreet.synthetic.model.fit import Measured
 
 _FINE = 1 << 20  # noise and rates are short fractions, rounded against us
+_LARGEST = 1 << 100  # of the variance
 Clique = tuple[int, ...]
 
 
@@ -53,6 +54,8 @@ def gaussian_for(rho: Fraction, moves: Moves, dimension: int) -> Gaussian:
     """The least noise, to a relative 2^-20, that costs at most rho."""
     squared = moves.l2_squared if dimension > 1 else moves.l1**2
     exact = squared / (2 * rho)
+    if exact > _LARGEST:
+        raise BadParameter("rho", float(rho), "must be larger: the noise would not fit into 64 bits")
     digits = _FINE if exact < _FINE else 1
     return Gaussian(sigma_squared=Fraction(ceil(exact * digits), digits), moves_squared=squared, dimension=dimension)
 

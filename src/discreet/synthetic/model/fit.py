@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.synthetic.model.graphical import Graphical, Potentials, calibrate
 from discreet.synthetic.model.junction import Clique, junction_tree
+from discreet.synthetic.model.lbfgs import minimise
 
 Floats = NDArray[np.float64]
 
@@ -114,8 +115,6 @@ def solve(
     steps: int,
 ) -> dict[Clique, Floats]:
     """The potentials that minimise the dual, for any family of models (fit.md)."""
-    from scipy.optimize import Bounds, minimize
-
     layout = _Layout([(clique, table.shape) for clique, (table, _) in target.items()])
     held = np.concatenate(
         [np.full(t.size, v * (prior if len(c) > 1 else prior * _FREE)) for c, (t, v) in target.items()]
@@ -133,15 +132,7 @@ def solve(
         value = total * model.log_normaliser - wanted @ theta + 0.5 * (held * theta) @ theta
         return value / total, pull * scale / total
 
-    found: Any = minimize(
-        objective,
-        first / scale,
-        jac=True,
-        method="L-BFGS-B",
-        bounds=Bounds(-_FARTHEST / scale, _FARTHEST / scale),
-        options={"maxiter": steps, "maxcor": 10, "ftol": 1e-9, "gtol": 1e-7},
-    )
-    return layout.tables(found.x * scale)
+    return layout.tables(minimise(objective, first / scale, _FARTHEST / scale, steps=steps) * scale)
 
 
 class _Layout:
