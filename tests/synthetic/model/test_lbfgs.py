@@ -30,12 +30,10 @@ def test_as_low_as_scipy(bound: float, seed: int) -> None:
 
 
 def test_every_step_goes_down() -> None:
-    seen: list[float] = []
-
     def function(x: Floats) -> tuple[float, Floats]:
         return float((x**4).sum() + (x[0] - 3) ** 2), 4 * x**3 + np.array([2 * (x[0] - 3), 0.0])
 
-    for steps in range(12):
-        seen.append(function(minimise(function, np.array([5.0, -4.0]), np.full(2, 50.0), steps=steps))[0])
+    start, box = np.array([5.0, -4.0]), np.full(2, 50.0)
+    seen = [function(minimise(function, start, box, steps=steps))[0] for steps in range(12)]
     assert seen == sorted(seen, reverse=True)
     assert seen[-1] < seen[0] / 50
