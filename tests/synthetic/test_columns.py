@@ -22,6 +22,9 @@ from discreet.synthetic.columns import Column, bins, categories, days, whole
         (categories(["a", "b"], other="a"), pa.array(["b", "zzz", None]), [1, 0, 2]),
         (categories(["a"]), pa.array(["a", "b"]).dictionary_encode().dictionary_decode(), [0, -1]),
         (categories([1, 300]), pa.array([1, 44, None], type=pa.uint8()), [0, -1, 2]),
+        (categories([-1, 5]), pa.array([5, 2**64 - 1], type=pa.uint64()), [1, -1]),  # -1 is not 2^64 - 1
+        (categories([1, 2]), pa.array([None, None]), [2, 2]),
+        (whole(0, 1, nullable=False), pa.array([None]), [-1]),
         (categories([1, 2]), pa.array([1.0, 1.5, float("nan")]), [0, -1, 2]),
         (categories([True, False]), pa.array([False, True]), [1, 0]),
         (whole(-2, 2), pa.array([-9, -2, 0, 2, 2**62, None]), [0, 0, 2, 4, 4, 5]),
@@ -101,6 +104,7 @@ def test_bins_cannot_be_cut() -> None:
         lambda: categories(["a", "a"]),
         lambda: categories(["a", 1]),
         lambda: categories([1.5]),  # type: ignore[list-item]
+        lambda: categories([1 << 70]),
         lambda: categories(["a"], other="b"),
         lambda: whole(3, 2),
         lambda: whole(0, 1 << 17),

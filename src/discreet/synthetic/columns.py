@@ -59,6 +59,8 @@ class Column(ABC):
 
     def encode(self, column: Any) -> Codes:
         """The codes of an Arrow column; -1 for what fits none."""
+        if str(column.type) == "null":  # nothing but NULL: its type was never said
+            return np.full(len(column), self.values if self.nullable else -1, dtype=np.int64)
         codes, known = self._encode(column)
         return np.where(known, codes, self.values if self.nullable else -1)
 
@@ -136,11 +138,13 @@ class Categories(Column):
 
         known = ~np.asarray(pc.is_null(column, nan_is_null=True))
         try:
-            kept = pa.array(self.listed, type=_kind_for(column.type, self.listed))
-            found = pc.index_in(column.cast(kept.type) if column.type != kept.type else column, value_set=kept)
+            kind = _kind_for(column.type, self.listed)
+            fitting = [i for i, v in enumerate(self.listed) if not pa.types.is_integer(kind) or _fits(v, kind)]
+            kept = pa.array([self.listed[i] for i in fitting], type=kind)  # the others are in no such column
+            found = pc.index_in(column.cast(kind) if column.type != kind else column, value_set=kept)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
             raise BadData(f"a column of type {column.type} cannot hold the declared categories") from None
-        codes = np.asarray(pc.fill_null(found, -1)).astype(np.int64)
+        codes = np.array([*fitting, -1])[np.asarray(pc.fill_null(found, -1))]
         if self.other is not None:
             codes[codes < 0] = self.other
         return codes, known
@@ -157,14 +161,14 @@ class Categories(Column):
 
 
 def _kind_for(stored: Any, listed: Sequence[Any]) -> Any:
-    """The Arrow type in which stored values and categories are compared; None leaves it to the categories."""
+    """The Arrow type in which stored values and categories are compared: no value of the column fails to be read."""
     import pyarrow as pa
 
     text, whole = isinstance(listed[0], str), isinstance(listed[0], int) and not isinstance(listed[0], bool)
     if text and (pa.types.is_string(stored) or pa.types.is_large_string(stored) or stored == pa.string_view()):
         return pa.large_string()
     if whole and pa.types.is_integer(stored):
-        return stored if all(_fits(v, stored) for v in listed) else pa.int64()
+        return stored
     if whole and pa.types.is_floating(stored) and all(abs(v) <= _EXACT_IN_FLOATS for v in listed):
         return pa.float64()
     natural = pa.array(list(listed)).type
@@ -193,6 +197,8 @@ def categories(values: Sequence[Value], *, nullable: bool = True, other: Value =
     kinds = {type(v) for v in listed}
     if len(kinds) != 1 or not kinds <= {str, int, bool, date}:
         raise BadParameter("categories", "a list of other kinds", "must be all text, whole numbers, booleans or days")
+    if kinds == {int} and max(abs(v) for v in listed) >= 1 << 63:
+        raise BadParameter("categories", "whole numbers", "must fit into 64 bits")
     if len(set(listed)) < len(listed) or len(listed) > LARGEST:
         raise BadParameter("categories", f"{len(listed)} values", f"must be at most {LARGEST}, each listed once")
     if other is not None and other not in listed:
