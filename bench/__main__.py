@@ -6,7 +6,8 @@ import importlib
 import sys
 
 SUITES = (
-    "imports", "noise", "accounting", "mechanisms", "continual", "local", "tables", "engines", "rivals", "curator",
+    "imports", "noise", "accounting", "mechanisms", "continual", "local", "synthetic", "tables", "engines", "rivals",
+    "curator",
 )  # fmt: skip
 
 

@@ -24,7 +24,8 @@ LAYERS = """
     curator.error_replies
     curator.amounts
     session
-    continual local
+    continual local synthetic
+    synthetic.model
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.memory engines.sql

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 
 import discreet as dp
 from discreet.privacy.accountants.conversions import largest_zcdp
@@ -40,6 +42,32 @@ def root_k(plt: Any) -> None:
     axis.set_ylabel("expected error of one answer")
     axis.legend(fontsize=8)
     save(figure, "root-k")
+
+
+def many_questions(plt: Any) -> None:
+    """The worst error of k arbitrary questions: answered together, and by independent noise of the same budget."""
+    kinds = dp.synthetic.Domain({f"bit{i}": dp.synthetic.whole(0, 1, nullable=False) for i in range(7)})
+    draw = np.random.default_rng(1)  # of the made-up people and questions; the noise has no seed
+    people = (draw.random((2000, 7)) < np.linspace(0.1, 0.6, 7)).astype(int)
+    source = dp.synthetic.Rows(kinds, people)
+    truth = source.marginals([tuple(range(7))])[0].ravel()
+    rho = largest_zcdp(dp.Approx(1, "1e-6")).rho
+    counts = [2**i for i in range(3, 15)]
+    together = []
+    for k in counts:
+        subsets = draw.random((k, 128)) < 0.5
+        asked = [dp.synthetic.whole_domain(kinds, subset) for subset in subsets]
+        runs = [dp.synthetic.mwem(source, asked, rho=rho, rounds=12).answers - subsets @ truth for _ in range(3)]
+        together.append(float(np.mean([np.abs(off).max() for off in runs])))
+    alone = [sqrt(k / (2 * float(rho))) * sqrt(2 * log(k)) for k in counts]
+    figure, axis = plt.subplots(figsize=(5.2, 3.2))
+    axis.loglog(counts, alone, color="#a63d40", marker=".", label="independent Gaussian noise")
+    axis.loglog(counts, together, color="#23395d", marker=".", label="multiplicative weights")
+    axis.axhline(2000, color="#999999", linestyle=":", label="number of people")
+    axis.set_xlabel("questions k, (ε, δ) = (1, 10⁻⁶) for all of them")
+    axis.set_ylabel("worst error")
+    axis.legend(fontsize=8)
+    save(figure, "many-questions")
 
 
 def tradeoff(plt: Any) -> None:
@@ -90,7 +118,7 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     PLACE.mkdir(exist_ok=True)
-    for picture in (histogram, root_k, tradeoff, over_time):
+    for picture in (histogram, root_k, many_questions, tradeoff, over_time):
         picture(plt)
 
 

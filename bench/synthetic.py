@@ -1,0 +1,219 @@
+"""Many questions of one table: synthetic rows on Adult, all marginals at once, the stream, MWEM's growth, prices.
+
+Each run is a process of its own on one thread: CPU seconds and peak memory are its own. The table lies in the folder
+that BENCH_DATA names (../shared/data beside the clone unless said); without it these rows are left out. The peer is
+mbi's estimator in the same adaptive loop with AIM's own settings, where mbi is installed (BENCH_MBI names a Python).
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.measure import Row, show
+from discreet.checking import check
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.promises.measures import Approx
+from discreet.synthetic import Domain, Rows, mwem, pmw, synthesize, whole, whole_domain
+from discreet.synthetic.model.fit import Measured
+from discreet.synthetic.model.junction import tree_cells
+from discreet.synthetic.model.mbi_fit import mbi_fit
+from discreet.synthetic.model.sampled import fit_sampled
+from discreet.synthetic.spending import Spending, choice_for
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("BENCH_DATA", ROOT.parent / "shared" / "data"))
+RUNS = 5
+DELTA = "1e-9"
+
+
+def adult() -> tuple[Rows, np.ndarray[Any, Any], list[tuple[int, ...]]]:
+    """The table, and the workload: 64 three-way marginals of at most 1e5 cells."""
+    sizes = json.loads((DATA / "adult-domain.json").read_text())
+    codes = np.loadtxt(DATA / "adult.csv", delimiter=",", skiprows=1, dtype=np.int16)
+    domain = Domain({name: whole(0, size - 1, nullable=False) for name, size in sizes.items()})
+    possible = [c for c in itertools.combinations(range(len(domain)), 3) if domain.size(c) <= 1e5]
+    chosen = np.random.default_rng(20261115).choice(len(possible), 64, replace=False)
+    return Rows(domain, codes), codes, [possible[i] for i in chosen]
+
+
+def error(source: Rows, rows: np.ndarray[Any, Any], cliques: list[tuple[int, ...]]) -> float:
+    """The mean L1 distance of normalised marginals."""
+    made = Rows(source.domain, rows)
+    each = zip(source.marginals(cliques), made.marginals(cliques), strict=True)
+    return float(np.mean([np.abs(a / a.sum() - b / b.sum()).sum() for a, b in each]))
+
+
+def one(kind: str, epsilon: int) -> dict[str, float]:
+    """One run on Adult."""
+    source, codes, cliques = adult()
+    names = [[source.domain.columns[c] for c in clique] for clique in cliques]
+    options: dict[str, Any] = {"epsilon": epsilon, "delta": DELTA, "workload": names, "rows": len(codes)}
+    started = time.process_time()
+    if kind == "at once":
+        rows = at_once(source, cliques[:32], epsilon, len(codes))
+        cliques = cliques[:32]
+    elif kind == "mbi":
+        module = sys.modules["discreet.synthetic.synthesize"]
+        module.QUICK = replace(module.QUICK, rounds=16)  # type: ignore[attr-defined]  # AIM's own
+        rows = synthesize(source, quick=True, estimator=mbi_fit, **options).codes
+    else:
+        rows = synthesize(source, quick=kind == "quick", **options).codes
+    cpu = time.process_time() - started
+    peak = peak_megabytes()
+    return {"error": error(source, rows, cliques), "cpu": cpu, "peak": peak}
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has held; ru_maxrss would begin with that of whoever started it."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def at_once(source: Rows, cliques: list[tuple[int, ...]], epsilon: int, count: int) -> np.ndarray[Any, Any]:
+    """All marginals measured together; a fifth of the budget for one-way marginals."""
+    rho = largest_zcdp(Approx(epsilon, DELTA)).rho
+    spending = Spending.of(rho)
+    ones: list[tuple[int, ...]] = [(c,) for c in range(len(source.domain))]
+    found: list[Measured] = []
+    for group, share in ((ones, Fraction(1, 5)), (cliques, Fraction(4, 5))):
+        each = rho * share / len(group)
+        exact = source.marginals(group)
+        found += [spending.measure(c, h, source.moves(c), each, str(c)) for c, h in zip(group, exact, strict=True)]
+    model, _ = fit_sampled(source.domain.sizes, found)
+    return model.draw(count, np.random.default_rng())
+
+
+def apart(kind: str, epsilon: int, python: str = sys.executable) -> dict[str, float]:
+    """One run in its own process."""
+    environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}
+    done = subprocess.run(
+        [python, "-m", "bench.synthetic", kind, str(epsilon)],
+        env=environment, cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def on_adult() -> list[Row]:
+    """Error, time and memory at both budgets."""
+    rows = []
+    for kind, epsilon, runs, asked, best, seconds, megabytes in (
+        ("full", 1, RUNS, 0.147, "AIM 0.147", 60, 512),
+        ("quick", 1, RUNS, 0.170, "MST 0.187", 15, 150),
+        ("full", 10, 2, 0.112, "Gaussian + simplex 0.112, no rows", None, None),
+        ("at once", 1, 2, None, "junction tree 960 GB", None, 1024),
+    ):
+        found = [apart(kind, epsilon) for _ in range(runs)]
+        name = f"Adult, ε = {epsilon}, {kind}"
+        mean, cpu, peak = (float(np.mean([f[key] for f in found])) for key in ("error", "cpu", "peak"))
+        said = f"{mean:.4f} ({min(f['error'] for f in found):.4f} to {max(f['error'] for f in found):.4f})"
+        if asked is not None:
+            rows.append(Row(f"{name}: error of rows", said, best, f"{asked}", asked / mean, 1.0))
+        if seconds is not None:
+            rows.append(Row(f"{name}: CPU", f"{cpu:.1f} s", "asked", f"{seconds} s", seconds / cpu, 1.0))
+        if megabytes is not None:
+            shown = f"{peak:.0f} MB, error {mean:.4f}, {cpu:.0f} s"
+            rows.append(Row(f"{name}: memory", shown, "asked", f"{megabytes} MB", megabytes / peak, 1.0))
+    python = os.environ.get("BENCH_MBI")
+    if python:
+        theirs = apart("mbi", 1, python)
+        ours = [apart("full", 1) for _ in range(2)]
+        mean, cpu = float(np.mean([f["error"] for f in ours])), float(np.mean([f["cpu"] for f in ours]))
+        rows += [
+            Row(
+                "Adult, ε = 1: error beside mbi",
+                f"{mean:.4f}",
+                "mbi",
+                f"{theirs['error']:.4f}",
+                theirs["error"] / mean,
+                1,
+            ),
+            Row(
+                "Adult, ε = 1: CPU beside mbi", f"{cpu:.1f} s", "mbi", f"{theirs['cpu']:.0f} s", theirs["cpu"] / cpu, 6
+            ),
+        ]
+    return rows
+
+
+def stream() -> list[Row]:
+    """Online multiplicative weights on 2^24 cells: an easy and a hard question."""
+    draw = np.random.default_rng(1)
+    domain = Domain({f"c{i}": whole(0, 1, nullable=False) for i in range(24)})
+    lean = draw.random((100_000, 1))
+    opened = pmw(Rows(domain, (draw.random((100_000, 24)) < lean).astype(np.int64)), epsilon=1, delta=DELTA, hard=50)
+    easy: list[float] = []
+    hard: list[float] = []
+    for _ in range(150):
+        columns = draw.choice(24, 3, replace=False)
+        started = time.process_time()
+        said = opened.ask(" AND ".join(f"c{c} = {draw.integers(2)}" for c in columns)).story[0]
+        (hard if "measurement" in said else easy).append(time.process_time() - started)
+    return [
+        Row(f"PMW, 2^24 cells, {name}", f"{1e3 * middle:.1f} ms", "asked", f"{asked} ms", asked / 1e3 / middle, 1)
+        for name, middle, asked in (("easy", float(np.median(easy)), 25), ("hard", float(np.median(hard)), 250))
+    ]
+
+
+def growth() -> list[Row]:
+    """The worst error of k arbitrary questions: from 64 to 4,096 independent noise grows 10.6-fold."""
+    draw = np.random.default_rng(2)
+    domain = Domain({f"c{i}": whole(0, 1, nullable=False) for i in range(7)})
+    source = Rows(domain, (draw.random((2000, 7)) < np.linspace(0.1, 0.6, 7)).astype(np.int64))
+    truth = source.marginals([tuple(range(7))])[0].ravel()
+
+    def worst(k: int) -> float:
+        tables = draw.random((k, 128)) < 0.5
+        found = mwem(source, [whole_domain(domain, t) for t in tables], rho="1/50", rounds=12)
+        return float(np.abs(found.answers - tables @ truth).max())
+
+    few, many = (float(np.mean([worst(k) for _ in range(3)])) for k in (64, 4096))
+    alone = math.sqrt(64) * math.sqrt(math.log(4096) / math.log(64))
+    return [Row("MWEM: error from 64 to 4,096 questions", f"x {many / few:.2f}", "independent", f"x {alone:.1f}",
+                alone / (many / few), 4.0)]  # fmt: skip
+
+
+def prices() -> list[Row]:
+    """A choice by scores that move both ways: ours passes the check, the price of a monotone one is refuted."""
+    ours = choice_for(Fraction(1, 8), 1)
+    twin = Exponential(sensitivity=ours.sensitivity, rate=2 * ours.rate)
+    pairs = [([0, 0], [1, -1]), ([3, 2], [2, 3])]
+    right, wrong = check(ours, pairs=pairs).ok, check(twin, pairs=pairs, claim=ours.event).ok
+    return [
+        Row("selection priced right", f"passes: {right}", "rate doubled", f"passes: {wrong}", float(right > wrong), 1)
+    ]
+
+
+def main() -> None:
+    """All figures."""
+    rows = [*prices(), *growth(), *stream()]
+    if (DATA / "adult.csv").exists():
+        source, _, cliques = adult()
+        print(f"a junction tree of 32 marginals: {8 * tree_cells(source.domain.sizes, cliques[:32]) / 1e9:,.0f} GB")
+        rows += on_adult()
+    else:
+        print("Adult is not there: set BENCH_DATA to its folder")
+    show("Many questions", rows)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        print(json.dumps(one(sys.argv[1], int(sys.argv[2]))))
+    else:
+        main()

@@ -1,0 +1,265 @@
+"""Answer a workload directly: plan what to measure, by the error that is known beforehand; measure; make answers agree.
+
+Guarantee: ρ-zCDP for all answers together; the parts of the budget add up to no more than it. Every answer is unbiased,
+and its error bar holds for all answers at once. Proof: strategies.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.errors import BadParameter
+from discreet.exact import Number, integer
+from discreet.mechanisms.statistics.budget import Moves
+from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.model.fit import Measured
+from discreet.synthetic.model.sampled import ATOMS, fit_sampled
+from discreet.synthetic.source import Clique, MarginalSource
+from discreet.synthetic.spending import Spending, gaussian_for, read_budget
+from discreet.synthetic.strategies import EXPLICIT, OPTIMISED, Strategy, identity, least_squares, trees
+from discreet.synthetic.workload import Asked, Question, Workload
+from discreet.synthetic.workload import workload as read_workload
+
+JOINT = 1 << 22
+"""The largest table over all columns of a workload that is considered."""
+NAMES = ("marginals", "hierarchical", "least squares", "identity")
+_SHARES = 1 << 20
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """One marginal, how it is measured, and which questions it answers."""
+
+    clique: Clique
+    strategy: Strategy
+    asked: tuple[int, ...]
+    share: Fraction
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What to measure, and the error to expect: the root of the weighted mean of all answers' variances. Free."""
+
+    name: str
+    workload: Workload
+    blocks: tuple[Block, ...]
+    moves: Moves
+    error: float
+    """For rho = 1; errors shrink with the root of rho."""
+
+    def expected_error(self, rho: Number) -> float:
+        """The root mean square error of the answers, for this much budget."""
+        return self.error / sqrt(float(rho))
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The answers, question by question, with the standard deviation of each number."""
+
+    plan: Plan
+    values: tuple[Floats, ...]
+    deviations: tuple[Floats, ...]
+    promise: ZCDP | Approx
+    spending: Spending
+    measured: tuple[Measured, ...]
+
+    def rows(self, count: int) -> Any:
+        """Rows that agree with all answers as well as rows can, as an Arrow table. Free; however marginals overlap."""
+        wanted = integer(count, "count", at_least=1)
+        domain = self.plan.workload.domain
+        draw = np.random.default_rng()
+        model, _ = fit_sampled(domain.sizes, self.measured, atoms=min(max(ATOMS, wanted), 4 * ATOMS))
+        return domain.decode(model.draw(wanted, draw), draw)
+
+    def __getitem__(self, question: int) -> Floats:
+        return self.values[question]
+
+    def error_at(self, confidence: Number = CONFIDENCE) -> tuple[Floats, ...]:
+        """Error bars that hold for all numbers at once: the noise of a sum is sub-Gaussian with its variance."""
+        miss = float(1 - confidence_level(confidence))
+        many = sum(len(d) for d in self.deviations)
+        return tuple(d * sqrt(2 * log(2 * many / miss)) for d in self.deviations)
+
+
+def plans(domain: Domain, workload: Asked, *, max_rows: int = 1) -> list[Plan]:
+    """All plans for a workload, the best first. Free: nothing here sees data.
+
+    >>> from discreet.synthetic.workload import prefixes
+    >>> [plan.name for plan in plans(Domain({"age": range(64)}), [prefixes("age")])][0]
+    'least squares'
+    """
+    asked = read_workload(domain, workload)
+    return _plans(asked, Moves(max_rows, max_rows**2), NAMES)
+
+
+def _plans(asked: Workload, moves: Moves, names: Sequence[str]) -> list[Plan]:
+    found = [_apart(asked, moves, name) for name in NAMES if name in names and name != "identity"]
+    columns = tuple(sorted({c for q in asked.questions for c in q.clique}))
+    if "identity" in names and asked.domain.size(columns) <= JOINT and len(asked.cliques) > 1:
+        found.append(_joint(asked, columns, moves))
+    return sorted((plan for plan in found if plan is not None), key=lambda plan: plan.error)
+
+
+def answer(
+    source: MarginalSource,
+    workload: Asked,
+    *,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
+    rho: Number | None = None,
+    plan: str | None = None,
+) -> Answers:
+    """The answers to a workload, by the plan with the least expected error, or the one that is named.
+
+    >>> from discreet.synthetic.source import Rows
+    >>> rows = Rows(Domain({"x": range(4)}), np.array([[0], [1], [1], [3]]))
+    >>> answer(rows, [("x",)], rho=10**6)[0].round().tolist()
+    [1.0, 2.0, 0.0, 1.0, 0.0]
+    """
+    budget, slack = read_budget(epsilon, delta, rho)
+    asked = read_workload(source.domain, workload)
+    possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan])
+    if not possible:
+        raise BadParameter("plan", plan, f"must be one of {', '.join(NAMES)} that this workload has a use for")
+    chosen = possible[0]
+    spending = Spending.of(budget)
+    exact = source.marginals([block.clique for block in chosen.blocks])
+    tables, variances = [], []
+    for block, counts in zip(chosen.blocks, exact, strict=True):
+        moves = block.strategy.moves(source.moves(block.clique))
+        names = ", ".join(source.domain.columns[c] for c in block.clique)
+        taken = block.strategy.measured(counts.ravel())
+        noisy = spending.measure(
+            block.clique, taken, moves, budget * block.share, f"({names}) by {block.strategy.name}"
+        )
+        tables.append(block.strategy.estimate(noisy.noisy).reshape(counts.shape))
+        variances.append(noisy.variance)
+    _agree(source.domain, chosen.blocks, tables, variances)
+    values, deviations = [], []
+    for place, question in enumerate(asked.questions):
+        at = next(i for i, block in enumerate(chosen.blocks) if place in block.asked)
+        values.append(_value(question, tables[at], chosen.blocks[at].clique))
+        deviations.append(np.sqrt(variances[at] * _spread(source.domain, question, chosen.blocks[at])))
+    measured = tuple(
+        Measured(block.clique, table, variance * float(block.strategy.spread(None).mean()))
+        for block, table, variance in zip(chosen.blocks, tables, variances, strict=True)
+    )
+    return Answers(chosen, tuple(values), tuple(deviations), spending.certified(slack), spending, measured)
+
+
+def _most(source: MarginalSource, asked: Workload) -> Moves:
+    each = [source.moves(clique) for clique in asked.cliques]
+    return Moves(max(m.l1 for m in each), max(m.l2_squared for m in each))
+
+
+# --- planning -----------------------------------------------------------------------------------------------------
+
+
+def _apart(asked: Workload, moves: Moves, name: str) -> Plan | None:
+    """Each marginal by itself; the total variance Σ v/share is least if shares are as the roots of v."""
+    groups = {clique: [i for i, q in enumerate(asked.questions) if q.clique == clique] for clique in asked.cliques}
+    chosen: list[tuple[Clique, Strategy, float]] = []
+    for clique, places in groups.items():
+        options = _options(asked, clique, places, name)
+        costs = [_cost(asked, places, option, moves) for option in options]
+        best = int(np.argmin(costs))
+        chosen.append((clique, options[best], costs[best]))
+    if name != "marginals" and all(strategy.matrix is None for _, strategy, _ in chosen):
+        return None
+    roots = [max(sqrt(cost), 1e-9) for _, _, cost in chosen]
+    shares = [Fraction(max(1, int(root / sum(roots) * _SHARES))) for root in roots]
+    blocks = tuple(
+        Block(clique, strategy, tuple(groups[clique]), share / sum(shares))
+        for (clique, strategy, _), share in zip(chosen, shares, strict=True)
+    )
+    total = sum(cost / float(block.share) for (_, _, cost), block in zip(chosen, blocks, strict=True))
+    return Plan(name, asked, blocks, moves, sqrt(total / _numbers(asked)))
+
+
+def _joint(asked: Workload, columns: Clique, moves: Moves) -> Plan:
+    """One table over all columns, summed up for each question."""
+    places = tuple(range(len(asked.questions)))
+    block = Block(columns, identity(asked.domain.size(columns)), places, Fraction(1))
+    total = sum(float(q.weight) * float(_spread(asked.domain, q, block).sum()) for q in asked.questions) * float(
+        gaussian_for(Fraction(1), moves, max(2, block.strategy.cells)).sigma_squared
+    )
+    return Plan("identity", asked, (block,), moves, sqrt(total / _numbers(asked)))
+
+
+def _numbers(asked: Workload) -> float:
+    return sum(float(q.weight) * (q.answers or asked.domain.size(q.clique)) for q in asked.questions)
+
+
+def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str) -> list[Strategy]:
+    cells = asked.domain.size(clique)
+    found = [identity(cells)]
+    ordered = len(clique) == 1 and asked.domain[asked.domain.columns[clique[0]]].ordered
+    if name == "hierarchical" and ordered and cells <= EXPLICIT:
+        found += trees(cells)
+    if name == "least squares" and cells <= OPTIMISED:
+        gram = np.zeros((cells, cells))
+        for place in places:
+            question = asked.questions[place]
+            rows = np.eye(cells) if question.rows is None else question.rows.astype(np.float64)
+            gram += float(question.weight) * rows.T @ rows
+        best = least_squares(gram)
+        found += [] if best is None else [best]
+    return found
+
+
+def _cost(asked: Workload, places: Sequence[int], strategy: Strategy, moves: Moves) -> float:
+    """The weighted sum of variances at rho = 1."""
+    spread = sum(
+        float(asked.questions[p].weight) * float(strategy.spread(asked.questions[p].rows).sum()) for p in places
+    )
+    return spread * strategy.moves(moves).l2_squared / 2
+
+
+# --- answers ------------------------------------------------------------------------------------------------------
+
+
+def _value(question: Question, table: Floats, clique: Clique) -> Floats:
+    dropped = tuple(i for i, c in enumerate(clique) if c not in question.clique)
+    return np.asarray(question.of(table.sum(axis=dropped) if dropped else table), dtype=np.float64)
+
+
+def _spread(domain: Domain, question: Question, block: Block) -> Floats:
+    if question.clique == block.clique:
+        return block.strategy.spread(question.rows)
+    each = domain.size(block.clique) // domain.size(question.clique)  # cells that are summed for one of the marginal
+    return identity(domain.size(question.clique)).spread(question.rows) * each
+
+
+def _agree(domain: Domain, blocks: Sequence[Block], tables: list[Floats], variances: list[float]) -> None:
+    """Make tables agree on what they share, in place: the smaller shared parts first, by inverse-variance means.
+
+    Only tables whose cells were measured themselves take part: their noise is alike in all cells, and for such tables
+    no answer's variance grows (strategies.md).
+    """
+    plain = [i for i, block in enumerate(blocks) if block.strategy.matrix is None]
+    shared = {tuple(sorted(set(blocks[i].clique) & set(blocks[j].clique))) for i, j in combinations(plain, 2)}
+    while len(shared) < len(wider := shared | {tuple(sorted(set(a) & set(b))) for a, b in combinations(shared, 2)}):
+        shared = wider
+    for part in sorted(shared, key=len):
+        holding = [i for i in plain if set(part) <= set(blocks[i].clique)]
+        many = [domain.size(blocks[i].clique) // domain.size(part) for i in holding]
+        sums = [
+            tables[i].sum(axis=tuple(k for k, c in enumerate(blocks[i].clique) if c not in part), keepdims=True)
+            for i in holding
+        ]
+        weights = np.array([1 / (variances[i] * n) for i, n in zip(holding, many, strict=True)])
+        flat = [s.reshape(domain.shape(part)) for s in sums]
+        mean = sum(w * s for w, s in zip(weights / weights.sum(), flat, strict=True))
+        for i, n, own in zip(holding, many, sums, strict=True):
+            tables[i] += (np.asarray(mean).reshape(own.shape) - own) / n

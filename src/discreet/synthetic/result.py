@@ -1,0 +1,206 @@
+"""Synthetic: rows that look like the data, the model they came from, and how good both are.
+
+Promise: everything here follows from what was released, so it is free, as often as one likes; except ``compare``,
+which looks at the data again and pays for it.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from math import pi, sqrt
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answer import Answer
+from discreet.errors import BadParameter, BadQuestion, MissingExtra
+from discreet.exact import Number, positive
+from discreet.mechanisms.statistics.budget import Moves
+from discreet.privacy.promises.events import Composed, Event
+from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.query.answer.export import write_rows
+from discreet.synthetic.aim import Run
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.model.rows import draw_rows
+from discreet.synthetic.predicate import Predicate, predicate
+from discreet.synthetic.source import MarginalSource
+from discreet.synthetic.spending import Spending
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_PIECE = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """One measured marginal: how far the model is from what was measured, and how far noise alone would put it."""
+
+    columns: tuple[str, ...]
+    cells: int
+    sigma: float
+    distance: float
+    """The L1 distance of the model from the noisy table, as a share of all rows."""
+    noise: float
+    """What the noise alone is expected to make it; a model that fits is not far above it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Synthetic:
+    """Made by ``synthesize``."""
+
+    domain: Domain
+    run: Run
+    codes: NDArray[np.int32]
+    promise: Approx | ZCDP
+    """What all of it together costs, certified."""
+    memory: int
+    """The bound on memory, in bytes, that was stated before starting."""
+
+    # --- rows -------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def to_arrow(self) -> Any:
+        """The rows as an Arrow table. Bins and stretches of days are filled with values drawn evenly inside."""
+        return self.domain.decode(self.codes)
+
+    def to_polars(self) -> Any:
+        """The rows as a Polars frame."""
+        try:
+            import polars
+        except ImportError:
+            raise MissingExtra("Polars frames", extra="frames") from None
+        return polars.from_arrow(self.to_arrow())
+
+    def to_pandas(self) -> Any:
+        """The rows as a pandas frame."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtra("pandas frames", extra="frames") from None
+        frame: pandas.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """The rows as a Parquet or CSV file, by the ending of its name; nothing is written over."""
+        table = self.to_arrow()
+        write_rows(path, lambda: (table.slice(i, _PIECE) for i in range(0, max(1, table.num_rows), _PIECE)))
+
+    def draw(self, rows: int) -> Any:
+        """More rows of the same model, as an Arrow table. Free."""
+        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+            raise BadParameter("rows", rows, "must be a whole number, at least 1")
+        return self.domain.decode(draw_rows(self.run.fit.model, rows, np.random.default_rng()))
+
+    # --- questions --------------------------------------------------------------------------------------------------
+
+    @property
+    def total(self) -> float:
+        """About how many rows the data has."""
+        return self.run.fit.total
+
+    @property
+    def event(self) -> Event:
+        """All that was paid for, in order."""
+        return Composed([event for _, event in self.run.spending.events])
+
+    def marginal(self, *columns: str) -> NDArray[np.float64]:
+        """The model's counts for each combination of these columns' codes, in the order that was asked."""
+        clique = self.domain.places(columns)
+        table = self.run.fit.model.marginal(clique) * self.total
+        return table.transpose([clique.index(self.domain.places([name])[0]) for name in columns])
+
+    def count(self, where: str | Predicate) -> Answer:
+        """How many rows satisfy a condition, by the model. No error bar is known; ``report`` says how well it fits."""
+        asked = predicate(self.domain, where)
+        value = float(asked.count(self.run.fit.model.marginal(asked.clique))) * self.total
+        return Answer(value=value, event=Composed([]), cost="nothing", story=("asked the model, not the data",))
+
+    def sql(self, question: str) -> Any:
+        """Any SQL over the rows, which are the table ``synthetic``; an Arrow table comes back. Free.
+
+        DuckDB runs it on these rows alone: no file and no network can be reached.
+        """
+        connection = duckdb.connect(config={"enable_external_access": False, "lock_configuration": True})
+        try:
+            connection.register("synthetic", self.to_arrow())
+            found = connection.sql(question)
+            if found is None:
+                raise BadQuestion("this returns no rows; ask with SELECT")
+            return found.to_arrow_table()
+        except duckdb.Error as error:  # the rows are public, and so is what DuckDB says of them
+            raise BadQuestion(f"DuckDB cannot answer this: {error}") from None
+        finally:
+            connection.close()
+
+    # --- quality ----------------------------------------------------------------------------------------------------
+
+    def report(self) -> list[Quality]:
+        """How well the model fits what was measured, marginal by marginal, the worst first. Free."""
+        found = []
+        for m in self.run.measured:
+            if not m.variance:
+                continue
+            off = float(np.abs(self.run.fit.model.marginal(m.clique) * self.total - m.noisy).sum())
+            noise = sqrt(2 / pi * m.variance) * m.noisy.size
+            names = tuple(self.domain.columns[c] for c in m.clique)
+            found.append(Quality(names, m.noisy.size, sqrt(m.variance), off / self.total, noise / self.total))
+        return sorted(found, key=lambda q: q.noise - q.distance)
+
+    def compare(self, source: MarginalSource, columns: list[tuple[str, ...]], *, rho: Number) -> Answer:
+        """The L1 distance between data and model for some marginals, as shares: looks at the data and costs ``rho``.
+
+        Guarantee: ρ-zCDP by itself, on top of what the model has cost. A unit moves a distance no further than it
+        moves the marginal in L1, so k distances move by at most √k times that in L2.
+        """
+        price = positive(rho, "rho")
+        cliques = [self.domain.places(names) for names in columns]
+        if not cliques:
+            raise BadParameter("columns", columns, "must name at least one marginal")
+        most = max(source.moves(c).l1 for c in cliques)
+        spending = Spending.of(price)
+        exact = source.marginals(cliques)
+        expected = [np.rint(self.run.fit.model.marginal(c) * self.total).astype(np.int64) for c in cliques]
+        distances = np.array([np.abs(a - b).sum() for a, b in zip(exact, expected, strict=True)], dtype=np.int64)
+        moves = Moves(l1=most * len(cliques), l2_squared=most**2 * len(cliques))
+        noisy = spending.measure((), distances, moves, price, "distances from the model")
+        return Answer(
+            value=np.maximum(noisy.noisy, 0) / self.total,
+            event=spending.events[0][1],
+            cost=str(spending.spent),
+            story=(
+                "counted how far data and model are apart",
+                f"discrete Gaussian noise of sigma {sqrt(noisy.variance):.4g}",
+            ),
+        )
+
+    def plot(self) -> Figure:
+        """Distance from what was measured, marginal by marginal, beside what noise alone would make it."""
+        try:
+            from matplotlib.figure import Figure as Canvas
+        except ImportError:
+            raise MissingExtra("plots", extra="plot") from None
+        rows = sorted(self.report(), key=lambda q: q.noise)
+        figure = Canvas(figsize=(8, 0.25 * len(rows) + 1.5), layout="constrained")
+        axes = figure.subplots()
+        place = range(len(rows))
+        axes.plot([q.distance for q in rows], place, "o", label="model from the noisy table")
+        axes.plot([q.noise for q in rows], place, "|", markersize=12, label="expected of noise alone")
+        axes.set_yticks(list(place), [" × ".join(q.columns) for q in rows])
+        axes.set_xlabel("L1 distance, share of rows")
+        axes.legend()
+        return figure
+
+    def explain(self) -> str:
+        """What was done and paid, step by step."""
+        done = [f"{i}. {told}: {event}" for i, (told, event) in enumerate(self.run.spending.events, 1)]
+        end = "" if self.run.complete else " (cancelled: the rest of the budget was not spent)"
+        return "\n".join([*done, f"spent {self.promise}{end}"])
+
+    def __repr__(self) -> str:
+        return f"Synthetic({len(self.codes)} rows of {len(self.domain)} columns, spent {self.promise})"

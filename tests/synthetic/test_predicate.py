@@ -1,0 +1,94 @@
+"""Conditions: DuckDB is the judge, on every combination of the domain."""
+
+from functools import reduce
+
+import duckdb
+import numpy as np
+import pytest
+
+from discreet.errors import BadParameter, BadQuestion, Unsupported
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.predicate import predicate, question
+
+DOMAIN = Domain({"age": range(5), "sex": ["f", "m"], "ok": [False, True]})
+EVERYONE = np.array(list(np.ndindex(*DOMAIN.sizes)))
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "age < 3",
+        "3 >= age",
+        "age = 2 OR sex = 'f'",
+        "NOT (age = 2 AND sex = 'f')",
+        "age IN (1, 2, NULL)",
+        "age NOT IN (1, NULL)",
+        "age BETWEEN 1 AND 3 AND ok",
+        "age NOT BETWEEN 1 AND 3",
+        "sex IS NULL OR NOT ok",
+        "sex IS NOT NULL AND age <> 4",
+        "age IS NULL AND sex = 'm'",
+        "(age < 2) IS TRUE",
+        "(age < 2) IS NOT TRUE",
+        "age = NULL",
+        "TRUE",
+        "age > -1 AND age < 2.5",
+        "SEX = 'm'",
+        "age = 1 OR age = 3",
+    ],
+)
+def test_as_duckdb_says(where: str) -> None:
+    asked = predicate(DOMAIN, where)
+    table = DOMAIN.decode(EVERYONE)
+    connection = duckdb.connect()
+    connection.register("t", table)
+    rows = connection.execute(f"SELECT coalesce(({where}), FALSE) FROM t").fetchall()
+    full = np.broadcast_to(
+        asked.table.reshape([DOMAIN.sizes[c] if c in asked.clique else 1 for c in range(3)]), DOMAIN.sizes
+    )
+    assert full.ravel().tolist() == [bool(r[0]) for r in rows]
+    if asked.factors is not None and asked.clique:
+        assert (reduce(np.logical_and.outer, asked.factors) == asked.table).all()
+
+
+def test_conjunctions_are_known_as_such() -> None:
+    assert predicate(DOMAIN, "age < 3 AND sex = 'f'").factors is not None
+    assert predicate(DOMAIN, "age < 3 OR sex = 'f'").factors is None
+    assert predicate(DOMAIN, "age = 1 OR age = 2").factors is not None
+
+
+@pytest.mark.parametrize(
+    ("where", "error"),
+    [
+        ("", BadQuestion),
+        ("age <", BadQuestion),
+        ("height > 1", BadParameter),
+        ("age = sex", Unsupported),
+        ("age + 1 = 2", Unsupported),
+        ("age IN (SELECT 1)", Unsupported),
+        ("sex LIKE 'f%'", Unsupported),
+        ("random() < 1", Unsupported),
+        ("age = 'old'", BadParameter),
+        ("sex < 3", BadParameter),
+        ("t.age = 1", Unsupported),
+    ],
+)
+def test_refused(where: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        predicate(DOMAIN, where)
+
+
+def test_questions_are_counts() -> None:
+    asked = question(DOMAIN, "SELECT COUNT(*) FROM people WHERE age < 2")
+    assert asked.table.tolist() == [True, True, False, False, False, False]
+    assert question(DOMAIN, "SELECT COUNT(*) FROM people").clique == ()
+    for text in (
+        "SELECT SUM(age) FROM t",
+        "SELECT COUNT(age) FROM t",
+        "SELECT COUNT(*) FROM t GROUP BY sex",
+        "SELECT COUNT(*), COUNT(*) FROM t",
+        "SELECT COUNT(*) FROM t LIMIT 1",
+        "SELECT COUNT(*) FROM t JOIN u ON TRUE",
+    ):
+        with pytest.raises(Unsupported):
+            question(DOMAIN, text)
