@@ -25,7 +25,7 @@ RANK = {name: row for row, rooms in enumerate(LAYERS) for group in rooms for nam
 GROUP = {name: group for rooms in LAYERS for group in rooms for name in group.split("+")}
 # Third-party packages that are extras: only these may be imported inside a function.
 OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "uvicorn", "sqlalchemy", "psycopg", "pyspark", "mbi", "torch",
-            "polars", "pandas", "IPython"}  # fmt: skip
+            "polars", "pandas", "IPython", "sklearn"}  # fmt: skip
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
 LATE = {"scipy", "pyarrow", "rich"}
 # What is fetched by name when somebody asks for it, though it is above: a session's ledger, which is an extra.

@@ -36,7 +36,7 @@ from discreet.stable.interact import interact
 from discreet.table.schema import bounds, keys, table, unknown_keys
 
 if TYPE_CHECKING:
-    from discreet import engines
+    from discreet import engines, learning
     from discreet.checking import attacks, audit, audit_one_run, check, replay
     from discreet.curator.client import connect
     from discreet.session import Session
@@ -107,6 +107,7 @@ __all__ = [
     "interact",
     "keys",
     "laplace",
+    "learning",
     "lit",
     "max",
     "mean",
@@ -147,8 +148,8 @@ _WHERE = {name: module for module, names in _LATE.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
-    if name == "engines":  # a room, not a name in one
-        return import_module("discreet.engines")
+    if name in {"engines", "learning"}:  # packages, not names in one
+        return import_module(f"discreet.{name}")
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'discreet' has no attribute {name!r}")
