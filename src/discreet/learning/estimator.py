@@ -9,13 +9,14 @@ what was learned ends in an underscore). Its tags are handed over when scikit-le
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadData, BadParameter, NoLaw
+from discreet.errors import BadData, BadParameter, DiscreetError
 from discreet.exact import Number, number
 from discreet.learning.budget import Budget, event_of
 from discreet.learning.sums import Floats, Integers
@@ -25,10 +26,9 @@ from discreet.privacy.receipt import Receipt
 
 WIDEST = 1 << 13
 """The most columns: squared lengths of integer rows of 20 bits then fit into a double."""
-_INFINITE = float("inf")
 
 
-class NotFitted(NoLaw, ValueError, AttributeError):
+class NotFitted(DiscreetError, ValueError, AttributeError):
     """The estimator has learned nothing yet; call ``fit`` first."""
 
 
@@ -110,7 +110,13 @@ class Estimator:
 
     def _check_fitted(self) -> None:
         if not self.__sklearn_is_fitted__():
-            raise NotFitted(f"this {type(self).__name__} is not fitted yet; call fit first")
+            raise _not_fitted()(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+
+def _not_fitted() -> type[NotFitted]:
+    """Our error, which is also scikit-learn's where that is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    return NotFitted if theirs is None else type("NotFitted", (NotFitted, theirs), {})
 
 
 def read_rows(data: Any) -> Floats:
@@ -126,7 +132,8 @@ def read_rows(data: Any) -> Floats:
     if rows.ndim != 2:
         raise BadData(f"X must be a 2D array, and it has {rows.ndim}. Reshape your data: one row for each sample")
     if not 1 <= rows.shape[1] <= WIDEST:
-        raise BadData(f"Found array with {rows.shape[1]} feature(s) while a minimum of 1 is required, at most {WIDEST}")
+        shape = f"{rows.shape[1]} feature(s) (shape={rows.shape})"
+        raise BadData(f"Found array with {shape} while a minimum of 1 is required, and a maximum of {WIDEST}")
     if not np.isfinite(rows).all():
         raise BadData("X holds NaN or infinity; fill or drop such rows by a public rule first")
     return rows

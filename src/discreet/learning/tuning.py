@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,11 @@ def tuning_price(run: Budget, *, stop: Number = "1/10", delta: Number = "1e-5") 
     >>> 0.5 < price.epsilon < 1.5
     True
     """
-    rho = mu_squared(run) / 2
-    gamma = _stop(stop)
+    return _price(mu_squared(run) / 2, _stop(stop), number(delta, "delta"))
+
+
+@lru_cache(maxsize=64)
+def _price(rho: Fraction, gamma: Fraction, delta: Fraction) -> Approx:
     bounds = {}
     for order in _ORDERS:
         own = rho * order

@@ -53,17 +53,20 @@ class _Linear(Estimator):
 
     def decision_function(self, X: Any) -> Floats:
         """The score of the second class, or of each class."""
+        self._check_fitted()
         scores = self._rows(X).scores(self.coef_)
         return scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> Floats:
         """The probability of each class."""
+        self._check_fitted()
         p = probabilities(self._rows(X).scores(self.coef_))
         return np.hstack([1 - p, p]) if len(self.classes_) == 2 else p
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most likely class of each row."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def score(self, X: Any, y: Any) -> float:
         """The share of rows that are classified right. It looks at data: pay before you publish it."""

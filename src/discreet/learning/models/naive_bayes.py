@@ -45,7 +45,8 @@ class _Bayes(Estimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most likely class of each row."""
-        return np.asarray(self.classes_[self._log_joint(X).argmax(axis=1)])
+        joint = self._log_joint(X)
+        return np.asarray(self.classes_[joint.argmax(axis=1)])
 
     def score(self, X: Any, y: Any) -> float:
         """The share of rows that are classified right. It looks at data: pay before you publish it."""
@@ -200,4 +201,5 @@ def mean_and_variance(sums: Floats, count: Floats, sigma: float) -> tuple[Floats
     weight = (count + prior)[:, None]
     mean = np.clip(sums[:, :width] / weight, -1.0, 1.0)
     second = np.clip((sums[:, width:] + prior / 3) / weight, 0.0, 1.0)
-    return mean, np.maximum(second - mean**2, _LEAST_VARIANCE)
+    least = np.minimum(np.maximum(prior / weight, _LEAST_VARIANCE), 1 / 3)  # none is known to be below its own noise
+    return mean, np.maximum(second - mean**2, least)

@@ -171,7 +171,8 @@ def probabilities(scores: Floats) -> Floats:
     if scores.shape[1] == 1:
         with np.errstate(over="ignore"):
             return 1.0 / (1.0 + np.exp(-scores))
-    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    with np.errstate(over="ignore", under="ignore"):
+        shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(np.minimum(shifted / shifted.sum(axis=1, keepdims=True), 1.0))
 
 
