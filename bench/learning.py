@@ -132,7 +132,7 @@ def steps() -> list[Any]:
         plain = torch.optim.SGD(twin.parameters(), lr=0.1)
         rate = "1" if batch == total else f"{batch}/{total}"
         plan = Plan(Approx(1, "1e-5"), *_rate_and_steps(rate), sigma=_one())
-        run = PrivateTraining(model, (x, y), loss, plan=plan, rows=total, micro_batch=1024 if total > batch else 512)
+        run = PrivateTraining(model, (x, y), loss, plan=plan, rows=total, micro_batch=1152 if total > batch else 512)
 
         def plain_step(x=x, y=y, twin=twin, plain=plain, total=total, batch=batch) -> None:  # noqa: ANN001
             if batch < total:

@@ -60,7 +60,7 @@ def test_an_empty_batch_is_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_update_is_linear_in_a_row_and_knows_no_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without noise: the gradient of a batch is the sum over rows by one constant, whatever the batch is."""
-    monkeypatch.setattr(module, "add_noise", lambda totals, s2: [t.double() for t in totals])
+    monkeypatch.setattr(module, "add_noise", lambda totals, s2, stock: [t.double() for t in totals])
     seen = []
     for rows in ([0, 1, 2], [0], [1], [2]):
         torch.manual_seed(1)
@@ -76,7 +76,7 @@ def test_the_update_is_linear_in_a_row_and_knows_no_batch_size(monkeypatch: pyte
 
 def test_noise_is_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Fraction] = []
-    monkeypatch.setattr(module, "add_noise", lambda totals, s2: asked.append(s2) or [t.double() for t in totals])
+    monkeypatch.setattr(module, "add_noise", lambda totals, s2, stock: asked.append(s2) or [t.double() for t in totals])
     run = a_run()
     run.step()
     assert asked == [(run.plan.sigma * RADIUS) ** 2]
@@ -142,7 +142,7 @@ def test_canaries_find_noise_that_was_left_out(monkeypatch: pytest.MonkeyPatch, 
     canaries = 120
     if not honest:
         usual = module.add_noise
-        monkeypatch.setattr(module, "add_noise", lambda totals, s2: usual(totals, s2 / 10_000))
+        monkeypatch.setattr(module, "add_noise", lambda totals, s2, stock: usual(totals, s2 / 10_000))
 
     def learn(included: list[int]) -> Any:
         model = nn.Linear(canaries, 1, bias=False)

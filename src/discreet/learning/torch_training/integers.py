@@ -70,7 +70,7 @@ class Factored:
         whole = g * (per_token / scale)
         if tokens > 1:  # a single token fits by the length of its row
             whole.clamp_(-G_MOST, G_MOST)
-        whole.trunc_()
+        whole = whole.to(torch.int32).float()  # truncates
         high = (whole / 128).floor_()
         alone = (g * cells[:, None]).to(torch.int32) if bias else None
         return cls((a * scale).to(torch.int8), torch.cat([high, whole - 128 * high], 1).to(torch.int8), tokens, alone)

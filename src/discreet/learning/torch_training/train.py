@@ -25,7 +25,7 @@ from discreet.exact import Number, integer, number, positive, sqrt_up
 from discreet.learning.torch_training.batches import PoissonBatches, read_rate
 from discreet.learning.torch_training.gradients import ClippedSums, Loss
 from discreet.learning.torch_training.integers import RADIUS
-from discreet.learning.torch_training.noise import add_noise
+from discreet.learning.torch_training.noise import NoiseStock, add_noise, finer
 from discreet.mechanisms.mechanism import check_receipt
 from discreet.privacy import events
 from discreet.privacy.calibrate import calibrate
@@ -114,6 +114,7 @@ class PrivateTraining:
         self._unit = float(length / RADIUS / expected)
         self._sigma_squared = (plan.sigma * RADIUS) ** 2
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
+        self._stock = NoiseStock(finer(self._sigma_squared), self._sums.parameters[0].device)
         self._closed = False
         if receipt is not None:
             check_receipt(receipt).redeem(plan.event)
@@ -143,7 +144,7 @@ class PrivateTraining:
             totals = sums if totals is None else [a + b for a, b in zip(totals, sums, strict=True)]
         if totals is None:
             totals = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self._sums.parameters]
-        for parameter, noisy in zip(self._sums.parameters, add_noise(totals, self._sigma_squared), strict=True):
+        for parameter, noisy in zip(self._sums.parameters, add_noise(totals, self._sigma_squared, self._stock), strict=True):
             parameter.grad = noisy.to(parameter.dtype).mul_(self._unit)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
