@@ -12,6 +12,8 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -115,49 +117,41 @@ def steps() -> list[Any]:
     from torch import nn
 
     from bench.measure import Row
+    from discreet.learning.torch_training.batches import read_rate
     from discreet.learning.torch_training.train import Plan, PrivateTraining
     from discreet.privacy.measures import Approx
 
     torch.set_num_threads(1)
     loss = nn.CrossEntropyLoss(reduction="none")
-    rows = []
-    for name, make, features, batch, total, asked in (
-        ("step, MLP 586-128-2, batch 512", lambda: nn.Sequential(nn.Linear(586, 128), nn.ReLU(), nn.Linear(128, 2)), 586, 512, 512, 2.0),
-        ("epoch in 39 steps, logistic 180-2, 39,073 rows", lambda: nn.Linear(180, 2), 180, 1002, 39_073, 1.25),
-        ("epoch in 39 steps, MLP 180-64-2, 39,073 rows", lambda: nn.Sequential(nn.Linear(180, 64), nn.ReLU(), nn.Linear(64, 2)), 180, 1002, 39_073, 1.25),
-    ):  # fmt: skip
-        x = (torch.rand(total, features) < 13 / features).float()
+
+    def network(*widths: int) -> nn.Module:
+        layers = [nn.Linear(a, b) for a, b in pairwise(widths)]
+        return nn.Sequential(*[part for layer in layers for part in (layer, nn.ReLU())][:-1])
+
+    def compared(name: str, widths: tuple[int, ...], batch: int, total: int, asked: float) -> Row:
+        x = (torch.rand(total, widths[0]) < 13 / widths[0]).float()
         y = torch.randint(0, 2, (total,))
-        model, twin = make(), make()
-        plain = torch.optim.SGD(twin.parameters(), lr=0.1)
-        rate = "1" if batch == total else f"{batch}/{total}"
-        plan = Plan(Approx(1, "1e-5"), *_rate_and_steps(rate), sigma=_one())
-        run = PrivateTraining(model, (x, y), loss, plan=plan, rows=total, micro_batch=1152 if total > batch else 512)
+        model, twin = network(*widths), network(*widths)
+        optimizer = torch.optim.SGD(twin.parameters(), lr=0.1)
+        plan = Plan(Approx(1, "1e-5"), read_rate(Fraction(batch, total)), 1 << 30, Fraction(1))
+        micro = batch if batch == total else batch * 23 // 20
+        run = PrivateTraining(model, (x, y), loss, plan=plan, rows=total, micro_batch=micro)
 
-        def plain_step(x=x, y=y, twin=twin, plain=plain, total=total, batch=batch) -> None:  # noqa: ANN001
-            if batch < total:
-                picked = (torch.rand(total) < batch / total).nonzero().squeeze(1)
-                x, y = x[picked], y[picked]
-            plain.zero_grad()
-            loss(twin(x), y).mean().backward()
-            plain.step()
+        def plain() -> None:
+            picked = slice(None) if batch == total else (torch.rand(total) < batch / total).nonzero().squeeze(1)
+            optimizer.zero_grad()
+            loss(twin(x[picked]), y[picked]).mean().backward()
+            optimizer.step()
 
-        ours, theirs = in_turns([run.step, plain_step])
-        shown = f"{ours * 1e3:.2f} ms", f"{theirs * 1e3:.2f} ms"
-        rows.append(Row(f"{name}: plain / private, at least 1/{asked:g}", shown[0], "plain torch", shown[1], asked * theirs / ours, 1))
-    return rows
+        ours, theirs = in_turns([run.step, plain])
+        task = f"{name}: private at most {asked:g} times plain"
+        return Row(task, f"{ours * 1e3:.2f} ms", "plain torch", f"{theirs * 1e3:.2f} ms", asked * theirs / ours, 1)
 
-
-def _rate_and_steps(rate: str) -> tuple[Any, int]:
-    from discreet.learning.torch_training.batches import read_rate
-
-    return read_rate(rate), 1 << 30
-
-
-def _one() -> Any:
-    from fractions import Fraction
-
-    return Fraction(1)
+    return [
+        compared("step, MLP 586-128-2, batch 512", (586, 128, 2), 512, 512, 2),
+        compared("step of an epoch, logistic 180-2, 39,073 rows", (180, 2), 1002, 39_073, 1.25),
+        compared("step of an epoch, MLP 180-64-2, 39,073 rows", (180, 64, 2), 1002, 39_073, 1.25),
+    ]
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from discreet.errors import BadData, BadParameter, OverBudget, ReceiptRefused
 from discreet.learning.budget import event_of
 from discreet.learning.oracle import Oracle, oracle
 from discreet.privacy.filters import Filter
+from discreet.privacy.gdp import price_gdp
 from discreet.privacy.measures import GDP, Approx
 
 BUDGET = Approx(1, "1e-5")
@@ -40,7 +41,7 @@ def test_the_budget_ends_and_a_failed_question_costs_nothing() -> None:
 
 def test_prices_add_up_to_the_budget() -> None:
     asked = oracle(np.zeros(10), budget=GDP(1), queries=4)
-    spent = sum(1 / asked.mean(lambda x: x, range=(0, 1)).event.sigma_squared for _ in range(4))
+    spent = sum(price_gdp(asked.mean(lambda x: x, range=(0, 1)).event).mu_squared for _ in range(4))
     assert spent + asked._share(None) == 1
     assert asked.event == event_of(GDP(1))
 

@@ -34,7 +34,7 @@ def distance(draws: np.ndarray, sigma: float, shift: float = 0.0) -> float:
 def test_draws_fit_the_law(sigma: str) -> None:
     """Twelve deviations of chi-square with four or more degrees of freedom: a false alarm below 1e-6."""
     s = Fraction(sigma)
-    draws = floored_normal(s * s, 60_000, BITS)
+    draws = floored_normal(s * s, 20_000, BITS)
     assert distance(draws, float(s)) < 12
     assert distance(draws, float(s), shift=max(0.25, float(s) / 8)) > 12  # a shifted law is caught
 
@@ -74,7 +74,7 @@ def test_gaps_between_picked_places_are_geometric() -> None:
 def test_sizes_are_refused_as_often_as_they_should() -> None:
     """Sizes of 20 with sigma 8 are refused with 1 - E e^{-(40u + u²)/128}; within 6 deviations."""
     size = 4000
-    refused = len(refused_places(Fraction(64), size, 20, lambda i: 20, lambda far: [], BITS))
+    refused = len(refused_places(Fraction(64), size, BITS, largest=20, size_at=lambda i: 20, beyond=lambda far: []))
     u = (np.arange(10_000) + 0.5) / 10_000
     p = 1 - float(np.exp(-(40 * u + u * u) / 128).mean())
     assert abs(refused / size - p) < 6 * math.sqrt(p * (1 - p) / size)

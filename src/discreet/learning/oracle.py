@@ -94,7 +94,7 @@ class Oracle:
         self,
         f: Callable[[Any], Any],
         *,
-        range: tuple[Number, Number],  # noqa: A002 - the word that a statistician uses
+        range: tuple[Number, Number],
         length: Number | None = None,
         price: int = 1,
         batched: bool = False,

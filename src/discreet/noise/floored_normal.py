@@ -56,9 +56,13 @@ def floored_normal(sigma_squared: Fraction, size: int, bits: Bits) -> NDArray[np
 def _propose(s2: Fraction, size: int, bits: Bits) -> NDArray[np.int64]:
     """Sizes k of weight e^(-k^2/2s^2) with a fair sign, marked where a coin refuses them."""
     sizes = _table(s2).sample(size, bits)
-    largest = int(sizes.max(initial=0))
     refused = refused_places(
-        s2, size, largest, lambda i: int(sizes[i]), lambda far: np.flatnonzero(sizes > far).tolist(), bits
+        s2,
+        size,
+        bits,
+        largest=int(sizes.max(initial=0)),
+        size_at=lambda i: int(sizes[i]),
+        beyond=lambda far: np.flatnonzero(sizes > far).tolist(),
     )
     signs = np.unpackbits(np.frombuffer(bits.bytes(-(-size // 8)), dtype=np.uint8), count=size)
     np.bitwise_xor(sizes, -signs.view(np.int8), out=sizes)  # k, or -1 - k
@@ -69,10 +73,11 @@ def _propose(s2: Fraction, size: int, bits: Bits) -> NDArray[np.int64]:
 def refused_places(
     s2: Fraction,
     size: int,
+    bits: Bits,
+    *,
     largest: int,
     size_at: Callable[[int], int],
     beyond: Callable[[int], list[int]],
-    bits: Bits,
 ) -> list[int]:
     """Where coins refuse sizes k of weight e^(-k^2/2s^2): each with probability 1 - E e^(-(2ku + u^2)/2s^2), u uniform.
 

@@ -1,6 +1,7 @@
 """Linear regression: near the truth with a large budget, near the mean predictor with a small one, from an engine."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from discreet.privacy.measures import GDP, Approx
 RNG = np.random.default_rng(3)
 X = RNG.uniform(-1, 1, (4000, 3))
 Y = X @ np.array([1.0, -2.0, 0.5]) + 0.3
-PUBLIC = {"bounds": (-1, 1), "target_bounds": (-4, 4)}
+PUBLIC: dict[str, Any] = {"bounds": (-1, 1), "target_bounds": (-4, 4)}
 
 
 def test_it_finds_the_slopes() -> None:

@@ -25,7 +25,7 @@ def test_bins_follow_from_the_budget_alone() -> None:
 
 
 def test_frames_keep_their_types() -> None:
-    columns = [Numeric(0, 10, bins=2), Categorical(["x", "y"])]
+    columns: list[Numeric | Categorical] = [Numeric(0, 10, bins=2), Categorical(["x", "y"])]
     for frame in (pd.DataFrame({"a": [1, 9], "b": ["y", "z"]}), pl.DataFrame({"a": [1, 9], "b": ["y", "z"]})):
         assert codes_of(frame, columns).tolist() == [[0, 1], [1, 2]]
 

@@ -5,7 +5,8 @@ give the directions and their widths; all others share what is left of the trace
 about round, each row is cut to a common length and a few full-batch gradient steps are taken, the later half of which
 is averaged. All that steers them (clipping length, number of steps) follows from what was released.
 
-Guarantee: the whole is ``mu_squared``-Gaussian differentially private for adding or removing one row. Proof: whitened.md.
+Guarantee: the whole is Gaussian differentially private with ``mu_squared`` for adding or removing one row.
+Proof: whitened.md.
 """
 
 from __future__ import annotations

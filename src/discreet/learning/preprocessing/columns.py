@@ -1,6 +1,6 @@
 """What is publicly known of a column, and its values as small whole numbers (bins), without looking at the data.
 
-Promise: a declaration maps every value to a bin, whatever it is; it costs nothing, since it looks at one value at a time.
+Promise: a declaration maps every value to a bin, whatever it is. It costs nothing: it looks at one value at a time.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -44,7 +45,7 @@ class Numeric:
             integer(self.bins, "bins", at_least=2)
         if self.edges is not None:
             ends = [number(e, "edges") for e in self.edges]
-            if not ends or any(a >= b for a, b in zip(ends, ends[1:], strict=False)):
+            if not ends or any(a >= b for a, b in pairwise(ends)):
                 raise BadParameter("edges", self.edges, "must be ascending numbers, at least one")
 
     @property

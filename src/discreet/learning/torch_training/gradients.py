@@ -105,7 +105,8 @@ class ClippedSums:
         buffers = dict(self.model.named_buffers())
 
         def of_one(values: dict[str, Tensor], row: Tensor, target: Tensor) -> Tensor:
-            output = torch.func.functional_call(self.model, (values, rest, buffers), (row.unsqueeze(0),))
+            everything: dict[str, Tensor] = {**values, **rest, **buffers}
+            output = torch.func.functional_call(self.model, everything, (row.unsqueeze(0),))
             return check_losses(self.loss(output, target.unsqueeze(0)), 1).sum()
 
         each = torch.func.vmap(torch.func.grad(of_one), in_dims=(None, 0, 0), randomness="different")

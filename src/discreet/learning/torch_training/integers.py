@@ -1,8 +1,8 @@
 """One micro-batch's clipped gradients as integers: quantised factors, exact matrix products.
 
-The gradient of a linear layer is a sum of outer products g aᵀ. Both factors are truncated to small integers, a to 7 bits
-scaled by its own row's largest entry, g to 14 bits with the opposite scale, so that their product lies on one public
-grid. Truncation only shortens: the integer outer product is nowhere larger than the real one. Products of 8-bit
+The gradient of a linear layer is a sum of outer products g aᵀ. Both factors are truncated to small integers: a to 7
+bits, scaled by its own row's largest entry, and g to 14 bits with the opposite scale, so that their product lies on one
+public grid. Truncation only shortens: the integer outer product is nowhere larger than the real one. Products of 8-bit
 integers are summed in 32 bits, which both processors and graphics cards do exactly and faster than floats.
 
 Promise: totals are exact sums of each row's integers. Proof: integers.md.
@@ -23,6 +23,7 @@ RADIUS = A_MOST * G_MOST
 _LONGEST = 1 << 17  # so many products of at most 128 * 127 stay below 2^31
 _BLOCK = 8
 _LEAST = 24  # graphics cards want more than 16 rows
+_THIN = 2  # a matrix of one row has no clear layout: torch 2.13 multiplies it wrongly on the processor
 
 
 @dataclass(slots=True)
@@ -121,7 +122,7 @@ def int_product(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _product(left: Tensor, right: Tensor) -> Tensor:
-    if not int8_is_exact(left.device.type):
+    if min(left.shape[1], right.shape[1], len(left)) < _THIN or not int8_is_exact(left.device.type):
         return (left.double().T @ right.double()).to(torch.int64)  # below 2^31: doubles hold it
     if left.device.type == "cpu":
         return torch._int_mm(left.T.contiguous(), right)

@@ -67,8 +67,7 @@ def add_noise(totals: list[Tensor], sigma_squared: Fraction, stock: NoiseStock |
     held = NoiseStock(finer(sigma_squared), totals[0].device) if stock is None else stock
     pieces = held.take(sum(t.numel() for t in totals)).split([t.numel() for t in totals])
     return [
-        torch.add(piece.view(t.shape), t, alpha=FINER).double() / FINER
-        for t, piece in zip(totals, pieces, strict=True)
+        torch.add(piece.view(t.shape), t, alpha=FINER).double() / FINER for t, piece in zip(totals, pieces, strict=True)
     ]
 
 

@@ -2,8 +2,8 @@
 
 A draw is one 64-bit word: 16 bits look up a block of sizes, 16 are a coin, the rest is the place in the block and the
 sign. The look-up also holds a lower bound of the coin's probability, which settles about 97 % of the draws in a few
-integer operations. The others take 96 more bits and one comparison in doubles with a margin; what lies within the margin
-(one in 2^39) is settled on the processor in exact arithmetic with the same bits.
+integer operations. The others take 96 more bits and one comparison in doubles with a margin; what lies within the
+margin (one in 2^38) is settled on the processor in exact arithmetic with the same bits.
 
 Guarantee: exactly this law, if the bits are fair. Proof: tensor_normal.md.
 Believes: integer operations, and double addition and multiplication within 2^-45 (also where they are fused).
@@ -74,9 +74,13 @@ class TensorNormal:
         redraw = places[again]
         sizes = values ^ (values >> 63)  # of k and -1 - k the size is k
         thin = refused_places(
-            self._tables.law.sigma_squared, len(values), int(sizes.max()), lambda i: int(sizes[i]),
-            lambda far: (sizes > far).nonzero().squeeze(1).tolist(), self._bits,
-        )  # fmt: skip
+            self._tables.law.sigma_squared,
+            len(values),
+            self._bits,
+            largest=int(sizes.max()),
+            size_at=lambda i: int(sizes[i]),
+            beyond=lambda far: (sizes > far).nonzero().squeeze(1).tolist(),
+        )
         redraw = torch.cat([redraw, torch.tensor(thin, dtype=torch.int64, device=self._device)]).unique()
         if len(redraw):
             values[redraw] = self.draw(len(redraw))

@@ -144,7 +144,9 @@ class PrivateTraining:
             totals = sums if totals is None else [a + b for a, b in zip(totals, sums, strict=True)]
         if totals is None:
             totals = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self._sums.parameters]
-        for parameter, noisy in zip(self._sums.parameters, add_noise(totals, self._sigma_squared, self._stock), strict=True):
+        for parameter, noisy in zip(
+            self._sums.parameters, add_noise(totals, self._sigma_squared, self._stock), strict=True
+        ):
             parameter.grad = noisy.to(parameter.dtype).mul_(self._unit)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
