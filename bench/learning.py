@@ -138,9 +138,10 @@ def steps() -> list[Any]:
         run = PrivateTraining(model, (x, y), loss, plan=plan, rows=total, micro_batch=micro)
 
         def plain() -> None:
-            picked = slice(None) if batch == total else (torch.rand(total) < batch / total).nonzero().squeeze(1)
+            picked = None if batch == total else (torch.rand(total) < batch / total).nonzero().squeeze(1)
             optimizer.zero_grad()
-            loss(twin(x[picked]), y[picked]).mean().backward()
+            rows, targets = (x, y) if picked is None else (x.index_select(0, picked), y.index_select(0, picked))
+            loss(twin(rows), targets).mean().backward()
             optimizer.step()
 
         ours, theirs = in_turns([run.step, plain])

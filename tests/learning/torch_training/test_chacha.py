@@ -30,4 +30,7 @@ def test_the_stream_of_another_implementation() -> None:
 def test_keys_are_fresh() -> None:
     assert fresh_key() != fresh_key()
     assert not torch.equal(uniform_words(20, "cpu"), uniform_words(20, "cpu"))
-    assert uniform_words(3, "cpu").shape == (3,)
+    for count in (0, 3, 5000):
+        words = uniform_words(count, "cpu")
+        assert words.shape == (count,)
+        assert len(words.unique()) == count

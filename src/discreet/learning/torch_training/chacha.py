@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable
+from functools import lru_cache
 
 import torch
 from torch import Tensor
 
 BLOCK = 8
 """64-bit words of one block."""
+_FEW = 1 << 10
+_PORTION = 1 << 16
 _CONSTANTS = struct.unpack("<4i", b"expand 32-byte k")
 Key = tuple[int, ...]
 
@@ -79,6 +83,21 @@ def uniform_words(count: int, device: torch.device | str) -> Tensor:
     >>> uniform_words(3, "cpu").shape
     torch.Size([3])
     """
+    if count <= _FEW:
+        return torch.tensor(struct.unpack(f"<{count}q", os.urandom(8 * count)), dtype=torch.int64, device=device)
     blocks = -(-count // BLOCK)
-    counters = torch.arange(blocks, dtype=torch.int32, device=device)
-    return torch.cat(as_words(chacha_blocks(counters, key_tensor(fresh_key(), device))))[:count]
+    make = chacha_blocks
+    if torch.device(device).type == "cuda":
+        blocks, make = -(-blocks // _PORTION) * _PORTION, _compiled()
+    pieces = []
+    key = key_tensor(fresh_key(), device)
+    for start in range(0, blocks, _PORTION):
+        counters = torch.arange(start, min(start + _PORTION, blocks), dtype=torch.int32, device=device)
+        pieces += as_words(make(counters, key))
+    return torch.cat(pieces)[:count]
+
+
+@lru_cache(maxsize=1)
+def _compiled() -> Callable[[Tensor, Tensor], list[Tensor]]:
+    """One kernel instead of a thousand, for one shape."""
+    return torch.compile(chacha_blocks, dynamic=False)

@@ -35,7 +35,8 @@ from discreet.noise.lazy import count_below, is_below
 from discreet.noise.table import UNDECIDED, Table
 from discreet.randomness import Bits, SystemBits
 
-_CHUNK = 1 << 21  # blocks of 8 draws that are made together
+_PORTIONS = (1 << 21, 1 << 16)  # blocks of 8 draws that are made together
+_SPARE = 40  # about one draw in 70 is refused
 _COIN = 0xFFFF
 _LOW_48 = (1 << 48) - 1
 _SIGN = 31
@@ -51,27 +52,36 @@ class TensorNormal:
         self._bits = SystemBits() if bits is None else bits
 
     def draw(self, count: int) -> Tensor:
-        """``count`` independent draws, 64-bit integers.
+        """``count`` independent draws, 64-bit integers: a few more are tried, and those that are refused left out.
 
         >>> TensorNormal(Fraction(1 << 40)).draw(5).shape
         torch.Size([5])
         """
-        out = torch.empty(-(-count // BLOCK) * BLOCK, dtype=torch.int64, device=self._device)
-        fast = _compiled() if self._device.type == "cuda" and count >= _CHUNK else fast_draws
-        for start in range(0, len(out), _CHUNK * BLOCK):
-            part = out[start : start + _CHUNK * BLOCK]
-            counters = torch.arange(len(part) // BLOCK, dtype=torch.int32, device=self._device)
-            key = key_tensor(fresh_key(), self._device)
-            words, values, open_ = fast(counters, key, self._tables.guide, self._tables.r)
-            part.copy_(values.flatten())
-            self._settle_all(part, words.flatten(), open_.flatten())
-        return out[:count]
+        kept: list[Tensor] = []
+        missing = count
+        while missing > 0:
+            blocks = -(-(missing + missing // _SPARE + 2 * BLOCK) // BLOCK)
+            tried = self._try(self._portion(blocks))
+            kept.append(tried[:missing])
+            missing -= len(kept[-1])
+        return torch.cat(kept) if kept else torch.empty(0, dtype=torch.int64, device=self._device)
 
-    def _settle_all(self, values: Tensor, words: Tensor, open_: Tensor) -> None:
-        """Finish what is open, draw again what coins refuse, until nothing is left."""
+    def _portion(self, blocks: int) -> int:
+        """How many blocks to make at once; on a graphics card one of two sizes, so that kernels are compiled twice."""
+        if self._device.type != "cuda":
+            return min(blocks, _PORTIONS[0])
+        return _PORTIONS[0] if blocks >= _PORTIONS[0] else _PORTIONS[1]
+
+    def _try(self, blocks: int) -> Tensor:
+        """Draws from so many blocks of the stream, without those that were refused."""
+        counters = torch.arange(blocks, dtype=torch.int32, device=self._device)
+        key = key_tensor(fresh_key(), self._device)
+        fast = _compiled() if self._device.type == "cuda" else fast_draws
+        words, values, open_ = (t.flatten() for t in fast(counters, key, self._tables.guide, self._tables.r))
+        keep = torch.ones_like(open_)
         places = open_.nonzero().squeeze(1)
-        values[places], again = self.settle(words[places], values[places])
-        redraw = places[again]
+        values[places], refused = self.settle(words[places])
+        keep[places] = ~refused
         sizes = values ^ (values >> 63)  # of k and -1 - k the size is k
         thin = refused_places(
             self._tables.law.sigma_squared,
@@ -81,12 +91,11 @@ class TensorNormal:
             size_at=lambda i: int(sizes[i]),
             beyond=lambda far: (sizes > far).nonzero().squeeze(1).tolist(),
         )
-        redraw = torch.cat([redraw, torch.tensor(thin, dtype=torch.int64, device=self._device)]).unique()
-        if len(redraw):
-            values[redraw] = self.draw(len(redraw))
+        keep[torch.tensor(thin, dtype=torch.int64, device=self._device)] = False
+        return values[keep]
 
-    def settle(self, words: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
-        """Open draws: their values, and which were refused. ``values`` hold place and sign already."""
+    def settle(self, words: Tensor) -> tuple[Tensor, Tensor]:
+        """Open draws: their values, and which were refused."""
         tables = self._tables
         block = self._blocks((words >> 48) & _COIN)
         place = words & ((1 << tables.r) - 1)

@@ -140,7 +140,7 @@ class PrivateTraining:
         for places, counts in self._batches.micro_batches():
             index = torch.from_numpy(places).to(self._x.device)
             weights = torch.from_numpy(counts).to(self._x.device)
-            sums = self._sums(self._x[index], self._y[index], weights)
+            sums = self._sums(self._x.index_select(0, index), self._y.index_select(0, index), weights)
             totals = sums if totals is None else [a + b for a, b in zip(totals, sums, strict=True)]
         if totals is None:
             totals = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self._sums.parameters]
