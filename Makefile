@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+# Without a graphics card a wheel for the processor is far smaller; say which, such as TORCH=torch==2.13.0+cpu
+TORCH ?= torch
 
 .PHONY: help setup servers demo serve test check audit bench clean proofs
 
@@ -18,7 +20,8 @@ $(VENV)/package: pyproject.toml tools/venv
 	touch $@
 
 $(VENV)/ready: $(VENV)/package
-	$(BIN)/python -m pip install --quiet --editable '.[frames,plot,postgres,server,spark]' --group test
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	$(BIN)/python -m pip install --quiet --editable '.[frames,learn,plot,postgres,server,spark]' --group test
 	touch $@
 
 servers: $(VENV)/package  ## PostgreSQL, MariaDB, Java and Chromium from Debian, if they are not there

@@ -142,8 +142,7 @@ def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
     def private(with_noise: bool = True) -> None:
         with torch.autocast(device, dtype=torch.bfloat16):
             parts = sums._ghost(x, y)
-        with torch.no_grad():
-            totals = sums._sums(parts, ones)
+        totals = sums.sums_of(parts, ones)
         noisy = add_noise(totals, Fraction(RADIUS) ** 2) if with_noise else totals
         for parameter, total in zip(sums.parameters, noisy, strict=True):
             parameter.grad = total.to(parameter.dtype).mul_(1 / RADIUS / rows)

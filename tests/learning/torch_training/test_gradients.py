@@ -126,6 +126,20 @@ def test_rows_without_a_finite_gradient_count_for_nothing() -> None:
     assert all(torch.equal(a, b) for a, b in zip(sums(x, y, torch.ones(ROWS)), kept, strict=True))
 
 
+@pytest.mark.parametrize("name", ["linear", "tokens", "convolution"])
+def test_in_lower_precision_rows_are_clipped_as_well(name: str) -> None:
+    model, x, y = made(name)
+    sums = ClippedSums(model, LOSS, 0.05)
+    plain = sums(x, y, torch.ones(ROWS))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rows = [sums(x, y, torch.eye(ROWS)[i]) for i in range(ROWS)]
+    for row in rows:
+        assert sum(int(v) ** 2 for part in row for v in part.flatten()) <= RADIUS**2
+    whole = [torch.stack([row[k] for row in rows]).sum(0) for k in range(len(plain))]
+    near, far = (torch.cat([p.flatten().double() for p in parts]) for parts in (plain, whole))
+    assert float((near - far).norm() / near.norm()) < 0.2
+
+
 def test_a_forgotten_clip_is_caught() -> None:
     """The planted fault: rows are scaled as if all had length 1."""
     model, x, y = made("linear")

@@ -55,6 +55,17 @@ def test_truncation_never_lengthens_a_single_token() -> None:
     assert torch.equal(whole.bias_total(), (g * cells[:, None]).trunc().long().sum(0))
 
 
+def test_limbs_are_the_same_on_every_device() -> None:
+    """All whole numbers of 14 bits and a sign, and fractions on both sides of them."""
+    whole = torch.arange(-G_MOST, G_MOST + 1).float()[:, None]
+    for shift in (0.0, 0.25):
+        high, low = integers._limbs(torch.sign(whole) * (whole.abs() + shift).clamp(max=G_MOST)).long().chunk(2, dim=1)
+        assert torch.equal(128 * high + low, whole.long())
+        short = whole.to(torch.int16)
+        assert torch.equal(high, (short >> 7).long())
+        assert torch.equal(low, (short & 127).long())
+
+
 def test_dense_gradients() -> None:
     p = torch.randn(5, 2, 3, generator=GENERATOR)
     whole = Dense.of(p, torch.full((5,), 1000.0))

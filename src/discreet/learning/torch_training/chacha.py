@@ -86,7 +86,7 @@ def uniform_words(count: int, device: torch.device | str) -> Tensor:
     if count <= _FEW:
         return torch.tensor(struct.unpack(f"<{count}q", os.urandom(8 * count)), dtype=torch.int64, device=device)
     blocks = -(-count // BLOCK)
-    make = chacha_blocks
+    make: Callable[[Tensor, Tensor], list[Tensor]] = chacha_blocks
     if torch.device(device).type == "cuda":
         blocks, make = -(-blocks // _PORTION) * _PORTION, _compiled()
     pieces = []

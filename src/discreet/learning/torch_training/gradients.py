@@ -40,13 +40,18 @@ class ClippedSums:
     def __call__(self, x: Any, y: Any, counts: Tensor) -> list[Tensor]:
         """One 64-bit integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding."""
         parts = self._written(x, y) if self.by_vmap else self._ghost(x, y)
-        with torch.no_grad():
-            return self._sums(parts, counts)
+        return self.sums_of(parts, counts)
 
     def norms(self, x: Any, y: Any) -> Tensor:
         """The length of each row's gradient: for tests and for choosing a clip on public data."""
         parts = self._written(x, y) if self.by_vmap else self._ghost(x, y)
         return _total_squares(parts).sqrt()
+
+    @torch.no_grad()
+    def sums_of(self, parts: list[Part], counts: Tensor) -> list[Tensor]:
+        """The integer sums from all parts; lengths are computed in the stated precision, whatever the caller's is."""
+        with torch.autocast(counts.device.type, enabled=False):
+            return self._sums(parts, counts)
 
     def _sums(self, parts: list[Part], counts: Tensor) -> list[Tensor]:
         lengths = _total_squares(parts).sqrt()

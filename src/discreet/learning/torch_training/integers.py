@@ -65,20 +65,19 @@ class Factored:
     @classmethod
     def of(cls, a: Tensor, g: Tensor, cells: Tensor, tokens: int, *, bias: bool = False) -> Factored:
         """From real factors, (rows * tokens) x width each, and cells per unit for each row."""
-        largest = a.abs().amax(1, keepdim=True)
+        largest = a.abs().amax(1, keepdim=True).float()
         scale = torch.where(largest > 0, A_MOST / largest, 1.0).clamp(max=1e30) * (1 - 2.0**-20)
         per_token = cells.repeat_interleave(tokens)[:, None] if tokens > 1 else cells[:, None]
         whole = g * (per_token / scale)
         if tokens > 1:  # a single token fits by the length of its row
             whole.clamp_(-G_MOST, G_MOST)
-        whole = whole.to(torch.int32).float()  # truncates
-        high = (whole / 128).floor_()
         alone = (g * cells[:, None]).to(torch.int32) if bias else None
-        return cls((a * scale).to(torch.int8), torch.cat([high, whole - 128 * high], 1).to(torch.int8), tokens, alone)
+        return cls((a * scale).to(torch.int8), _limbs(whole), tokens, alone)
 
     def squares_up(self) -> Tensor:
         """An upper bound of each row's squared length: by inner products of tokens, with their rounding errors."""
-        wide = torch.float64 if self.a.device.type == "cpu" else torch.float32
+        single = self.a.device.type == "cuda" and torch.get_float32_matmul_precision() == "highest"
+        wide = torch.float32 if single else torch.float64  # products in TF32 would be off by more than is allowed for
         high, low = self.g.to(wide).chunk(2, dim=1)
         g = (high * 128 + low).unflatten(0, (-1, self.tokens))
         a = self.a.to(wide).unflatten(0, (-1, self.tokens))
@@ -107,6 +106,16 @@ class Factored:
         self.g[each] = 0
         if self.bias is not None:
             self.bias[rows] = 0
+
+
+def _limbs(whole: Tensor) -> Tensor:
+    """Numbers of 14 bits and a sign, truncated, as 128 high + low: all high ones, then all low ones."""
+    if whole.device.type == "cpu":  # floats are quicker here, short integers take less memory elsewhere
+        whole = whole.to(torch.int32).float()
+        high = (whole / 128).floor_()
+        return torch.cat([high, whole - 128 * high], 1).to(torch.int8)
+    short = whole.to(torch.int16)
+    return torch.cat([(short >> 7).to(torch.int8), (short & 127).to(torch.int8)], 1)
 
 
 def int_product(left: Tensor, right: Tensor) -> Tensor:

@@ -70,7 +70,7 @@ class Outer(Part):
         if self.tokens == 1:
             return (squared(self.a) + (self.bias is not None)) * squared(self.g)
         a, g = (x.unflatten(0, (-1, self.tokens)) for x in (self.a, self.g))
-        inner = torch.bmm(g, g.transpose(1, 2)) * torch.bmm(a, a.transpose(1, 2))
+        inner = torch.bmm(g, g.transpose(1, 2)).float() * torch.bmm(a, a.transpose(1, 2))
         return inner.sum((1, 2), dtype=torch.float64).clamp(min=0)
 
     def whole(self, cells: Tensor) -> Factored:
@@ -133,7 +133,7 @@ def _same_token_squares(index: Tensor, g: Tensor) -> Tensor:
 def squared(rows: Tensor) -> Tensor:
     """The squared length of each row, within a relative 2^-10."""
     if rows.shape[1] <= _WIDE:
-        return torch.linalg.vector_norm(rows, dim=1).square()
+        return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float32).square()
     return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64).square()
 
 
@@ -143,12 +143,12 @@ def squared(rows: Tensor) -> Tensor:
 def linear(layer: Any, a: Tensor, g: Tensor) -> list[Part]:
     """A linear layer on rows, or on rows of tokens."""
     tokens = a[0, ..., 0].numel()
-    flat_a, flat_g = a.reshape(-1, a.shape[-1]).float(), g.reshape(-1, g.shape[-1]).float()
+    flat_a, flat_g = a.reshape(-1, a.shape[-1]), g.reshape(-1, g.shape[-1])
     if tokens == 1 and wanted(layer.weight):
         return [Outer((layer.weight,), flat_a, flat_g, 1, layer.bias if wanted(layer.bias) else None)]
     parts: list[Part] = [Outer((layer.weight,), flat_a, flat_g, tokens)] if wanted(layer.weight) else []
     if wanted(layer.bias):
-        each = flat_g if tokens == 1 else flat_g.unflatten(0, (-1, tokens)).sum(1)
+        each = flat_g.unflatten(0, (-1, tokens)).sum(1, dtype=torch.float32)
         parts.append(Written((layer.bias,), each))
     return parts
 
