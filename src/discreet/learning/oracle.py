@@ -24,6 +24,7 @@ from discreet.learning.budget import Budget, event_of, mu_squared
 from discreet.learning.sums import ExactSums, Floats, clipped_rows, on_grid, release
 from discreet.mechanisms.mechanism import check_receipt
 from discreet.privacy import events
+from discreet.privacy.frozen import show
 from discreet.privacy.receipt import Receipt
 
 _BITS = 20
@@ -116,6 +117,7 @@ class Oracle:
             raise BadParameter("range", range, "must be a pair of public bounds, the lower one first")
         middle, half = float((low + high) / 2), float_up((high - low) / 2)
         share = self._share(price)
+        self._check(share)
         values = self._values(f, batched)
         width = values.shape[1]
         longest = width**0.5
@@ -152,10 +154,13 @@ class Oracle:
 
     def _take(self, square: Fraction) -> Fraction:
         with self._lock:
-            if square > self._left:
-                raise OverBudget(asked=f"mu squared {square}", left=f"mu squared {self._left}")
+            self._check(square)
             self._left -= square
         return square
+
+    def _check(self, square: Fraction) -> None:
+        if square > self._left:
+            raise OverBudget(asked=f"mu squared {show(square)}", left=f"mu squared {show(self._left)}")
 
 
 def oracle(data: Any, budget: Budget, *, queries: int = 100, receipt: Receipt | None = None) -> Oracle:

@@ -126,6 +126,7 @@ def test_rows_without_a_finite_gradient_count_for_nothing() -> None:
     assert all(torch.equal(a, b) for a, b in zip(sums(x, y, torch.ones(ROWS)), kept, strict=True))
 
 
+@pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")
 @pytest.mark.parametrize("name", ["linear", "tokens", "convolution"])
 def test_in_lower_precision_rows_are_clipped_as_well(name: str) -> None:
     model, x, y = made(name)
