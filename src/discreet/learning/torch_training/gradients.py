@@ -57,11 +57,10 @@ class ClippedSums:
         lengths = _total_squares(parts).sqrt()
         several = any(getattr(part, "tokens", 1) > 1 for part in parts)
         margin = _TOKEN_MARGIN if several else _MARGIN
-        finite = torch.isfinite(lengths)
-        kept = counts.bool() & finite
-        room = margin * RADIUS / torch.clamp(lengths, min=self.clip)
-        cells = torch.where(kept, room, 0.0).float()
-        if not bool(finite.all()):
+        cells = (margin * RADIUS / lengths.clamp(min=self.clip)).float() * counts
+        if not bool(torch.isfinite(lengths.sum())):
+            finite = torch.isfinite(lengths)
+            cells = torch.where(finite, cells, 0.0)
             parts = [_without(part, ~finite) for part in parts]
         wholes = [part.whole(cells) for part in parts]
         if several:  # truncated tokens need not be shorter together: look, and drop rows that are too long
