@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from discreet.errors import BadParameter
 from discreet.learning.torch_training.gradients import ClippedSums
 from discreet.learning.torch_training.integers import RADIUS
+from discreet.learning.torch_training.layers import Ready
 
 ROWS = 6
 
@@ -116,6 +117,19 @@ def test_padding_counts_for_nothing(name: str) -> None:
     model, x, y = made(name)
     sums = ClippedSums(model, LOSS, 1.0)
     assert all(not part.any() for part in sums(x, y, torch.zeros(ROWS)))
+
+
+@every
+def test_what_is_computed_ahead_changes_nothing(name: str) -> None:
+    model, x, y = made(name)
+    if x.dim() != 2 or not x.is_floating_point():
+        x = torch.randn(ROWS, 4)
+        model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+    sums = ClippedSums(model, LOSS, 0.3)
+    order = torch.tensor([3, 1, 4])
+    ready = Ready.of(x).rows(order)
+    plain = sums(x[order], y[order], torch.ones(3))
+    assert all(torch.equal(a, b) for a, b in zip(sums(x[order], y[order], torch.ones(3), ready), plain, strict=True))
 
 
 def test_rows_without_a_finite_gradient_count_for_nothing() -> None:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from discreet.errors import BadParameter
 from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
 from discreet.learning.torch_training.integers import RADIUS
-from discreet.learning.torch_training.layers import Part, Written, rule_for
+from discreet.learning.torch_training.layers import Outer, Part, Ready, Written, rule_for
 
 Loss = Callable[[Any, Any], Tensor]
 _MARGIN = 1 - 2.0**-8  # covers the rounding of lengths and of the factors' scales
@@ -37,9 +37,15 @@ class ClippedSums:
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.by_vmap = bool(unsupported(model))
 
-    def __call__(self, x: Any, y: Any, counts: Tensor) -> list[Tensor]:
-        """One 64-bit integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding."""
+    def __call__(self, x: Any, y: Any, counts: Tensor, ready: Ready | None = None) -> list[Tensor]:
+        """One 64-bit integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding.
+
+        ``ready`` is what was computed of x ahead, for layers that see x itself.
+        """
         parts = self._written(x, y) if self.by_vmap else self._ghost(x, y)
+        for part in parts:
+            if isinstance(part, Outer) and part.tokens == 1 and part.a.data_ptr() == x.data_ptr():
+                part.ready = ready
         return self.sums_of(parts, counts)
 
     def norms(self, x: Any, y: Any) -> Tensor:
@@ -129,6 +135,8 @@ def _total_squares(parts: list[Part]) -> Tensor:
 def _without(part: Part, rows: Tensor) -> Part:
     """The same with zeros for rows whose gradient is not finite."""
     held: Any = part
+    if isinstance(part, Outer):
+        part.ready = None
     for name in ("gradients", "a", "g"):
         if hasattr(held, name):
             old = getattr(held, name)

@@ -51,6 +51,29 @@ class Dense:
         self.values[rows] = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Inputs of a linear layer as integers of 7 bits, and the scale of each row: functions of that row alone."""
+
+    whole: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, a: Tensor) -> Inputs:
+        """Each row by its largest entry, truncated.
+
+        >>> Inputs.of(torch.tensor([[1.0, -0.5], [0.0, 0.0]])).whole.tolist()
+        [[126, -63], [0, 0]]
+        """
+        largest = a.abs().amax(1, keepdim=True).float()
+        scale = torch.where(largest > 0, A_MOST / largest, 1.0).clamp(max=1e30) * (1 - 2.0**-20)
+        return cls((a * scale).to(torch.int8), scale)
+
+    def rows(self, index: Tensor) -> Inputs:
+        """Some of the rows."""
+        return Inputs(self.whole.index_select(0, index), self.scale.index_select(0, index))
+
+
 @dataclass(slots=True)
 class Factored:
     """Each row's gradient as a sum over tokens of g aᵀ, with a of 7 bits and g = 128 high + low, 0 <= low < 128."""
@@ -65,14 +88,18 @@ class Factored:
     @classmethod
     def of(cls, a: Tensor, g: Tensor, cells: Tensor, tokens: int, *, bias: bool = False) -> Factored:
         """From real factors, (rows * tokens) x width each, and cells per unit for each row."""
-        largest = a.abs().amax(1, keepdim=True).float()
-        scale = torch.where(largest > 0, A_MOST / largest, 1.0).clamp(max=1e30) * (1 - 2.0**-20)
+        return cls.from_inputs(Inputs.of(a), g, cells, tokens, bias=bias)
+
+    @classmethod
+    def from_inputs(cls, inputs: Inputs, g: Tensor, cells: Tensor, tokens: int, *, bias: bool = False) -> Factored:
+        """The same, with inputs that are integers already."""
+        scale = inputs.scale
         per_token = cells.repeat_interleave(tokens)[:, None] if tokens > 1 else cells[:, None]
         whole = g * (per_token / scale)
         if tokens > 1:  # a single token fits by the length of its row
             whole.clamp_(-G_MOST, G_MOST)
         alone = (g * cells[:, None]).to(torch.int32) if bias else None
-        return cls((a * scale).to(torch.int8), _limbs(whole), tokens, alone)
+        return cls(inputs.whole, _limbs(whole), tokens, alone)
 
     def squares_up(self) -> Tensor:
         """An upper bound of each row's squared length: by inner products of tokens, with their rounding errors."""

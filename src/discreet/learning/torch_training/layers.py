@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from discreet.learning.torch_training.integers import Dense, Factored
+from discreet.learning.torch_training.integers import Dense, Factored, Inputs
 
 Whole = Dense | Factored
 _WIDE = 1 << 13  # wider sums of squares are taken in doubles
@@ -55,6 +55,23 @@ class Written(Part):
         return Dense.of(self.gradients, cells)
 
 
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """What a first linear layer needs of the rows of the data, computed once for the whole run."""
+
+    inputs: Inputs
+    squares: Tensor
+
+    @classmethod
+    def of(cls, x: Tensor) -> Ready:
+        """From all rows."""
+        return cls(Inputs.of(x), squared(x))
+
+    def rows(self, index: Tensor) -> Ready:
+        """For some of the rows."""
+        return Ready(self.inputs.rows(index), self.squares.index_select(0, index))
+
+
 @dataclass(slots=True)
 class Outer(Part):
     """The weight of a linear layer, g aᵀ summed over tokens; for single tokens also its bias, g."""
@@ -64,18 +81,21 @@ class Outer(Part):
     g: Tensor
     tokens: int
     bias: nn.Parameter | None = None
+    ready: Ready | None = None
 
     def squares(self) -> Tensor:
         """By inner products of tokens; no gradient is written out."""
         if self.tokens == 1:
-            return (squared(self.a) + (self.bias is not None)) * squared(self.g)
+            own = squared(self.a) if self.ready is None else self.ready.squares
+            return (own + (self.bias is not None)) * squared(self.g)
         a, g = (x.unflatten(0, (-1, self.tokens)) for x in (self.a, self.g))
         inner = torch.bmm(g, g.transpose(1, 2)).float() * torch.bmm(a, a.transpose(1, 2))
         return inner.sum((1, 2), dtype=torch.float64).clamp(min=0)
 
     def whole(self, cells: Tensor) -> Factored:
         """As integer factors."""
-        return Factored.of(self.a, self.g, cells, self.tokens, bias=self.bias is not None)
+        inputs = Inputs.of(self.a) if self.ready is None else self.ready.inputs
+        return Factored.from_inputs(inputs, self.g, cells, self.tokens, bias=self.bias is not None)
 
     def fill(self, whole: Whole, into: dict[nn.Parameter, Tensor]) -> None:
         """The sums of weight and bias."""

@@ -25,6 +25,7 @@ from discreet.exact import Number, integer, number, positive, sqrt_up
 from discreet.learning.torch_training.batches import PoissonBatches, read_rate
 from discreet.learning.torch_training.gradients import ClippedSums, Loss
 from discreet.learning.torch_training.integers import RADIUS
+from discreet.learning.torch_training.layers import Ready
 from discreet.learning.torch_training.noise import NoiseStock, add_noise, finer
 from discreet.mechanisms.mechanism import check_receipt
 from discreet.privacy import events
@@ -109,6 +110,7 @@ class PrivateTraining:
         self._x, self._y = _read_data(data)
         length = positive(clip, "clip")
         self._sums = ClippedSums(model, loss, float(length))
+        self._ready = Ready.of(self._x) if _is_table(self._x) else None
         self._batches = PoissonBatches(len(self._y), rate=plan.rate, micro=micro_batch)
         expected = plan.rate * integer(rows, "rows", at_least=1)
         self._unit = float(length / RADIUS / expected)
@@ -140,7 +142,8 @@ class PrivateTraining:
         for places, counts in self._batches.micro_batches():
             index = torch.from_numpy(places).to(self._x.device)
             weights = torch.from_numpy(counts).to(self._x.device)
-            sums = self._sums(self._x.index_select(0, index), self._y.index_select(0, index), weights)
+            ready = None if self._ready is None else self._ready.rows(index)
+            sums = self._sums(self._x.index_select(0, index), self._y.index_select(0, index), weights, ready)
             totals = sums if totals is None else [a + b for a, b in zip(totals, sums, strict=True)]
         if totals is None:
             totals = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self._sums.parameters]
@@ -251,6 +254,11 @@ def _as_tensors(data: Any) -> tuple[Tensor, Tensor]:
         pairs = [listed[i] for i in range(len(listed))]
         return torch.stack([torch.as_tensor(x) for x, _ in pairs]), torch.stack([torch.as_tensor(y) for _, y in pairs])
     return _read_data(data)
+
+
+def _is_table(x: Tensor) -> bool:
+    """Rows of single precision: what a first linear layer multiplies may be computed once."""
+    return x.dim() == 2 and x.dtype == torch.float32
 
 
 def _read_data(data: Any) -> tuple[Tensor, Tensor]:
