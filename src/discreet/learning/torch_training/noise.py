@@ -46,9 +46,9 @@ class NoiseStock:
         with self._lock:
             if self._process != os.getpid():
                 self._left, self._process = self._left[:0], os.getpid()
-            if len(self._left) < count:
-                fresh = torch.from_numpy(floored_normal(self._square, _STOCK, SystemBits()))
-                self._left = torch.cat([self._left, fresh])
+            if len(self._left) < count:  # a run takes the same count each time, so that portions leave no rest
+                portion = max(1, _STOCK // max(count, 1)) * count
+                self._left = torch.from_numpy(floored_normal(self._square, portion, SystemBits()))
             taken, self._left = self._left[:count], self._left[count:]
             return taken
 
@@ -67,7 +67,8 @@ def add_noise(totals: list[Tensor], sigma_squared: Fraction, stock: NoiseStock |
     held = NoiseStock(finer(sigma_squared), totals[0].device) if stock is None else stock
     pieces = held.take(sum(t.numel() for t in totals)).split([t.numel() for t in totals])
     return [
-        torch.add(piece.view(t.shape), t, alpha=FINER).double() / FINER for t, piece in zip(totals, pieces, strict=True)
+        torch.add(piece.view(t.shape), t, alpha=FINER).double().div_(FINER)
+        for t, piece in zip(totals, pieces, strict=True)
     ]
 
 
