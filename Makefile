@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
-# Without a graphics card a wheel for the processor is far smaller; say which, such as TORCH=torch==2.13.0+cpu
+# Without a graphics card a wheel for the processor is far smaller; name one that pip finds: make test TORCH=torch==2.13.0
 TORCH ?= torch
 
 .PHONY: help setup servers demo serve test check audit bench clean proofs
