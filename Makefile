@@ -18,7 +18,9 @@ $(VENV)/package: pyproject.toml tools/venv
 	touch $@
 
 $(VENV)/ready: $(VENV)/package
-	$(BIN)/python -m pip install --quiet --editable '.[frames,plot,postgres,server,spark]' --group test
+	@# A torch that lies on this machine is taken first: the registry's newest brings several GB for graphics cards.
+	-@$(BIN)/python -m pip install --quiet --no-index --no-deps torch 2>/dev/null
+	$(BIN)/python -m pip install --quiet --editable '.[frames,learn,plot,postgres,server,spark]' --group test
 	touch $@
 
 servers: $(VENV)/package  ## PostgreSQL, MariaDB, Java and Chromium from Debian, if they are not there

@@ -7,7 +7,7 @@ import sys
 
 SUITES = (
     "imports", "noise", "accounting", "mechanisms", "continual", "local", "synthetic", "tables", "engines", "rivals",
-    "curator",
+    "curator", "learning",
 )  # fmt: skip
 
 

@@ -37,7 +37,7 @@ from discreet.query.plan.schema import bounds, keys, table, unknown_keys
 from discreet.stable.interact import interact
 
 if TYPE_CHECKING:
-    from discreet import continual, engines, local, synthetic
+    from discreet import continual, engines, learning, local, synthetic
     from discreet.checking import attacks, audit, audit_one_run, check, replay
     from discreet.curator.client.client import connect
     from discreet.query.answer.answer import TableAnswer
@@ -111,6 +111,7 @@ __all__ = [
     "interact",
     "keys",
     "laplace",
+    "learning",
     "lit",
     "local",
     "max",
@@ -150,7 +151,7 @@ _LATE = {
         "median", "min", "quantile", "stddev", "sum", "variance",
     ),
 }  # fmt: skip  # what waits for its first use: a quicker import
-_PACKAGES = {"continual", "engines", "local", "synthetic"}
+_PACKAGES = {"continual", "engines", "learning", "local", "synthetic"}
 _WHERE = {name: module for module, names in _LATE.items() for name in names}
 
 

@@ -1,0 +1,170 @@
+"""Learning: scores on Adult and on small data sets, and what a private step costs beside a plain one.
+
+``python -m bench learning`` on the processor; ``python -m bench.learning gpu`` where there is a graphics card, with
+nothing but torch, numpy and this package.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SEEDS = 5
+TRAINED = 39_073
+CATEGORIES = {1, 4, 5, 6, 7, 8, 12}
+
+
+def adult() -> tuple[NDArray[np.int64], list[int]] | None:
+    """Adult in integer codes, from $DISCREET_DATA or a folder shared/data beside or above the repository."""
+    roots = [Path(os.environ["DISCREET_DATA"])] if "DISCREET_DATA" in os.environ else []
+    roots += [parent / "shared" / "data" for parent in Path(__file__).resolve().parents]
+    for root in roots:
+        if (root / "adult.csv").exists():
+            table = np.loadtxt(root / "adult.csv", delimiter=",", skiprows=1, dtype=np.int64)
+            return table, list(json.loads((root / "adult-domain.json").read_text()).values())
+    return None
+
+
+def adult_scores() -> list[Any]:
+    from sklearn.metrics import roc_auc_score
+
+    from bench.measure import Row
+    from discreet.learning import Categorical, Numeric, TabularClassifier
+    from discreet.privacy.promises.measures import Approx
+
+    found = adult()
+    if found is None:
+        print("Adult was not found; set DISCREET_DATA to its folder")
+        return []
+    table, sizes = found
+    order = np.random.default_rng(0).permutation(len(table))
+    train, test = table[order[:TRAINED]], table[order[TRAINED:]]
+    columns = [Categorical(k) if j in CATEGORIES or k <= 16 else Numeric(0, k) for j, k in enumerate(sizes[:-1])]
+    rows = []
+    for epsilon, best, auc_asked, accuracy_asked in ((1, "0.9127 / 0.8585", 0.912, 0.855), ("0.1", "0.897", 0.895, 0)):
+        aucs, accuracies, times = [], [], []
+        for _ in range(SEEDS):
+            model = TabularClassifier(columns=columns, classes=[0, 1], budget=Approx(epsilon, "1e-5"))
+            start = time.process_time()
+            model.fit(train[:, :-1], train[:, -1])
+            times.append(time.process_time() - start)
+            score = model.decision_function(test[:, :-1])
+            aucs.append(float(roc_auc_score(test[:, -1], score)))
+            accuracies.append(float(((score > 0) == test[:, -1]).mean()))
+        auc, accuracy = statistics.mean(aucs), statistics.mean(accuracies)
+        ours = f"{auc:.4f} / {accuracy:.4f} (sd {statistics.stdev(aucs):.4f})"
+        rows.append(Row(f"Adult AUC / accuracy at ({epsilon}, 1e-5)", ours, "best, tuned", best, auc / auc_asked, 1))
+        if accuracy_asked:
+            rows.append(Row("  accuracy", f"{accuracy:.4f}", "asked", "0.855", accuracy / accuracy_asked, 1))
+        seconds = statistics.median(times)
+        rows.append(Row("  fit, CPU seconds", f"{seconds:.3f} s", "asked", "0.5 s", 0.5 / seconds, 1))
+    return rows
+
+
+def diabetes() -> list[Any]:
+    from sklearn.datasets import load_diabetes
+
+    from bench.measure import Row
+    from discreet.learning import LinearRegression
+    from discreet.privacy.promises.measures import Approx
+
+    x, y = load_diabetes(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(x))
+    train, test = order[:353], order[353:]
+    rows = []
+    for epsilon, peer, least in ((10, "0.30", 0.30), (1, "0.04", 0.0), ("0.1", "-0.22", -0.25)):
+        scores = [
+            LinearRegression(bounds=(-0.2, 0.2), target_bounds=(0, 350), budget=Approx(epsilon, "1e-5"))
+            .fit(x[train], y[train])
+            .score(x[test], y[test])
+            for _ in range(50)
+        ]
+        mean = statistics.mean(scores)
+        task = f"diabetes R2 at epsilon {epsilon}, 50 fits"
+        rows.append(Row(task, f"{mean:.3f} (least {min(scores):.2f})", "AdaSSP", peer, float(mean >= least), 1))
+    return rows
+
+
+def in_turns(works: list[Callable[[], object]], *, rounds: int = 15, calls: int = 20) -> list[float]:
+    """Median CPU seconds of each work, taken in turns so that a busy machine hits all alike."""
+    for work in works:
+        for _ in range(3):
+            work()
+    blocks: list[list[float]] = [[] for _ in works]
+    for _ in range(rounds):
+        for block, work in zip(blocks, works, strict=True):
+            start = time.process_time()
+            for _ in range(calls):
+                work()
+            block.append((time.process_time() - start) / calls)
+    return [statistics.median(block) for block in blocks]
+
+
+def steps() -> list[Any]:
+    """One step of an MLP 586-128-2 with 512 rows, and an epoch on a table of Adult's size, private beside plain."""
+    import torch
+    from torch import nn
+
+    from bench.measure import Row
+    from discreet.learning.torch_training.batches import read_rate
+    from discreet.learning.torch_training.train import Plan, PrivateTraining
+    from discreet.privacy.promises.measures import Approx
+
+    torch.set_num_threads(1)
+    loss = nn.CrossEntropyLoss(reduction="none")
+
+    def network(*widths: int) -> nn.Module:
+        layers = [nn.Linear(a, b) for a, b in pairwise(widths)]
+        return nn.Sequential(*[part for layer in layers for part in (layer, nn.ReLU())][:-1])
+
+    def compared(name: str, widths: tuple[int, ...], batch: int, total: int, asked: float) -> Row:
+        x = (torch.rand(total, widths[0]) < 13 / widths[0]).float()
+        y = torch.randint(0, 2, (total,))
+        model, twin = network(*widths), network(*widths)
+        optimizer = torch.optim.SGD(twin.parameters(), lr=0.1)
+        plan = Plan(Approx(1, "1e-5"), read_rate(Fraction(batch, total)), 1 << 30, Fraction(1))
+        micro = batch if batch == total else batch * 23 // 20
+        run = PrivateTraining(model, (x, y), loss, plan=plan, rows=total, micro_batch=micro)
+
+        def plain() -> None:
+            picked = None if batch == total else (torch.rand(total) < batch / total).nonzero().squeeze(1)
+            optimizer.zero_grad()
+            rows, targets = (x, y) if picked is None else (x.index_select(0, picked), y.index_select(0, picked))
+            loss(twin(rows), targets).mean().backward()
+            optimizer.step()
+
+        ours, theirs = in_turns([run.step, plain])
+        task = f"{name}: private at most {asked:g} times plain"
+        return Row(task, f"{ours * 1e3:.2f} ms", "plain torch", f"{theirs * 1e3:.2f} ms", asked * theirs / ours, 1)
+
+    return [
+        compared("step, MLP 586-128-2, batch 512", (586, 128, 2), 512, 512, 2),
+        compared("step of an epoch, logistic 180-2, 39,073 rows", (180, 2), 1002, 39_073, 1.25),
+        compared("step of an epoch, MLP 180-64-2, 39,073 rows", (180, 64, 2), 1002, 39_073, 1.25),
+    ]
+
+
+def main() -> None:
+    from bench.measure import show
+
+    show("Learning", [*adult_scores(), *diabetes(), *steps()])
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["gpu"]:
+        from bench.learning_gpu import main as on_a_card
+
+        on_a_card()
+    else:
+        main()

@@ -1,0 +1,179 @@
+"""On a graphics card: exact noise in draws a second, and a private step of a GPT-2-small shape beside a plain one.
+
+Needs torch, numpy and this package alone; where the package for AES is missing, a stand-in is put in its place, since
+nothing here draws from it. Prints one JSON line for each figure.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import types
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+def without_aes() -> None:
+    """A stand-in for a package that only large draws of the operating system's bits need."""
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        names = ("cryptography", "cryptography.hazmat", "cryptography.hazmat.primitives")
+        for name in (*names, f"{names[-1]}.ciphers"):
+            sys.modules[name] = types.ModuleType(name)
+        ciphers: Any = sys.modules[f"{names[-1]}.ciphers"]
+        ciphers.Cipher = ciphers.algorithms = ciphers.modes = None
+
+
+class Block(nn.Module):
+    """A block of a GPT-2 shape."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm_1, self.norm_2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows, tokens, width = x.shape
+        q, k, v = (t.view(rows, tokens, self.heads, -1).transpose(1, 2) for t in self.qkv(self.norm_1(x)).chunk(3, -1))
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).reshape(rows, tokens, width))
+        return x + self.down(functional.gelu(self.up(self.norm_2(x))))
+
+
+class Position(nn.Module):
+    """An embedding of positions, one row of indices for each row of the batch."""
+
+    def __init__(self, tokens: int, width: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(tokens, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.table(torch.arange(x.shape[1], device=x.device).expand(len(x), -1))
+
+
+class Gpt(nn.Module):
+    """GPT-2 small with its own output layer: 162.6e6 parameters."""
+
+    def __init__(self, vocabulary: int = 50_257, tokens: int = 512, width: int = 768, depth: int = 12) -> None:
+        super().__init__()
+        self.words, self.places = nn.Embedding(vocabulary, width), Position(tokens, width)
+        self.blocks = nn.ModuleList([Block(width, 12) for _ in range(depth)])
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, vocabulary, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = self.words(x) + self.places(x)
+        for block in self.blocks:
+            h = block(h)
+        return self.head(self.norm(h))
+
+
+def token_loss(scores: Tensor, y: Tensor) -> Tensor:
+    """One loss for each row: the mean over tokens."""
+    flat = functional.cross_entropy(scores.flatten(0, 1).float(), y.flatten(), reduction="none")
+    return flat.view(y.shape).mean(1)
+
+
+def timed(work: Callable[[], object], device: str, calls: int = 8) -> float:
+    """Seconds of one call, after warming up."""
+    for _ in range(3):
+        work()
+    wait(device)
+    start = time.perf_counter()
+    for _ in range(calls):
+        work()
+    wait(device)
+    return (time.perf_counter() - start) / calls
+
+
+def wait(device: str) -> None:
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def told(figure: str, **numbers: object) -> None:
+    print(json.dumps({"suite": "learning gpu", "figure": figure, **numbers}), flush=True)
+
+
+def noise(device: str, count: int) -> None:
+    from discreet.learning.torch_training.tensor_normal import TensorNormal
+
+    sampler = TensorNormal(Fraction(2) ** 62, device)
+    seconds = timed(lambda: sampler.draw(count), device)
+    plain = torch.empty(count, device=device)
+    theirs = timed(plain.normal_, device)
+    draws = sampler.draw(min(count, 1 << 20)).double() / 2.0**31
+    told("floored normal draws", per_second=count / seconds, torch_normal_per_second=count / theirs,
+         mean=float(draws.mean()), deviation=float(draws.std()))  # fmt: skip
+
+
+def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
+    from discreet.learning.torch_training.gradients import ClippedSums
+    from discreet.learning.torch_training.integers import RADIUS, int8_is_exact
+    from discreet.learning.torch_training.noise import add_noise
+
+    model = Gpt(tokens=tokens, **shape).to(device)
+    vocabulary = model.words.num_embeddings
+    x = torch.randint(0, vocabulary, (rows, tokens), device=device)
+    y = torch.randint(0, vocabulary, (rows, tokens), device=device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
+    ones = torch.ones(rows, device=device)
+
+    def loss(scores: Tensor, target: Tensor) -> Tensor:
+        return token_loss(scores, target)
+
+    def plain() -> None:
+        with torch.autocast(device, dtype=torch.bfloat16):
+            value = loss(model(x), y).mean()
+        value.backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    sums = ClippedSums(model, loss, 1.0)
+
+    def private(with_noise: bool = True) -> None:
+        with torch.autocast(device, dtype=torch.bfloat16):
+            parts = sums._ghost(x, y)
+        totals = sums.sums_of(parts, ones)
+        noisy = add_noise(totals, Fraction(RADIUS) ** 2) if with_noise else totals
+        for parameter, total in zip(sums.parameters, noisy, strict=True):
+            parameter.grad = total.to(parameter.dtype).mul_(1 / RADIUS / rows)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    memory: dict[str, float] = {}
+    seconds: dict[str, float] = {}
+    for name, work in (("plain", plain), ("private", private), ("private without noise", lambda: private(False))):
+        if device == "cuda":
+            torch.cuda.empty_cache()
+            torch.cuda.reset_peak_memory_stats()
+        seconds[name] = timed(work, device)
+        memory[name] = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
+    told("GPT-2-small shape", parameters=sum(p.numel() for p in model.parameters()), rows=rows, tokens=tokens,
+         ratio=seconds["private"] / seconds["plain"], memory_ratio=memory["private"] / max(memory["plain"], 1e-9),
+         seconds=seconds, gib=memory, int8_exact=int8_is_exact(device))  # fmt: skip
+
+
+def main() -> None:
+    """All figures; on a machine without a card, tiny ones, to see that it runs."""
+    without_aes()
+    if torch.cuda.is_available():
+        told("device", name=torch.cuda.get_device_name(), torch=torch.__version__)
+        noise("cuda", 1 << 26)
+        gpt("cuda", 16, 512)
+        gpt("cuda", 32, 256)
+    else:
+        noise("cpu", 1 << 16)
+        gpt("cpu", 2, 16, vocabulary=100, width=48, depth=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""Learning from noisy answers: statistical queries, estimators, private training of networks, paid tuning.
+
+Every model here sees the data through exact integer sums with exact noise; its price is known before the data is.
+Training of networks (``train`` and what belongs to it) needs torch: the extra ``learn``, loaded at first use.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from discreet.errors import MissingExtra
+from discreet.learning.budget import event_of
+from discreet.learning.membership import membership_trial
+from discreet.learning.models.kmeans import KMeans
+from discreet.learning.models.linear import LinearRegression
+from discreet.learning.models.logistic import LogisticRegression, TabularClassifier
+from discreet.learning.models.naive_bayes import CategoricalNB, GaussianNB
+from discreet.learning.models.pca import PCA
+from discreet.learning.oracle import Oracle, oracle
+from discreet.learning.preprocessing.columns import Categorical, Numeric
+from discreet.learning.preprocessing.scaling import QuantileBinner, StandardScaler
+from discreet.learning.sums import ExactSums, SumsEngine
+from discreet.learning.tuning import Tuned, tune, tuning_event, tuning_price
+
+if TYPE_CHECKING:
+    from discreet.learning.torch_training.train import PrivateTraining, train
+
+__all__ = [
+    "PCA",
+    "Categorical",
+    "CategoricalNB",
+    "ExactSums",
+    "GaussianNB",
+    "KMeans",
+    "LinearRegression",
+    "LogisticRegression",
+    "Numeric",
+    "Oracle",
+    "PrivateTraining",
+    "QuantileBinner",
+    "StandardScaler",
+    "SumsEngine",
+    "TabularClassifier",
+    "Tuned",
+    "event_of",
+    "membership_trial",
+    "oracle",
+    "train",
+    "tune",
+    "tuning_event",
+    "tuning_price",
+]
+
+_WITH_TORCH = ("PrivateTraining", "train")
+
+
+def __getattr__(name: str) -> object:
+    if name not in _WITH_TORCH:
+        raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
+    try:
+        module = import_module("discreet.learning.torch_training.train")
+    except ImportError:
+        raise MissingExtra("private training of networks", extra="learn") from None
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,224 @@
+"""What all estimators share: scikit-learn's conventions, checked input, one payment for one fit.
+
+Guarantee: ``event`` follows from the parameters alone. ``fit`` checks parameters and the shape of the data first, then
+redeems the receipt if there is one, and only then draws noise. Public bounds are required; none is read from the data.
+scikit-learn itself is not needed: the conventions are (parameters are stored as given, ``fit`` returns the estimator,
+what was learned ends in an underscore). Its tags are handed over when scikit-learn asks for them.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import BadData, BadParameter, DiscreetError
+from discreet.exact import Number, number
+from discreet.learning.budget import Budget, event_of
+from discreet.learning.sums import Floats, Integers
+from discreet.mechanisms.base.mechanism import check_receipt
+from discreet.privacy.promises import events
+from discreet.privacy.promises.receipt import Receipt
+
+WIDEST = 1 << 13
+"""The most columns: squared lengths of integer rows of 20 bits then fit into a double."""
+
+
+class NotFitted(DiscreetError, ValueError, AttributeError):
+    """The estimator has learned nothing yet; call ``fit`` first."""
+
+
+class Estimator:
+    """``get_params``, ``set_params``, ``event`` and the checks that every ``fit`` makes."""
+
+    kind: ClassVar[str] = "estimator"
+    """For scikit-learn: classifier, regressor, clusterer or transformer."""
+    needs_target: ClassVar[bool] = False
+
+    budget: Budget
+    n_features_in_: int
+
+    # --- parameters -------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def _names(cls) -> list[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, as they were given."""
+        return {name: getattr(self, name) for name in self._names()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Change parameters; nothing is checked before ``fit``."""
+        for name, value in params.items():
+            if name not in self._names():
+                raise BadParameter(name, value, f"must be one of {', '.join(self._names())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self.get_params().items())})"
+
+    def __sklearn_tags__(self) -> Any:
+        from sklearn.utils import ClassifierTags, InputTags, RegressorTags, Tags, TargetTags, TransformerTags
+
+        return Tags(
+            estimator_type=self.kind if self.kind in {"classifier", "regressor", "clusterer"} else None,
+            target_tags=TargetTags(required=self.needs_target),
+            transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
+            classifier_tags=ClassifierTags(poor_score=True) if self.kind == "classifier" else None,
+            regressor_tags=RegressorTags(poor_score=True) if self.kind == "regressor" else None,
+            input_tags=InputTags(),
+            non_deterministic=True,
+        )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_in_")
+
+    # --- price ------------------------------------------------------------------------------------------------------
+
+    @property
+    def event(self) -> events.Gaussian:
+        """What one fit writes into the ledger: known before any data is. Pay it with ``Filter.spend``."""
+        return event_of(self.budget)
+
+    def _pay(self, receipt: Receipt | None) -> None:
+        if receipt is not None:
+            check_receipt(receipt).redeem(self.event)
+
+    # --- input ------------------------------------------------------------------------------------------------------
+
+    def _rows_to_fit(self, data: Any) -> Floats:
+        rows = read_rows(data)
+        if len(rows) < 1:
+            raise BadData(f"Found array with {len(rows)} sample(s), but {type(self).__name__} needs a minimum of 1")
+        return rows
+
+    def _rows_to_use(self, data: Any) -> Floats:
+        self._check_fitted()
+        rows = read_rows(data)
+        if rows.shape[1] != self.n_features_in_:
+            raise BadData(
+                f"X has {rows.shape[1]} features, but {type(self).__name__} is expecting "
+                f"{self.n_features_in_} features as input"
+            )
+        return rows
+
+    def _check_fitted(self) -> None:
+        if not self.__sklearn_is_fitted__():
+            raise _not_fitted()(f"this {type(self).__name__} is not fitted yet; call fit first")
+
+
+def _not_fitted() -> type[NotFitted]:
+    """Our error, which is also scikit-learn's where that is loaded."""
+    theirs = getattr(sys.modules.get("sklearn.exceptions"), "NotFittedError", None)
+    return NotFitted if theirs is None else type("NotFitted", (NotFitted, theirs), {})
+
+
+def read_rows(data: Any) -> Floats:
+    """Rows of finite numbers as doubles, or ``BadData`` without a word about their values."""
+    if hasattr(data, "toarray"):
+        raise BadData("sparse rows are not taken here: pass a dense array, data.toarray()")
+    if getattr(getattr(data, "dtype", None), "kind", "") == "c":
+        raise BadData("Complex data not supported: X must hold real numbers")
+    try:
+        rows = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadData("X must be a two-dimensional array of real numbers") from None
+    if rows.ndim != 2:
+        raise BadData(f"X must be a 2D array, and it has {rows.ndim}. Reshape your data: one row for each sample")
+    if not 1 <= rows.shape[1] <= WIDEST:
+        shape = f"{rows.shape[1]} feature(s) (shape={rows.shape})"
+        raise BadData(f"Found array with {shape} while a minimum of 1 is required, and a maximum of {WIDEST}")
+    if not np.isfinite(rows).all():
+        raise BadData("X holds NaN or infinity; fill or drop such rows by a public rule first")
+    return rows
+
+
+def read_target(values: Any, rows: int) -> Floats:
+    """Finite numbers, one for each row."""
+    try:
+        target = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise BadData("y must be a flat array of real numbers") from None
+    if values is None or target.ndim != 1:
+        raise BadData("requires y to be passed, but the target y is None" if values is None else "y must be 1D")
+    if len(target) != rows:
+        raise BadData("X and y must have as many rows as each other")
+    if not np.isfinite(target).all():
+        raise BadData("y holds NaN or infinity; fill or drop such rows by a public rule first")
+    return target
+
+
+def read_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
+    """The public list of labels, at least two, in ascending order."""
+    must = "must be the public list of labels, such as classes=[0, 1]"
+    if classes is None:
+        raise BadParameter("classes", None, must)
+    try:
+        listed = np.unique(np.asarray(list(classes)))
+    except TypeError:
+        raise BadParameter("classes", classes, must) from None
+    if len(listed) < 2 or len(listed) != len(list(classes)):
+        raise BadParameter("classes", classes, "must hold at least two labels, each once")
+    return listed
+
+
+def read_labels(labels: Any, classes: NDArray[Any], rows: int) -> Integers:
+    """Each label's place in the public list."""
+    if labels is None:
+        raise BadData("requires y to be passed, but the target y is None")
+    given = np.asarray(labels)
+    if given.ndim != 1 or len(given) != rows:
+        raise BadData("y must be a flat array with one label for each row of X")
+    try:
+        place = np.searchsorted(classes, given)
+        known = classes[np.minimum(place, len(classes) - 1)] == given
+    except TypeError:
+        raise BadData("y holds labels of another type than the declared classes") from None
+    if not np.all(known):
+        raise BadData("y holds labels outside the declared classes")
+    return place.astype(np.int64)
+
+
+Bounds = Any
+"""A pair (low, high) for all columns, or one pair for each."""
+
+
+def read_bounds(bounds: Bounds, columns: int, name: str = "bounds") -> tuple[Floats, Floats]:
+    """Middle and half width of each column's public range.
+
+    >>> read_bounds((0, 10), 2)
+    (array([5., 5.]), array([5., 5.]))
+    """
+    must = f"must be a pair (low, high) that is public, or a list of {columns} such pairs; never take it from the data"
+    if bounds is None:
+        raise BadParameter(name, None, must)
+    try:
+        listed = list(bounds)
+        pairs = [listed] * columns if len(listed) == 2 and not _is_pair(listed[0]) else [list(p) for p in listed]
+        exact = [(_end(low), _end(high)) for low, high in pairs]
+    except (TypeError, ValueError):
+        raise BadParameter(name, bounds, must) from None
+    if len(exact) != columns or not all(low < high for low, high in exact):
+        raise BadParameter(name, bounds, must)
+    low, high = np.array(exact, dtype=np.float64).T
+    return (low + high) / 2, (high - low) / 2
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, str)
+
+
+def _end(value: Number) -> float:
+    return float(number(value, "bounds"))
+
+
+def scaled(rows: Floats, middle: Floats, half: Floats) -> Floats:
+    """Each column's public range mapped to [-1, 1]; values beyond it are moved to its ends."""
+    with np.errstate(over="ignore"):
+        return np.clip((rows - middle) / half, -1.0, 1.0)

@@ -1,0 +1,1 @@
+"""Models that are fitted from exact integer sums with exact noise."""

@@ -1,0 +1,163 @@
+"""Linear regression from one noisy matrix of second moments, with a ridge that follows from the noise.
+
+Guarantee: the fitted model keeps ``budget`` for adding or removing one row: it is a function of one Gaussian release of
+sums of products. Where the signal does not stand out from the noise, slopes and mean shrink to 0 and to the middle of
+the declared range, so that a model is never far below the mean predictor. Proof: ../sums.md.
+(Vu and Slavković 2009; Wang 2018, AdaSSP; James and Stein 1961 for the shrinking.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from discreet.errors import BadParameter
+from discreet.exact import Number, positive
+from discreet.learning.budget import Budget, mu_squared
+from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_target, scaled
+from discreet.learning.sums import (
+    ExactSums,
+    Floats,
+    SumsEngine,
+    clipped_rows,
+    exact_product,
+    on_grid,
+    release,
+    symmetric,
+    upper,
+)
+from discreet.privacy.promises.receipt import Receipt
+
+_BITS = 12
+_SIDE = 1.0  # how the constant and the target are weighed against a row of full length
+_RIDGE = 2.0
+_LENGTH = 4.5
+
+
+class LinearRegression(Estimator):
+    """Linear regression on rows and targets between public bounds.
+
+    ``length``: rows, scaled to [-1, 1], are cut to this L2 length; by default sqrt(columns)/4.5, which suits columns
+    that rarely come near their bounds.
+
+    >>> from discreet.privacy.promises.measures import Approx
+    >>> x = np.linspace(-1, 1, 5000)[:, None]
+    >>> model = LinearRegression(bounds=(-1, 1), target_bounds=(-3, 3), budget=Approx(1, "1e-5"), length=1)
+    >>> bool(abs(model.fit(x, 2 * x[:, 0] + 1).predict([[0.5]])[0] - 2) < 0.2)
+    True
+    """
+
+    kind: ClassVar[str] = "regressor"
+    needs_target: ClassVar[bool] = True
+
+    coef_: Floats
+    intercept_: float
+    n_rows_: float
+    """About how many rows there were: a released number."""
+    residual_std_: float
+    """About how far targets lie from predictions, from the released moments alone."""
+    coef_error_: Floats
+    """About how far noise moves each slope (standard deviation): an estimate, not a bound."""
+
+    def __init__(
+        self, *, budget: Budget, bounds: Bounds = None, target_bounds: Any = None, length: Number | None = None
+    ) -> None:
+        self.budget = budget
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.length = length
+
+    def fit(self, X: Any, y: Any = None, *, receipt: Receipt | None = None) -> Self:
+        """Check, pay, and learn."""
+        square = mu_squared(self.budget)
+        rows = self._rows_to_fit(X)
+        middle, half = read_bounds(self.bounds, rows.shape[1])
+        y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
+        target = scaled(read_target(y, len(rows)), y_middle[0], y_half[0])
+        columns = rows.shape[1]
+        length = columns**0.5 / _LENGTH if self.length is None else float(positive(self.length, "length"))
+        side = _SIDE * length
+        exact, unit = _moments(scaled(rows, middle, half), target, length, side)
+        self._pay(receipt)
+        noisy, sigma = release(exact, square)
+        matrix = symmetric(noisy, columns + 2) / unit**2
+        self._length = length
+        self._solve(matrix, sigma / unit**2, (side, side), (middle, half, float(y_middle[0]), float(y_half[0])))
+        return self
+
+    def fit_from(
+        self, engine: SumsEngine, features: Sequence[str], target: str, *, receipt: Receipt | None = None
+    ) -> Self:
+        """The same from an engine's exact sums; ``bounds`` and ``target_bounds`` are those of its columns."""
+        square = mu_squared(self.budget)
+        middle, half = read_bounds(self.bounds, len(features))
+        y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
+        self._pay(receipt)
+        exact = engine.sums_of_products([*features, target], 1 << _BITS)
+        noisy, sigma = release(exact, square)
+        unit = float(1 << _BITS)
+        matrix = symmetric(noisy, len(features) + 2) / unit**2
+        self._length = float("inf")
+        self._solve(matrix, sigma / unit**2, (1.0, 1.0), (middle, half, float(y_middle[0]), float(y_half[0])))
+        return self
+
+    def _solve(
+        self, matrix: Floats, sigma: float, sides: tuple[float, float], ranges: tuple[Floats, Floats, float, float]
+    ) -> None:
+        """From the noisy second moments of (a, x, b y) to slopes; post-processing."""
+        a, b = sides
+        middle, half, y_middle, y_half = ranges
+        count = max(float(matrix[0, 0]), 2 * sigma) / a**2  # never so small that noise is divided by almost nothing
+        mean_x = _shrunk(matrix[0, 1:-1] / a / count, sigma / a / count)
+        mean_y = float(_shrunk(matrix[0, -1:] / a / b / count, sigma / a / b / count)[0])
+        mean_y = float(np.clip(mean_y, -1, 1))
+        spread = matrix[1:-1, 1:-1] - count * np.outer(mean_x, mean_x)
+        with_y = matrix[1:-1, -1] / b - count * mean_x * mean_y
+        widths, vectors = np.linalg.eigh(spread)
+        widths = np.maximum(widths, 0.0) + max(_RIDGE * sigma * len(matrix) ** 0.5, 1e-9)
+        inverse = (vectors / widths) @ vectors.T
+        slopes = inverse @ _shrunk(with_y, sigma / b)
+        explained = float(slopes @ with_y)
+        variance = max(float(matrix[-1, -1]) / b**2 - count * mean_y**2 - explained, 0.0) / count
+        self.coef_ = slopes * y_half / half
+        self.intercept_ = y_middle + y_half * mean_y - float(self.coef_ @ (middle + half * mean_x))
+        self.coef_error_ = sigma / b * np.sqrt((inverse**2).sum(axis=1)) * y_half / half
+        self.residual_std_ = float(variance**0.5 * y_half)
+        self.n_rows_ = count
+        self._middle, self._half, self._range = middle, half, (y_middle - y_half, y_middle + y_half)
+        self.n_features_in_ = len(half)
+
+    def predict(self, X: Any) -> Floats:
+        """Predictions within the declared range; rows are cut to bounds and length as they were to learn."""
+        rows = scaled(self._rows_to_use(X), self._middle, self._half)
+        longest = np.sqrt((rows**2).sum(axis=1, keepdims=True))
+        rows = self._middle + self._half * rows * np.minimum(1.0, self._length / np.maximum(longest, 1e-300))
+        return np.asarray(np.clip(rows @ self.coef_ + self.intercept_, *self._range))
+
+    def score(self, X: Any, y: Any) -> float:
+        """R² on these rows. It looks at data: pay before you publish it."""
+        target = np.asarray(y, dtype=np.float64)
+        return float(1 - ((target - self.predict(X)) ** 2).sum() / ((target - target.mean()) ** 2).sum())
+
+
+def _shrunk(values: Floats, sigma: float) -> Floats:
+    """James and Stein's shrinking towards 0, by what noise of this size rarely adds to the squared length."""
+    length = float(values @ values)
+    noise = (len(values) + 2 * (2 * len(values)) ** 0.5) * sigma**2  # mean and two deviations of chi-square
+    return values * max(0.0, 1 - noise / length) if length > 0 else values
+
+
+def _moments(rows: Floats, target: Floats, length: float, side: float) -> tuple[ExactSums, float]:
+    """Sums of products of (side, x, side y) in cells, and how many cells are 1."""
+    if length <= 0:
+        raise BadParameter("length", length, "must be above 0")
+    unit = float(1 << _BITS) / max(1.0, side)
+    radius = int(length * unit)
+    ends = int(side * unit)
+    x = clipped_rows(np.trunc(rows * unit) + 0.0, max(radius, 1))
+    ones = np.full((len(x), 1), float(ends))
+    whole = np.hstack([ones, x, np.trunc(on_grid(target, _BITS)[:, None] / (1 << _BITS) * ends) + 0.0])
+    table = exact_product(whole, whole, left_bits=_BITS + 1, right_bits=_BITS + 1)
+    return ExactSums(table[upper(whole.shape[1])], (2 * ends**2 + max(radius, 1) ** 2) ** 2), unit

@@ -1,0 +1,175 @@
+"""Statistical queries: the average of a bounded function over all rows, with exact noise and an error bar.
+
+Whatever learns from such averages (gradients, cluster means, edges of a weak learner) can be written against this
+oracle in a few lines; the model is then private by composition and post-processing.
+
+Guarantee: all answers of an oracle together keep its budget for adding or removing one row. Each answer is the sum of
+integers on a public grid plus exact noise, over a noisy number of rows that was paid for once. Proof: sums.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from discreet.answer import Answer, confidence_level
+from discreet.errors import BadData, BadParameter, OverBudget
+from discreet.exact import Number, float_up, integer, number, positive
+from discreet.learning.budget import Budget, event_of, mu_squared
+from discreet.learning.sums import ExactSums, Floats, clipped_rows, on_grid, release
+from discreet.mechanisms.base.mechanism import check_receipt
+from discreet.privacy.promises import events
+from discreet.privacy.promises.receipt import Receipt
+from discreet.privacy.promises.record import show
+
+_BITS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class MeanAccuracy:
+    """How far an average may be off: |(e - m c) / n| for noise e of the sum, c of the count, |m| at most ``half``."""
+
+    sum_sigma: float
+    count_sigma: float
+    half: float
+    rows: float
+    entries: int
+    cell: float
+
+    @property
+    def expected_error(self) -> float:
+        """At most E|e|/n + half E|c|/n; E|N(0, s)| is below 0.8 s."""
+        return (0.8 * (self.sum_sigma + self.half * self.count_sigma) + self.cell) / self.rows + self.cell
+
+    def error_at(self, confidence: Number) -> float:
+        """An error that holds for all entries at once: half of the risk for the sums, half for the count."""
+        risk = float(1 - confidence_level(confidence))
+        far = self.sum_sigma * _reach(risk / 2 / self.entries) + self.half * self.count_sigma * _reach(risk / 2)
+        return float(np.nextafter((far + self.cell) / self.rows + self.cell, np.inf))
+
+
+def _reach(risk: float) -> float:
+    """z with P[|N(0, 1)| > z] <= risk: from 2 (1 - Φ(z)) <= e^{-z²/2} for z >= 0."""
+    return float((2 * np.log(1 / risk)) ** 0.5)
+
+
+class Oracle:
+    """Made by ``oracle(data, budget=..., queries=...)``. It answers until its budget is used up."""
+
+    def __init__(self, rows: Any, budget: Budget, queries: int, receipt: Receipt | None = None) -> None:
+        self._total = mu_squared(budget)
+        self._event = event_of(budget)
+        self._queries = integer(queries, "queries", at_least=1)
+        self._rows = np.asarray(rows)
+        if self._rows.ndim < 1 or not len(self._rows):
+            raise BadData("the data must be an array with one row for each person")
+        if receipt is not None:
+            check_receipt(receipt).redeem(self._event)
+        self._lock = Lock()
+        self._left = self._total
+        square = self._take(self._share(None))
+        noisy, self._count_sigma = release(ExactSums(np.array([len(self._rows)]), 1), square)
+        self._count = max(float(noisy[0]), 1.0)
+
+    @property
+    def rows(self) -> float:
+        """About how many rows there are: a released number."""
+        return self._count
+
+    @property
+    def event(self) -> events.Gaussian:
+        """What the whole oracle writes into a ledger."""
+        return self._event
+
+    @property
+    def remaining(self) -> int:
+        """How many more questions of the usual price it answers."""
+        return int(self._left / self._share(None))
+
+    def mean(
+        self,
+        f: Callable[[Any], Any],
+        *,
+        range: tuple[Number, Number],
+        length: Number | None = None,
+        price: int = 1,
+        batched: bool = False,
+    ) -> Answer:
+        """The average of f over all rows; f gives a number, or a vector of fixed size, between two public bounds.
+
+        Vectors are cut to L2 ``length`` around the middle of the range, by default the longest possible. ``price`` is
+        how many questions' worth of budget it takes. With ``batched`` f gets all rows at once and must treat each by
+        itself: give one value (or vector) for each row that depends on that row alone.
+
+        >>> from discreet.privacy.promises.measures import Approx
+        >>> asked = oracle(np.arange(1000) % 10, budget=Approx(1, "1e-5"), queries=1)
+        >>> answer = asked.mean(lambda x: x, range=(0, 9))
+        >>> bool(abs(answer.value - 4.5) <= answer.error_at(0.999))
+        True
+        """
+        low, high = (number(end, "range") for end in range)
+        if low >= high:
+            raise BadParameter("range", range, "must be a pair of public bounds, the lower one first")
+        middle, half = float((low + high) / 2), float_up((high - low) / 2)
+        share = self._share(price)
+        self._check(share)
+        values = self._values(f, batched)
+        width = values.shape[1]
+        longest = width**0.5
+        reach = longest if length is None else min(float(positive(length, "length")) / half, longest)
+        radius = max(1, int(reach * (1 << _BITS)) + (length is None))
+        scaled = on_grid((np.nan_to_num(values, nan=middle) - middle) / half, _BITS)
+        cells = clipped_rows(scaled, radius)
+        square = self._take(share)
+        exact = ExactSums(cells.astype(np.int64).sum(axis=0), radius**2)
+        noisy, sigma = release(exact, square)
+        unit = half / (1 << _BITS)
+        mean = middle + noisy * unit / self._count
+        return Answer(
+            value=float(mean[0]) if width == 1 else np.clip(mean, float(low), float(high)),
+            event=events.Gaussian(sigma_squared=1 / square),
+            cost=f"{price} of {self._queries} questions of ({self._event})",
+            story=(f"averaged between {low} and {high}", f"Gaussian noise of sigma {sigma * unit:.4g} on the sum"),
+            accuracy=MeanAccuracy(sigma * unit, self._count_sigma, reach * half, self._count, width, unit),
+        )
+
+    def _values(self, f: Callable[[Any], Any], batched: bool) -> Floats:
+        answers = f(self._rows) if batched else [f(row) for row in self._rows]
+        try:
+            values = np.asarray(answers, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise BadData("f must give a number, or a vector of one size, for each row") from None
+        if values.ndim not in {1, 2} or len(values) != len(self._rows):
+            raise BadData("f must give a number, or a vector of one size, for each row")
+        return values[:, None] if values.ndim == 1 else values
+
+    def _share(self, price: int | None) -> Fraction:
+        """The squared mu of a question; the count, asked once, takes a question's worth too."""
+        return self._total * (1 if price is None else integer(price, "price", at_least=1)) / (self._queries + 1)
+
+    def _take(self, square: Fraction) -> Fraction:
+        with self._lock:
+            self._check(square)
+            self._left -= square
+        return square
+
+    def _check(self, square: Fraction) -> None:
+        if square > self._left:
+            raise OverBudget(asked=f"mu squared {show(square)}", left=f"mu squared {show(self._left)}")
+
+
+def oracle(data: Any, budget: Budget, *, queries: int = 100, receipt: Receipt | None = None) -> Oracle:
+    """An oracle for bounded averages over the rows of ``data`` that answers ``queries`` questions for ``budget``.
+
+    One row stands for one person. With a receipt, ``event_of(budget)`` must have been paid.
+
+    >>> from discreet.privacy.promises.measures import Approx
+    >>> oracle(np.zeros(100), budget=Approx(1, "1e-5"), queries=5).remaining
+    5
+    """
+    return Oracle(data, budget, queries, receipt)

@@ -1,0 +1,147 @@
+"""The sum of clipped per-example gradients of a micro-batch, in integers.
+
+One pass forwards that keeps each layer's input; one pass backwards to the layers' outputs only; the length of every
+row's gradient from the two; then one exact product of integers for each layer. Where a layer has no rule, gradients of
+all rows are written out by ``torch.func.vmap``.
+
+Guarantee: adding a row to the batch moves the integer sums by at most RADIUS in L2, if a row's inputs and output
+gradients do not depend on the other rows of the micro-batch. Proof: integers.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from discreet.errors import BadParameter
+from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
+from discreet.learning.torch_training.integers import RADIUS
+from discreet.learning.torch_training.layers import Outer, Part, Ready, Written, rule_for
+
+Loss = Callable[[Any, Any], Tensor]
+_MARGIN = 1 - 2.0**-8  # covers the rounding of lengths and of the factors' scales
+_TOKEN_MARGIN = 1 - 2.0**-5  # tokens' truncation errors may point the same way
+
+
+class ClippedSums:
+    """Integer sums of clipped gradients for one model and loss."""
+
+    def __init__(self, model: nn.Module, loss: Loss, clip: float) -> None:
+        check_model(model)
+        self.model = model
+        self.loss = loss
+        self.clip = clip
+        self.parameters = [p for p in model.parameters() if p.requires_grad]
+        self.by_vmap = bool(unsupported(model))
+
+    def __call__(self, x: Any, y: Any, counts: Tensor, ready: Ready | None = None) -> list[Tensor]:
+        """One 64-bit integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding.
+
+        ``ready`` is what was computed of x ahead, for layers that see x itself.
+        """
+        parts = self._written(x, y) if self.by_vmap else self._ghost(x, y)
+        for part in parts:
+            if isinstance(part, Outer) and part.tokens == 1 and part.a.data_ptr() == x.data_ptr():
+                part.ready = ready
+        return self.sums_of(parts, counts)
+
+    def norms(self, x: Any, y: Any) -> Tensor:
+        """The length of each row's gradient: for tests and for choosing a clip on public data."""
+        parts = self._written(x, y) if self.by_vmap else self._ghost(x, y)
+        return _total_squares(parts).sqrt()
+
+    @torch.no_grad()
+    def sums_of(self, parts: list[Part], counts: Tensor) -> list[Tensor]:
+        """The integer sums from all parts; lengths are computed in the stated precision, whatever the caller's is."""
+        with torch.autocast(counts.device.type, enabled=False):
+            return self._sums(parts, counts)
+
+    def _sums(self, parts: list[Part], counts: Tensor) -> list[Tensor]:
+        lengths = _total_squares(parts).sqrt()
+        several = any(getattr(part, "tokens", 1) > 1 for part in parts)
+        margin = _TOKEN_MARGIN if several else _MARGIN
+        cells = (margin * RADIUS / lengths.clamp(min=self.clip)).float() * counts
+        if not bool(torch.isfinite(lengths.sum())):
+            finite = torch.isfinite(lengths)
+            cells = torch.where(finite, cells, 0.0)
+            parts = [_without(part, ~finite) for part in parts]
+        wholes = [part.whole(cells) for part in parts]
+        if several:  # truncated tokens need not be shorter together: look, and drop rows that are too long
+            squares = torch.stack([whole.squares_up() for whole in wholes]).sum(0)
+            too_long = ~(squares <= float(RADIUS) ** 2)
+            if bool(too_long.any()):
+                for whole in wholes:
+                    whole.drop(too_long)
+        found: dict[nn.Parameter, Tensor] = {}
+        for part, whole in zip(parts, wholes, strict=True):
+            part.fill(whole, found)
+        zeros = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self.parameters if p not in found]
+        return [found[p] if p in found else zeros.pop(0) for p in self.parameters]
+
+    # --- one pass forwards, one backwards to the outputs of layers ----------------------------------------------------
+
+    def _ghost(self, x: Any, y: Any) -> list[Part]:
+        seen: list[tuple[nn.Module, Tensor, Tensor, Any]] = []
+        layers = [
+            layer for layer in self.model.modules() if any(p.requires_grad for p in layer.parameters(recurse=False))
+        ]
+        hooks = [layer.register_forward_hook(lambda m, i, o: seen.append((m, i[0], o, o.grad_fn))) for layer in layers]
+        try:
+            losses = check_losses(self.loss(self.model(x), y), len(y))
+        finally:
+            for hook in hooks:
+                hook.remove()
+        if len({id(layer) for layer, *_ in seen}) != len(seen):
+            raise BadParameter("model", type(self.model).__name__, "must use each layer once in a pass")
+        if any(output.grad_fn is not made_by for *_, output, made_by in seen):
+            raise BadParameter("model", type(self.model).__name__, "must not change a layer's output in place")
+        outputs = [output for *_, output, _ in seen]
+        gradients = torch.autograd.grad(losses.sum(), outputs, allow_unused=True)
+        parts: list[Part] = []
+        for (layer, given, _, _), gradient in zip(seen, gradients, strict=True):
+            rule = rule_for(layer)
+            if gradient is not None and rule is not None:
+                parts += rule(layer, given.detach(), gradient)
+        return parts
+
+    # --- all gradients written out ------------------------------------------------------------------------------------
+
+    def _written(self, x: Any, y: Any) -> list[Part]:
+        trained = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+        rest = {name: p for name, p in self.model.named_parameters() if not p.requires_grad}
+        buffers = dict(self.model.named_buffers())
+
+        def of_one(values: dict[str, Tensor], row: Tensor, target: Tensor) -> Tensor:
+            everything: dict[str, Tensor] = {**values, **rest, **buffers}
+            output = torch.func.functional_call(self.model, everything, (row.unsqueeze(0),))
+            return check_losses(self.loss(output, target.unsqueeze(0)), 1).sum()
+
+        each = torch.func.vmap(torch.func.grad(of_one), in_dims=(None, 0, 0), randomness="different")
+        values = {name: p.detach() for name, p in trained.items()}
+        gradients = each(values, x, y)
+        return [Written((p,), gradients[name].float()) for name, p in trained.items()]
+
+
+def _total_squares(parts: list[Part]) -> Tensor:
+    total = parts[0].squares()
+    for part in parts[1:]:
+        total = total + part.squares()
+    return total
+
+
+def _without(part: Part, rows: Tensor) -> Part:
+    """The same with zeros for rows whose gradient is not finite."""
+    held: Any = part
+    if isinstance(part, Outer):
+        part.ready = None
+    for name in ("gradients", "a", "g"):
+        if hasattr(held, name):
+            old = getattr(held, name)
+            each = rows.repeat_interleave(len(old) // len(rows))
+            new = old.clone()
+            new[each] = 0
+            setattr(held, name, new)
+    return part

@@ -1,0 +1,187 @@
+"""One micro-batch's clipped gradients as integers: quantised factors, exact matrix products.
+
+The gradient of a linear layer is a sum of outer products g aᵀ. Both factors are truncated to small integers: a to 7
+bits, scaled by its own row's largest entry, and g to 14 bits with the opposite scale, so that their product lies on one
+public grid. Truncation only shortens: the integer outer product is nowhere larger than the real one. Products of 8-bit
+integers are summed in 32 bits, which both processors and graphics cards do exactly and faster than floats.
+
+Promise: totals are exact sums of each row's integers. Proof: integers.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor
+
+A_MOST = 127
+G_MOST = 127 * 128 + 127
+RADIUS = A_MOST * G_MOST
+"""How many cells the clipping length has: a row of this length has factors that fit."""
+_LONGEST = 1 << 17  # so many products of at most 128 * 127 stay below 2^31
+_BLOCK = 8
+_LEAST = 24  # graphics cards want more than 16 rows
+_THIN = 2  # a matrix of one row has no clear layout: torch 2.13 multiplies it wrongly on the processor
+
+
+@dataclass(slots=True)
+class Dense:
+    """Each row's gradient, written out, as integers."""
+
+    values: Tensor
+
+    @classmethod
+    def of(cls, gradients: Tensor, cells: Tensor) -> Dense:
+        """Real gradients, one for each row, times cells per unit, truncated."""
+        wide = cells.view(-1, *([1] * (gradients.dim() - 1)))
+        return cls((gradients * wide).to(torch.int32))
+
+    def squares_up(self) -> Tensor:
+        """The squared length of each row."""
+        return self.values.flatten(1).double().square().sum(1)
+
+    def total(self) -> Tensor:
+        """The sum over rows."""
+        return self.values.sum(0, dtype=torch.int64)
+
+    def drop(self, rows: Tensor) -> None:
+        """Make these rows zero."""
+        self.values[rows] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Inputs of a linear layer as integers of 7 bits, and the scale of each row: functions of that row alone."""
+
+    whole: Tensor
+    scale: Tensor
+
+    @classmethod
+    def of(cls, a: Tensor) -> Inputs:
+        """Each row by its largest entry, truncated.
+
+        >>> Inputs.of(torch.tensor([[1.0, -0.5], [0.0, 0.0]])).whole.tolist()
+        [[126, -63], [0, 0]]
+        """
+        largest = a.abs().amax(1, keepdim=True).float()
+        scale = torch.where(largest > 0, A_MOST / largest, 1.0).clamp(max=1e30) * (1 - 2.0**-20)
+        return cls((a * scale).to(torch.int8), scale)
+
+    def rows(self, index: Tensor) -> Inputs:
+        """Some of the rows."""
+        return Inputs(self.whole.index_select(0, index), self.scale.index_select(0, index))
+
+
+@dataclass(slots=True)
+class Factored:
+    """Each row's gradient as a sum over tokens of g aᵀ, with a of 7 bits and g = 128 high + low, 0 <= low < 128."""
+
+    a: Tensor
+    g: Tensor
+    """High and low side by side."""
+    tokens: int
+    bias: Tensor | None = None
+    """g by itself, in cells, where the layer has a bias."""
+
+    @classmethod
+    def of(cls, a: Tensor, g: Tensor, cells: Tensor, tokens: int, *, bias: bool = False) -> Factored:
+        """From real factors, (rows * tokens) x width each, and cells per unit for each row."""
+        return cls.from_inputs(Inputs.of(a), g, cells, tokens, bias=bias)
+
+    @classmethod
+    def from_inputs(cls, inputs: Inputs, g: Tensor, cells: Tensor, tokens: int, *, bias: bool = False) -> Factored:
+        """The same, with inputs that are integers already."""
+        scale = inputs.scale
+        per_token = cells.repeat_interleave(tokens)[:, None] if tokens > 1 else cells[:, None]
+        whole = g * (per_token / scale)
+        if tokens > 1:  # a single token fits by the length of its row
+            whole.clamp_(-G_MOST, G_MOST)
+        alone = (g * cells[:, None]).to(torch.int32) if bias else None
+        return cls(inputs.whole, _limbs(whole), tokens, alone)
+
+    def squares_up(self) -> Tensor:
+        """An upper bound of each row's squared length: by inner products of tokens, with their rounding errors."""
+        single = self.a.device.type == "cuda" and torch.get_float32_matmul_precision() == "highest"
+        wide = torch.float32 if single else torch.float64  # products in TF32 would be off by more than is allowed for
+        high, low = self.g.to(wide).chunk(2, dim=1)
+        g = (high * 128 + low).unflatten(0, (-1, self.tokens))
+        a = self.a.to(wide).unflatten(0, (-1, self.tokens))
+        if self.tokens == 1:
+            own = 0.0 if self.bias is None else self.bias.double().square().sum(1)
+            return (g.double().square().sum(2) * a.double().square().sum(2)).squeeze(1) + own
+        inner = (torch.bmm(g, g.transpose(1, 2)) * torch.bmm(a, a.transpose(1, 2))).double().sum((1, 2))
+        sizes = g.double().square().sum(2).sqrt() * a.double().square().sum(2).sqrt()
+        unit = torch.finfo(wide).eps
+        return inner + (g.shape[2] + a.shape[2] + 8) * unit * sizes.sum(1).square()
+
+    def total(self) -> Tensor:
+        """The sum over rows and tokens, output by input."""
+        high, low = int_product(self.g, self.a).chunk(2)
+        return torch.add(low, high, alpha=128)
+
+    def bias_total(self) -> Tensor:
+        """The sum of g over rows."""
+        if self.bias is None:
+            raise LookupError("this layer has no bias")
+        return self.bias.sum(0, dtype=torch.int64)
+
+    def drop(self, rows: Tensor) -> None:
+        """Make these rows zero."""
+        each = rows.repeat_interleave(self.tokens)
+        self.g[each] = 0
+        if self.bias is not None:
+            self.bias[rows] = 0
+
+
+def _limbs(whole: Tensor) -> Tensor:
+    """Numbers of 14 bits and a sign, truncated, as 128 high + low: all high ones, then all low ones."""
+    if whole.device.type == "cpu":  # floats are quicker here, short integers take less memory elsewhere
+        whole = whole.to(torch.int32).float()
+        high = (whole / 128).floor_()
+        return torch.cat([high, whole - 128 * high], 1).to(torch.int8)
+    short = whole.to(torch.int16)
+    return torch.cat([(short >> 7).to(torch.int8), (short & 127).to(torch.int8)], 1)
+
+
+def int_product(left: Tensor, right: Tensor) -> Tensor:
+    """``left.T @ right`` of 8-bit integers, exactly, as 64-bit integers.
+
+    >>> int_product(torch.tensor([[100], [-3]], dtype=torch.int8), torch.tensor([[5], [7]], dtype=torch.int8)).tolist()
+    [[479]]
+    """
+    total = _product(left[:_LONGEST], right[:_LONGEST]).long()
+    for start in range(_LONGEST, len(left), _LONGEST):
+        total += _product(left[start : start + _LONGEST], right[start : start + _LONGEST])
+    return total
+
+
+def _product(left: Tensor, right: Tensor) -> Tensor:
+    if min(left.shape[1], right.shape[1], len(left)) < _THIN or not int8_is_exact(left.device.type):
+        return (left.double().T @ right.double()).to(torch.int64)  # below 2^31: doubles hold it
+    if left.device.type == "cpu":
+        return torch._int_mm(left.T.contiguous(), right)
+    outputs, inputs = left.shape[1], right.shape[1]
+    rows = -len(left) % _BLOCK
+    left = torch.nn.functional.pad(left, (0, max(-outputs % _BLOCK, _LEAST - outputs), 0, rows))
+    right = torch.nn.functional.pad(right, (0, -inputs % _BLOCK, 0, rows))
+    return torch._int_mm(left.T.contiguous(), right)[:outputs, :inputs]
+
+
+@cache
+def int8_is_exact(device: str) -> bool:
+    """Whether this machine's 8-bit product is exact at its extremes: some processors saturate at 16 bits in between."""
+    rows, width = 64, 32
+    ends = torch.tensor([127, -128], dtype=torch.int8)
+    left = ends[torch.arange(rows)[:, None] // 2 * torch.arange(width) % 2].to(device)
+    right = ends[torch.arange(rows)[:, None] // 4 * torch.arange(width) % 2].to(device)
+    most, least = torch.full_like(left, 127), torch.full_like(left, -128)
+    for one, other in ((left, right), (most, most), (least, most), (least, least)):
+        try:
+            got = torch._int_mm(one.T.contiguous(), other.contiguous())
+        except (RuntimeError, NotImplementedError):
+            return False
+        if not torch.equal(got.cpu().long(), (one.cpu().double().T @ other.cpu().double()).long()):
+            return False
+    return True

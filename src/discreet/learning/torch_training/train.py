@@ -1,0 +1,274 @@
+"""Private training (DP-SGD): Poisson batches, clipped integer sums, exact noise, a certified price.
+
+Guarantee: the model after any number of the planned steps keeps ``budget`` for adding or removing one row of the data.
+Each step adds floor(N(0, σ²)) to the integer sum of clipped gradients of a Poisson batch, and the whole run is priced
+before it starts as that many sampled Gaussian mechanisms, by certified privacy loss distributions. The sum is divided
+by a declared constant, never by the size of a batch. An empty batch is a step like any other. Proof: integers.md.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+from threading import Lock
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.exact import Number, integer, number, positive, sqrt_up
+from discreet.learning.torch_training.batches import PoissonBatches, read_rate
+from discreet.learning.torch_training.gradients import ClippedSums, Loss
+from discreet.learning.torch_training.integers import RADIUS
+from discreet.learning.torch_training.layers import Ready
+from discreet.learning.torch_training.noise import NoiseStock, add_noise, finer
+from discreet.mechanisms.base.mechanism import check_receipt
+from discreet.privacy.budgets.calibrate import calibrate
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Approx
+from discreet.privacy.promises.receipt import Receipt
+from discreet.progress import Progress
+
+_FORMAT = 1
+_resumed: set[str] = set()
+_resume_lock = Lock()
+MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a training run does, all public: its price follows from it alone."""
+
+    budget: Approx
+    rate: Fraction
+    steps: int
+    sigma: Fraction
+    """Noise in clipping lengths."""
+
+    @classmethod
+    def of(cls, budget: Approx, rate: Number, steps: int) -> Plan:
+        """The least noise that keeps the budget.
+
+        >>> plan = Plan.of(Approx(1, "1e-5"), "1/64", 64)
+        >>> 0.9 < plan.sigma < 1.2
+        True
+        """
+        given: object = budget
+        if not isinstance(given, Approx) or not given.epsilon or not given.delta:
+            raise BadParameter("budget", given, 'must be dp.Approx(epsilon, delta), both above 0, such as (3, "1e-5")')
+        q, times = read_rate(rate), integer(steps, "steps", at_least=1)
+        found = calibrate(lambda sigma: sampled(sigma, q, times), budget=given)
+        square = found.event.event.sigma_squared if q < 1 else found.event.sigma_squared  # type: ignore[attr-defined]
+        sigma = Fraction(ceil(sqrt_up(square) * (1 << 20)), 1 << 20)  # a short number; more noise is no harm
+        return cls(given, q, times, sigma)
+
+    @property
+    def mechanism(self) -> events.Event:
+        """All steps as they ran: for composing with other events."""
+        return sampled(self.sigma, self.rate, self.steps)
+
+    @property
+    def event(self) -> events.Approx:
+        """The whole run as one entry of a ledger."""
+        return events.Approx(self.budget.epsilon, self.budget.delta)
+
+
+def sampled(sigma: Fraction, rate: Fraction, steps: int) -> events.Repeat:
+    """So many Gaussian mechanisms, each on a Poisson sample."""
+    noise = events.Gaussian(sigma=sigma)
+    return events.Repeat(noise if rate == 1 else events.Subsampled(noise, rate=rate), steps)
+
+
+class PrivateTraining:
+    """A run of private training, step by step; ``train(...)`` runs it to its end.
+
+    ``rows`` is a public figure for the number of rows: sums are divided by rate times this, whatever the data holds.
+    ``loss(outputs, targets)`` gives one loss for each row (reduction="none").
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        data: tuple[Tensor, Tensor],
+        loss: Loss,
+        *,
+        plan: Plan,
+        rows: int,
+        clip: Number = 1,
+        optimizer: torch.optim.Optimizer | None = None,
+        micro_batch: int = 512,
+        receipt: Receipt | None = None,
+        done: int = 0,
+    ) -> None:
+        self.plan = plan
+        self.done = done
+        self._x, self._y = _read_data(data)
+        length = positive(clip, "clip")
+        self._sums = ClippedSums(model, loss, float(length))
+        self._ready = Ready.of(self._x) if _is_table(self._x) else None
+        self._batches = PoissonBatches(len(self._y), rate=plan.rate, micro=micro_batch)
+        expected = plan.rate * integer(rows, "rows", at_least=1)
+        self._unit = float(length / RADIUS / expected)
+        self._sigma_squared = (plan.sigma * RADIUS) ** 2
+        self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
+        self._stock = NoiseStock(finer(self._sigma_squared), self._sums.parameters[0].device)
+        self._closed = False
+        if receipt is not None:
+            check_receipt(receipt).redeem(plan.event)
+
+    @property
+    def event(self) -> events.Approx:
+        """What the whole run writes into a ledger."""
+        return self.plan.event
+
+    @property
+    def model(self) -> nn.Module:
+        """The model that is trained."""
+        return self._sums.model
+
+    def step(self) -> None:
+        """One batch, one noisy gradient, one step of the optimiser."""
+        if self._closed:
+            raise ReceiptRefused("this run was handed over by state(); go on with the one that was resumed from it")
+        if self.done >= self.plan.steps:
+            raise ReceiptRefused(f"all {self.plan.steps} steps that were paid for are done; plan a new run for more")
+        self.done += 1  # before anything is drawn: a step that fails is a step that was paid
+        totals: list[Tensor] | None = None
+        for places, counts in self._batches.micro_batches():
+            index = torch.from_numpy(places).to(self._x.device)
+            weights = torch.from_numpy(counts).to(self._x.device)
+            ready = None if self._ready is None else self._ready.rows(index)
+            sums = self._sums(self._x.index_select(0, index), self._y.index_select(0, index), weights, ready)
+            totals = sums if totals is None else [a + b for a, b in zip(totals, sums, strict=True)]
+        if totals is None:
+            totals = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self._sums.parameters]
+        for parameter, noisy in zip(
+            self._sums.parameters, add_noise(totals, self._sigma_squared, self._stock), strict=True
+        ):
+            parameter.grad = noisy.to(parameter.dtype).mul_(self._unit)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+
+    def run(self, progress: bool | None = None) -> None:
+        """All steps that are left."""
+        with Progress(progress) as shown:
+            while self.done < self.plan.steps:
+                shown.step(f"step {self.done + 1} of {self.plan.steps}")
+                self.step()
+
+    # --- saving -------------------------------------------------------------------------------------------------------
+
+    def state(self) -> dict[str, Any]:
+        """Everything to go on elsewhere, as plain numbers and tensors (``torch.save`` it). It ends this run.
+
+        No randomness is in it: whoever resumes draws fresh noise. A state is good for one ``resume``; a second one is a
+        second release of the steps that are left, and this process refuses it.
+        """
+        self._closed = True
+        return {
+            "format": _FORMAT,
+            "id": secrets.token_hex(16),
+            "done": self.done,
+            "steps": self.plan.steps,
+            "rate": str(self.plan.rate),
+            "sigma": str(self.plan.sigma),
+            "epsilon": str(self.plan.budget.epsilon),
+            "delta": str(self.plan.budget.delta),
+            "model": self.model.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+        }
+
+    @classmethod
+    def resume(
+        cls, state: dict[str, Any], model: nn.Module, data: tuple[Tensor, Tensor], loss: Loss, **options: Any
+    ) -> PrivateTraining:
+        """Go on from a state with the steps that are left of what was paid; options as for a new run."""
+        if not isinstance(state, dict) or state.get("format") != _FORMAT:
+            raise BadData("the state is not one that PrivateTraining.state() gave, or is of another version")
+        plan = Plan(
+            Approx(state["epsilon"], state["delta"]), number(state["rate"]), int(state["steps"]), number(state["sigma"])
+        )
+        with _resume_lock:
+            if state["id"] in _resumed:
+                raise ReceiptRefused("this state was resumed already; going on twice from it must be paid twice")
+            _resumed.add(state["id"])
+        model.load_state_dict(state["model"])
+        run = cls(model, data, loss, plan=plan, done=int(state["done"]), **options)
+        run.optimizer.load_state_dict(state["optimizer"])
+        return run
+
+
+def train(
+    model: nn.Module,
+    data: Any,
+    loss: Loss,
+    *,
+    budget: Approx,
+    rows: int,
+    epochs: Number = 10,
+    rate: Number = "1/50",
+    clip: Number = 1,
+    optimizer: MakeOptimizer | None = None,
+    micro_batch: int = 512,
+    receipt: Receipt | None = None,
+    progress: bool | None = None,
+) -> PrivateTraining:
+    """Train a model in place and return the run, with its plan and price.
+
+    ``data`` is a pair of tensors (rows and targets), or a data set of such pairs. ``rows`` is a public figure for how
+    many rows there are, ``rate`` the chance of each to be in a batch: a batch holds about rate times rows. There are
+    epochs / rate steps. ``optimizer`` makes one from the parameters; SGD with learning rate 1 by default.
+
+    >>> model = nn.Linear(2, 2)
+    >>> data = torch.randn(200, 2), torch.randint(0, 2, (200,))
+    >>> run = train(model, data, nn.CrossEntropyLoss(reduction="none"), budget=Approx(3, "1e-5"), rows=200, epochs=1)
+    >>> run.done, run.event
+    (50, Approx(epsilon=3, delta='1/100000'))
+    """
+    count = positive(epochs, "epochs") / read_rate(rate)
+    plan = Plan.of(budget, rate, max(1, round(count)))
+    made = optimizer([p for p in model.parameters() if p.requires_grad]) if optimizer is not None else None
+    run = PrivateTraining(
+        model, _as_tensors(data), loss, plan=plan, rows=rows, clip=clip, optimizer=made, micro_batch=micro_batch,
+        receipt=receipt,
+    )  # fmt: skip
+    run.run(progress)
+    return run
+
+
+def _as_tensors(data: Any) -> tuple[Tensor, Tensor]:
+    if isinstance(data, torch.utils.data.DataLoader):
+        raise BadParameter(
+            "data", "a DataLoader", "must be a data set or a pair of tensors: batches are drawn here, so that each row "
+            "is in a batch by itself with the stated chance"
+        )  # fmt: skip
+    if isinstance(data, torch.utils.data.TensorDataset):
+        return _read_data(data.tensors)
+    if isinstance(data, torch.utils.data.Dataset):
+        listed: Any = data
+        pairs = [listed[i] for i in range(len(listed))]
+        return torch.stack([torch.as_tensor(x) for x, _ in pairs]), torch.stack([torch.as_tensor(y) for _, y in pairs])
+    return _read_data(data)
+
+
+def _is_table(x: Tensor) -> bool:
+    """Rows of single precision: what a first linear layer multiplies may be computed once."""
+    return x.dim() == 2 and x.dtype == torch.float32
+
+
+def _read_data(data: Any) -> tuple[Tensor, Tensor]:
+    if not isinstance(data, (tuple, list)) or len(data) != 2:
+        raise BadData("the data must be a pair of tensors: rows and targets")
+    x, y = (torch.as_tensor(np.asarray(part) if not isinstance(part, Tensor) else part) for part in data)
+    if x.dim() < 1 or y.dim() < 1 or len(x) != len(y):
+        raise BadData("rows and targets must have the same length")
+    if not len(x):
+        raise BadData("the data must hold at least one row, so that its shape is known")
+    if x.is_floating_point() and not bool(torch.isfinite(x).all()):
+        raise BadData("the rows hold NaN or infinity; fill or drop such rows by a public rule first")
+    return x, y

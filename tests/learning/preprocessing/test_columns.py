@@ -1,0 +1,50 @@
+"""Declared columns: total, public, without a look at other rows."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from discreet.errors import BadData, BadParameter
+from discreet.learning.preprocessing.columns import Categorical, Numeric, codes_of, read_columns
+
+
+def test_every_number_has_a_bin() -> None:
+    column = Numeric(-1, 1, bins=5)
+    codes = column.codes([-1e308, -1, -0.99, 0, 0.99, 1, 1e308])
+    assert codes.tolist() == [0, 0, 0, 2, 4, 4, 4]
+    assert column.size == 5
+
+
+def test_bins_follow_from_the_budget_alone() -> None:
+    few, many = (read_columns([Numeric(0, 1), Categorical(2)], Fraction(1, n))[0].size for n in (10_000, 1))
+    assert (few, many) == (16, 32)
+    assert read_columns([Numeric(0, 1, bins=7)], Fraction(1))[0].size == 7
+
+
+def test_frames_keep_their_types() -> None:
+    columns: list[Numeric | Categorical] = [Numeric(0, 10, bins=2), Categorical(["x", "y"])]
+    for frame in (pd.DataFrame({"a": [1, 9], "b": ["y", "z"]}), pl.DataFrame({"a": [1, 9], "b": ["y", "z"]})):
+        assert codes_of(frame, columns).tolist() == [[0, 1], [1, 2]]
+
+
+@pytest.mark.parametrize(
+    "bad", [np.array([1 + 2j]), np.zeros(3), np.array([["x"]]), np.array([[np.nan]]), np.zeros((0, 1))]
+)
+def test_bad_columns(bad: np.ndarray) -> None:
+    with pytest.raises(BadData):
+        codes_of(bad, [Numeric(0, 1)])
+
+
+def test_bad_declarations() -> None:
+    for make in (lambda: Numeric(1, 0), lambda: Numeric(0, 1, bins=1), lambda: Numeric(0, 1, edges=[2, 1]),
+                 lambda: Categorical([]), lambda: Categorical(["a", "a"]), lambda: Categorical(0)):  # fmt: skip
+        with pytest.raises(BadParameter):
+            make()
+    for columns in (None, [], ["a"], 3):
+        with pytest.raises(BadParameter):
+            read_columns(columns, Fraction(1))  # type: ignore[arg-type]
+    with pytest.raises(BadData):
+        codes_of(np.zeros((2, 2)), [Numeric(0, 1)])

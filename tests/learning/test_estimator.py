@@ -1,0 +1,171 @@
+"""Conventions of scikit-learn, bad input, payment: the same for every estimator."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
+
+from discreet.errors import BadData, BadParameter, DiscreetError, ReceiptRefused
+from discreet.learning import (
+    PCA,
+    CategoricalNB,
+    GaussianNB,
+    KMeans,
+    LinearRegression,
+    LogisticRegression,
+    Numeric,
+    QuantileBinner,
+    StandardScaler,
+    TabularClassifier,
+)
+from discreet.learning.estimator import NotFitted, read_bounds
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises.measures import GDP, Approx, Pure
+
+BUDGET = Approx(1, "1e-5")
+COLUMNS = [Numeric(0, 1), Numeric(0, 1)]
+ALL: list[Any] = [
+    LinearRegression(bounds=(0, 1), target_bounds=(0, 1), budget=BUDGET),
+    LogisticRegression(bounds=(0, 1), classes=[0, 1], budget=BUDGET),
+    TabularClassifier(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
+    GaussianNB(bounds=(0, 1), classes=[0, 1], budget=BUDGET),
+    CategoricalNB(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
+    KMeans(n_clusters=2, bounds=(0, 1), budget=BUDGET),
+    PCA(n_components=1, bounds=(0, 1), budget=BUDGET),
+    StandardScaler(bounds=(0, 1), budget=BUDGET),
+    QuantileBinner(n_bins=4, bounds=(0, 1), budget=BUDGET),
+]
+every = pytest.mark.parametrize("model", ALL, ids=lambda m: type(m).__name__)
+RNG = np.random.default_rng(7)
+X = RNG.uniform(size=(300, 2))
+Y = (X[:, 0] > 0.5).astype(int)
+
+
+@every
+def test_parameters_and_clones(model: Any) -> None:
+    copy = clone(model)
+    assert copy.get_params() == model.get_params()
+    assert not hasattr(copy, "n_features_in_")
+    assert type(model).__name__ in repr(model)
+    assert copy.set_params(budget=GDP(1)).budget == GDP(1)
+    with pytest.raises(BadParameter):
+        copy.set_params(nonsense=1)
+
+
+@every
+def test_one_payment_is_one_fit(model: Any) -> None:
+    ledger = Filter(GDP(1))
+    mine = clone(model).set_params(budget=GDP("1/2"))
+    receipt = ledger.spend(mine.event)
+    assert mine.fit(X, Y, receipt=receipt) is mine
+    with pytest.raises(ReceiptRefused):
+        mine.fit(X, Y, receipt=receipt)
+    with pytest.raises(ReceiptRefused):
+        mine.set_params(budget=GDP("1/3")).fit(
+            X, Y, receipt=ledger.spend(clone(model).set_params(budget=GDP("1/2")).event)
+        )
+
+
+@every
+@pytest.mark.parametrize(
+    "rows",
+    [np.full((5, 2), np.nan), np.zeros((0, 2)), np.zeros(5), np.full((5, 2), np.inf)],
+    ids=["nan", "none", "flat", "inf"],
+)
+def test_bad_rows_are_refused_before_the_receipt_is_used(model: Any, rows: Any) -> None:
+    mine = clone(model).set_params(budget=GDP(1))
+    receipt = Filter(GDP(1)).spend(mine.event)
+    with pytest.raises(BadData) as told:
+        mine.fit(rows, np.zeros(len(rows)), receipt=receipt)
+    assert not receipt.used
+    assert "nan" not in str(told.value)
+
+
+@every
+def test_public_facts_are_required(model: Any) -> None:
+    for name in ("bounds", "columns", "classes", "target_bounds"):
+        if name in model.get_params():
+            with pytest.raises(BadParameter, match=name):
+                clone(model).set_params(**{name: None}).fit(X, Y)
+    for budget in (Pure(1), Approx(0, "1e-5"), None):
+        with pytest.raises(BadParameter, match="budget"):
+            clone(model).set_params(budget=budget).fit(X, Y)
+
+
+@every
+def test_nothing_is_known_before_fit(model: Any) -> None:
+    fresh = clone(model)
+    use = fresh.transform if hasattr(fresh, "transform") else fresh.predict
+    with pytest.raises(NotFitted):
+        use(X)
+
+
+@every
+def test_outliers_change_no_shape_and_no_error(model: Any) -> None:
+    far = np.vstack([X, [[1e300, -1e300]]])
+    clone(model).fit(far, np.append(Y, 1))
+
+
+def test_labels_outside_the_classes_are_refused() -> None:
+    for model in ALL[1:5]:
+        with pytest.raises(BadData, match="outside the declared classes"):
+            clone(model).fit(X, np.where(Y == 1, 5, 0))
+
+
+@pytest.mark.parametrize("bad", [(1, 0), [(0, 1)], [(0, 1)] * 3, "ab", 5, [(0, float("nan"))] * 2])
+def test_bad_bounds_are_refused(bad: Any) -> None:
+    with pytest.raises(DiscreetError):
+        read_bounds(bad, 2)
+
+
+def test_pipelines_and_cross_validation_run() -> None:
+    pipe = make_pipeline(
+        StandardScaler(bounds=(0, 1), budget=BUDGET), LogisticRegression(bounds=(-3, 3), classes=[0, 1], budget=BUDGET)
+    )
+    assert pipe.fit(X, Y).predict(X).shape == (300,)
+    assert (
+        cross_val_score(GaussianNB(bounds=(0, 1), classes=[0, 1], budget=Approx(20, "1e-5")), X, Y, cv=3).mean() > 0.6
+    )
+
+
+# Checks that make no sense for private estimators.
+NOT_OURS = {
+    "check_dtype_object": "text is refused in our own words",
+    "check_supervised_y_2d": "y must be flat",
+    "check_fit_idempotent": "each fit draws fresh noise",
+    "check_classifier_data_not_an_array": "each fit draws fresh noise",
+    "check_regressor_data_not_an_array": "each fit draws fresh noise",
+    "check_transformer_data_not_an_array": "each fit draws fresh noise",
+    "check_transformer_general": "each fit draws fresh noise",
+    "check_regressors_int": "each fit draws fresh noise",
+    "check_clustering": "noise outweighs so few rows",
+    "check_classifiers_train": "noise outweighs so few rows",
+    "check_classifiers_classes": "classes are declared",
+    "check_classifiers_one_label": "classes are declared",
+    "check_classifiers_regression_target": "classes are declared",
+    "check_decision_proba_consistency": "more classes are declared than the check has labels",
+    "check_estimator_sparse_array": "sparse rows are refused",
+    "check_estimator_sparse_matrix": "sparse rows are refused",
+}
+
+
+@every
+def test_scikit_learns_own_checks(model: Any) -> None:
+    if isinstance(model, (TabularClassifier, CategoricalNB)):
+        pytest.skip("columns are declared one by one; the checks use rows of many widths")
+    wide = {
+        name: value
+        for name, value in (("bounds", (-100, 100)), ("target_bounds", (-1000, 1000)), ("classes", range(-2, 5)))
+        if name in model.get_params()
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(clone(model).set_params(**wide), expected_failed_checks=NOT_OURS, on_fail=None)
+    failed = {r["check_name"]: str(r["exception"])[:100] for r in results if r["status"] == "failed"}
+    assert not failed
+    assert sum(r["status"] == "passed" for r in results) >= 15

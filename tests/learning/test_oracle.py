@@ -1,0 +1,66 @@
+"""The statistical-query oracle: error bars that hold, budget that ends, learners in a few lines."""
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadData, BadParameter, OverBudget, ReceiptRefused
+from discreet.learning.budget import event_of
+from discreet.learning.oracle import Oracle, oracle
+from discreet.privacy.accountants.gdp import price_gdp
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises.measures import GDP, Approx
+
+BUDGET = Approx(1, "1e-5")
+
+
+def test_error_bars_cover() -> None:
+    """100 answers of two entries at confidence 0.9: misses are at most binomial(100, 0.1); 35 has chance below 1e-9."""
+    data = np.random.default_rng(1).uniform(0, 1, (500, 2))
+    misses = 0
+    for _ in range(100):
+        answer = oracle(data, budget=BUDGET, queries=1).mean(lambda x: x, range=(0, 1), batched=True)
+        misses += bool(np.any(np.abs(answer.value - data.mean(axis=0)) > answer.error_at(0.9)))
+    assert misses < 35
+
+
+def test_the_budget_ends_and_a_failed_question_costs_nothing() -> None:
+    asked = oracle(np.zeros(10), budget=BUDGET, queries=3)
+    with pytest.raises(BadParameter):
+        asked.mean(lambda x: x, range=(1, 0))
+    with pytest.raises(BadData):
+        asked.mean(lambda x: "text", range=(0, 1))
+    assert asked.remaining == 3
+    asked.mean(lambda x: x, range=(0, 1), price=2)
+    assert asked.remaining == 1
+    with pytest.raises(OverBudget):
+        asked.mean(lambda x: x, range=(0, 1), price=2)
+    asked.mean(lambda x: x, range=(0, 1))
+    with pytest.raises(OverBudget):
+        asked.mean(lambda x: x, range=(0, 1))
+
+
+def test_prices_add_up_to_the_budget() -> None:
+    asked = oracle(np.zeros(10), budget=GDP(1), queries=4)
+    spent = sum(price_gdp(asked.mean(lambda x: x, range=(0, 1)).event).mu_squared for _ in range(4))
+    assert spent + asked._share(None) == 1
+    assert asked.event == event_of(GDP(1))
+
+
+def test_a_receipt_is_needed_once() -> None:
+    receipt = Filter(GDP(1)).spend(event_of(GDP("1/2")))
+    oracle(np.zeros(10), budget=GDP("1/2"), receipt=receipt)
+    with pytest.raises(ReceiptRefused):
+        oracle(np.zeros(10), budget=GDP("1/2"), receipt=receipt)
+
+
+def test_what_lies_beyond_the_range_moves_nothing_more() -> None:
+    """A row of 1e300, infinity or NaN counts as at most the end of the range: the exact cells are bounded."""
+    plain = Oracle(np.array([1e300, -np.inf, np.nan, 0.0]), GDP(100), 1)
+    answer = plain.mean(lambda x: x, range=(-1, 1))
+    assert abs(answer.value) <= 1 + answer.error_at(0.999999)
+
+
+@pytest.mark.parametrize("bad", [np.array(3.0), np.zeros((0, 2))])
+def test_data_without_rows_is_refused(bad: np.ndarray) -> None:
+    with pytest.raises(BadData):
+        oracle(bad, budget=BUDGET)

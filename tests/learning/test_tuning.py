@@ -1,0 +1,64 @@
+"""Paid tuning: the price against another accountant, the law of the number of runs."""
+
+import math
+
+import dp_accounting
+import pytest
+from dp_accounting.rdp import RdpAccountant
+
+from discreet.errors import BadParameter, ReceiptRefused
+from discreet.learning.tuning import _ORDERS, tune, tuning_event, tuning_price
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises.measures import GDP, ZCDP, Approx
+
+
+@pytest.mark.parametrize("stop", ["1/10", "1/50", "1/2"])
+@pytest.mark.parametrize("mu", ["1/20", "1/4", "1"])
+def test_the_price_is_that_of_another_accountant(mu: str, stop: str) -> None:
+    """dp_accounting's repeat-and-select with a truncated negative binomial law of shape 1, more orders."""
+    ours = tuning_price(GDP(mu), stop=stop, delta="1e-5").epsilon
+    chance = eval(stop)  # noqa: S307 - our own fractions
+    accountant = RdpAccountant(sorted({1 + k / 16 for k in range(1, 1200)} | {float(o) for o in _ORDERS}))
+    base = dp_accounting.GaussianDpEvent(1 / eval(mu))  # noqa: S307
+    accountant.compose(dp_accounting.dp_event.RepeatAndSelectDpEvent(base, 1 / chance, 1.0))
+    theirs = accountant.get_epsilon(1e-5)
+    assert theirs * 0.999 <= float(ours) <= theirs * 1.02
+
+
+def test_the_best_of_the_runs_comes_back_and_nothing_else() -> None:
+    seen: list[float] = []
+
+    def base(setting: float) -> tuple[str, float]:
+        seen.append(setting)
+        return f"model {setting}", setting
+
+    tuned = tune(base, [1.0, 5.0, 3.0], run=ZCDP("1/100"), stop="1/20")
+    assert tuned.score == max(seen)
+    assert tuned.model == f"model {max(seen)}"
+
+
+def test_the_number_of_runs_is_geometric() -> None:
+    """3000 calls with stop 1/4: the share with one run is 1/4 within 6 deviations."""
+    counts: list[int] = []
+    for _ in range(3000):
+        runs: list[int] = []
+        tune(lambda s, runs=runs: (None, runs.append(1) or 0.0), [0], run=ZCDP("1/100"), stop="1/4")  # type: ignore[misc]
+        counts.append(len(runs))
+    for k in (1, 2, 5):
+        p = 0.75 ** (k - 1)
+        assert abs(sum(c >= k for c in counts) / 3000 - p) <= 6 * math.sqrt(p * (1 - p) / 3000)
+
+
+def test_nan_never_wins() -> None:
+    assert tune(lambda s: (s, float("nan")), [1], run=ZCDP("1/100")).score == -math.inf
+
+
+def test_payment_and_bad_settings() -> None:
+    event = tuning_event(ZCDP("1/1000"))
+    receipt = Filter(Approx(2, "1e-4")).spend(event)
+    tune(lambda s: (s, 0.0), [1], run=ZCDP("1/1000"), receipt=receipt)
+    with pytest.raises(ReceiptRefused):
+        tune(lambda s: (s, 0.0), [1], run=ZCDP("1/1000"), receipt=receipt)
+    for settings, stop in (([], "1/10"), ([1], 0), ([1], 1)):
+        with pytest.raises(BadParameter):
+            tune(lambda s: (s, 0.0), settings, run=ZCDP("1/1000"), stop=stop)

@@ -1,0 +1,26 @@
+"""What is refused by name, and what has no rule."""
+
+import pytest
+import torch
+from torch import nn
+
+from discreet.errors import BadParameter
+from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
+
+
+def test_the_layer_is_named_with_a_hint() -> None:
+    with pytest.raises(BadParameter, match=r"layer '1'.*GroupNorm"):
+        check_model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
+
+
+def test_layers_without_a_rule() -> None:
+    model = nn.Sequential(nn.Linear(2, 2), nn.Bilinear(2, 2, 2), nn.Conv2d(2, 2, 3, padding="same"))
+    assert unsupported(model) == ["1", "2"]
+    assert unsupported(nn.Sequential(nn.Linear(2, 2), nn.Bilinear(2, 2, 2).requires_grad_(False))) == []
+
+
+def test_losses() -> None:
+    assert check_losses(torch.zeros(3, 4), 3).shape == (3,)
+    for bad in (torch.zeros(()), torch.zeros(2)):
+        with pytest.raises(BadParameter):
+            check_losses(bad, 3)

@@ -1,0 +1,204 @@
+"""Per-example gradients of every supported layer against a loop over rows; clipping in integers."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from discreet.errors import BadParameter
+from discreet.learning.torch_training.gradients import ClippedSums
+from discreet.learning.torch_training.integers import RADIUS
+from discreet.learning.torch_training.layers import Ready
+
+ROWS = 6
+
+
+class Tokens(nn.Module):
+    """An embedding, a linear layer on tokens, a norm, a mean over tokens."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(5, 4, padding_idx=0)
+        self.mix = nn.Linear(4, 6)
+        self.norm = nn.LayerNorm(6)
+        self.root = nn.RMSNorm(6)
+        self.out = nn.Linear(6, 3, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(self.root(torch.tanh(self.norm(self.mix(self.table(x))))).mean(1))
+
+
+class Own(nn.Module):
+    """A parameter of its own: no rule, so gradients are written out."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(4))
+        self.out = nn.Linear(4, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.out(x * self.scale)
+
+
+def flat() -> Tensor:
+    return torch.randn(ROWS, 4)
+
+
+def images() -> Tensor:
+    return torch.randn(ROWS, 2, 8, 8)
+
+
+MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Tensor]]] = {
+    "linear": (lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3, bias=False)), flat),
+    "convolution": (
+        lambda: nn.Sequential(
+            nn.Conv2d(2, 4, 3, stride=2, padding=1, dilation=1), nn.GroupNorm(2, 4), nn.Tanh(),
+            nn.InstanceNorm2d(4, affine=True), nn.Flatten(), nn.Linear(64, 3),
+        ), images,
+    ),
+    "convolution in one dimension": (
+        lambda: nn.Sequential(nn.Conv1d(2, 3, 3, padding=2), nn.Tanh(), nn.Flatten(), nn.Linear(30, 3)),
+        lambda: torch.randn(ROWS, 2, 8),
+    ),
+    "grouped convolution, by vmap": (
+        lambda: nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.Flatten(), nn.Linear(144, 3)), images,
+    ),
+    "tokens": (Tokens, lambda: torch.randint(0, 5, (ROWS, 7))),
+    "own parameter, by vmap": (Own, flat),
+    "frozen first layer": (
+        lambda: nn.Sequential(nn.Linear(4, 5).requires_grad_(False), nn.Tanh(), nn.Linear(5, 3)), flat,
+    ),
+}  # fmt: skip
+LOSS = nn.CrossEntropyLoss(reduction="none")
+every = pytest.mark.parametrize("name", MODELS)
+
+
+def by_loop(model: nn.Module, x: Tensor, y: Tensor) -> list[list[Tensor]]:
+    """Each row's gradient, by itself."""
+    trained = [p for p in model.parameters() if p.requires_grad]
+    return [list(torch.autograd.grad(LOSS(model(x[i : i + 1]), y[i : i + 1]).sum(), trained)) for i in range(len(x))]
+
+
+def made(name: str) -> tuple[nn.Module, Tensor, Tensor]:
+    torch.manual_seed(3)
+    make, rows = MODELS[name]
+    return make(), rows(), torch.randint(0, 3, (ROWS,))
+
+
+@every
+def test_lengths_are_those_of_a_loop(name: str) -> None:
+    model, x, y = made(name)
+    sums = ClippedSums(model, LOSS, 1.0)
+    assert sums.by_vmap == ("vmap" in name)
+    truth = torch.stack([torch.cat([g.flatten() for g in row]).norm() for row in by_loop(model, x, y)])
+    assert torch.allclose(sums.norms(x, y).float(), truth, rtol=1e-4)
+
+
+@every
+@pytest.mark.parametrize("clip", [0.05, 1.0, 100.0])
+def test_each_row_alone_is_clipped_in_integers(name: str, clip: float) -> None:
+    """The sum over a batch is the sum of rows alone; no row is longer than the radius; directions are right."""
+    model, x, y = made(name)
+    sums = ClippedSums(model, LOSS, clip)
+    whole = sums(x, y, torch.ones(ROWS))
+    rows = [sums(x, y, torch.eye(ROWS)[i]) for i in range(ROWS)]
+    for k in range(len(whole)):
+        assert torch.equal(whole[k], torch.stack([row[k] for row in rows]).sum(0))
+    for row, gradients in zip(rows, by_loop(model, x, y), strict=True):
+        assert sum(int(v) ** 2 for part in row for v in part.flatten()) <= RADIUS**2
+        real, found = torch.cat([g.flatten() for g in gradients]), torch.cat([p.flatten() for p in row]).double()
+        wanted = real * min(1.0, clip / float(real.norm())) / clip * RADIUS
+        assert float((found - wanted).norm()) < 0.06 * float(wanted.norm()) + 3 * len(real) ** 0.5 * 128
+
+
+@every
+def test_padding_counts_for_nothing(name: str) -> None:
+    model, x, y = made(name)
+    sums = ClippedSums(model, LOSS, 1.0)
+    assert all(not part.any() for part in sums(x, y, torch.zeros(ROWS)))
+
+
+@every
+def test_what_is_computed_ahead_changes_nothing(name: str) -> None:
+    model, x, y = made(name)
+    if x.dim() != 2 or not x.is_floating_point():
+        x = torch.randn(ROWS, 4)
+        model = nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3))
+    sums = ClippedSums(model, LOSS, 0.3)
+    order = torch.tensor([3, 1, 4])
+    ready = Ready.of(x).rows(order)
+    plain = sums(x[order], y[order], torch.ones(3))
+    assert all(torch.equal(a, b) for a, b in zip(sums(x[order], y[order], torch.ones(3), ready), plain, strict=True))
+
+
+def test_rows_without_a_finite_gradient_count_for_nothing() -> None:
+    model, x, y = made("linear")
+    sums = ClippedSums(model, LOSS, 1.0)
+    kept = sums(x, y, torch.tensor([0.0, 1, 1, 1, 1, 1]))
+    x[0] = float("inf")
+    assert all(torch.equal(a, b) for a, b in zip(sums(x, y, torch.ones(ROWS)), kept, strict=True))
+
+
+@pytest.mark.filterwarnings("ignore:Mismatch dtype between input and weight")
+@pytest.mark.parametrize("name", ["linear", "tokens", "convolution"])
+def test_in_lower_precision_rows_are_clipped_as_well(name: str) -> None:
+    model, x, y = made(name)
+    sums = ClippedSums(model, LOSS, 0.05)
+    plain = sums(x, y, torch.ones(ROWS))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        rows = [sums(x, y, torch.eye(ROWS)[i]) for i in range(ROWS)]
+    for row in rows:
+        assert sum(int(v) ** 2 for part in row for v in part.flatten()) <= RADIUS**2
+    whole = [torch.stack([row[k] for row in rows]).sum(0) for k in range(len(plain))]
+    near, far = (torch.cat([p.flatten().double() for p in parts]) for parts in (plain, whole))
+    assert float((near - far).norm() / near.norm()) < 0.2
+
+
+def test_a_forgotten_clip_is_caught() -> None:
+    """The planted fault: rows are scaled as if all had length 1."""
+    model, x, y = made("linear")
+    sums = ClippedSums(model, LOSS, 1.0)
+    parts = sums._ghost(x * 100, y)
+    wholes = [part.whole(torch.full((ROWS,), float(RADIUS))) for part in parts]
+    assert float(torch.stack([w.squares_up() for w in wholes]).sum(0).max()) > RADIUS**2
+
+
+def test_models_that_cannot_be_clipped_are_refused() -> None:
+    shared = nn.Linear(4, 4)
+    for model in (
+        nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3)), nn.Sequential(nn.Linear(4, 3), nn.ReLU(inplace=True)),
+        nn.InstanceNorm1d(3, affine=True, track_running_stats=True), nn.ReLU(), "model",
+        nn.Sequential(shared, nn.Tanh(), Twice(shared)),
+    ):  # fmt: skip
+        with pytest.raises(BadParameter, match="model"):
+            ClippedSums(model, LOSS, 1.0)  # type: ignore[arg-type]
+
+
+class Twice(nn.Module):
+    """Ties another layer's weight."""
+
+    def __init__(self, other: nn.Linear) -> None:
+        super().__init__()
+        self.weight = other.weight
+
+
+class Again(nn.Module):
+    """Uses one layer twice, or changes an output in place."""
+
+    def __init__(self, in_place: bool) -> None:
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.in_place = in_place
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x).tanh_() if self.in_place else self.layer(torch.tanh(self.layer(x)))
+
+
+def test_what_only_a_pass_shows_is_refused_then() -> None:
+    x, y = torch.randn(ROWS, 4), torch.randint(0, 4, (ROWS,))
+    for in_place in (True, False):
+        with pytest.raises(BadParameter, match="model"):
+            ClippedSums(Again(in_place), LOSS, 1.0)(x, y, torch.ones(ROWS))
+    with pytest.raises(BadParameter, match="reduction"):
+        ClippedSums(nn.Linear(4, 4), nn.CrossEntropyLoss(), 1.0)(x, y, torch.ones(ROWS))

@@ -1,0 +1,107 @@
+"""Integer factors and exact products against Python's integers."""
+
+import numpy as np
+import pytest
+import torch
+
+from discreet.learning.torch_training import integers
+from discreet.learning.torch_training.integers import (
+    A_MOST,
+    G_MOST,
+    RADIUS,
+    Dense,
+    Factored,
+    int8_is_exact,
+    int_product,
+)
+
+GENERATOR = torch.Generator().manual_seed(1)
+
+
+def outer(whole: Factored, row: int) -> np.ndarray:
+    """One row's integer gradient, written out in 64 bits."""
+    high, low = whole.g.long().chunk(2, dim=1)
+    g = (128 * high + low).unflatten(0, (-1, whole.tokens))[row].numpy()
+    a = whole.a.long().unflatten(0, (-1, whole.tokens))[row].numpy()
+    return np.sum([np.outer(x, y) for x, y in zip(g, a, strict=True)], axis=0)
+
+
+@pytest.mark.parametrize("tokens", [1, 5])
+@pytest.mark.parametrize("size", [1e-20, 1.0, 1e20])
+def test_factors_fit_and_totals_are_exact(tokens: int, size: float) -> None:
+    a = torch.randn(6 * tokens, 7, generator=GENERATOR) * size
+    g = torch.randn(6 * tokens, 3, generator=GENERATOR)
+    lengths = (a.norm(dim=1) * g.norm(dim=1)).unflatten(0, (6, tokens)).sum(1)
+    whole = Factored.of(a, g, (RADIUS * 0.99 / lengths).float(), tokens)
+    assert int(whole.a.abs().max()) in range(A_MOST - 1, A_MOST + 1)
+    rows = [outer(whole, i) for i in range(6)]
+    assert np.array_equal(whole.total().numpy(), sum(rows))
+    squares = [int((row.astype(object) ** 2).sum()) for row in rows]
+    assert max(squares) <= RADIUS**2
+    assert all(float(up) >= exact * (1 - 1e-12) for up, exact in zip(whole.squares_up(), squares, strict=True))
+    whole.drop(torch.tensor([True] + [False] * 5))
+    assert np.array_equal(whole.total().numpy(), sum(rows[1:]))
+
+
+def test_truncation_never_lengthens_a_single_token() -> None:
+    """Entry by entry: |integers| <= |real product| in cells, for rows at the very edge of the clip."""
+    a, g = torch.randn(200, 9, generator=GENERATOR), torch.randn(200, 4, generator=GENERATOR)
+    cells = (RADIUS * (1 - 2.0**-8) / (a.norm(dim=1) * g.norm(dim=1))).float()
+    whole = Factored.of(a, g, cells, 1, bias=True)
+    for i in range(200):
+        real = np.outer(g[i].double(), a[i].double()) * float(cells[i])
+        assert np.all(np.abs(outer(whole, i)) <= np.abs(real) * (1 + 2.0**-19))
+    assert int(whole.g.long().chunk(2, dim=1)[0].abs().max()) <= 128
+    assert torch.equal(whole.bias_total(), (g * cells[:, None]).trunc().long().sum(0))
+
+
+def test_limbs_are_the_same_on_every_device() -> None:
+    """All whole numbers of 14 bits and a sign, and fractions on both sides of them."""
+    whole = torch.arange(-G_MOST, G_MOST + 1).float()[:, None]
+    for shift in (0.0, 0.25):
+        high, low = integers._limbs(torch.sign(whole) * (whole.abs() + shift).clamp(max=G_MOST)).long().chunk(2, dim=1)
+        assert torch.equal(128 * high + low, whole.long())
+        short = whole.to(torch.int16)
+        assert torch.equal(high, (short >> 7).long())
+        assert torch.equal(low, (short & 127).long())
+
+
+def test_dense_gradients() -> None:
+    p = torch.randn(5, 2, 3, generator=GENERATOR)
+    whole = Dense.of(p, torch.full((5,), 1000.0))
+    assert torch.equal(whole.total(), (p * 1000).trunc().long().sum(0))
+    assert torch.allclose(whole.squares_up(), whole.values.double().flatten(1).square().sum(1))
+    whole.drop(torch.arange(5) < 4)
+    assert torch.equal(whole.total(), whole.values[4].long())
+
+
+@pytest.mark.parametrize("rows", [1, 3, 64, 1000])
+def test_products_of_bytes_are_exact_at_the_extremes(rows: int) -> None:
+    left = torch.randint(-128, 128, (rows, 5), generator=GENERATOR, dtype=torch.int8)
+    for right in (torch.full((rows, 4), 127, dtype=torch.int8), torch.full((rows, 4), -127, dtype=torch.int8)):
+        assert torch.equal(int_product(left, right), left.long().T @ right.long())
+
+
+def test_products_of_every_small_shape_are_exact() -> None:
+    """Shapes of one row or column, for which torch's own product is wrong on some processors, included."""
+    for outputs in (1, 2, 3, 8, 17):
+        for rows in (1, 2, 5, 16, 33):
+            for inputs in (1, 2, 3, 9, 16):
+                left = torch.randint(-128, 128, (rows, outputs), generator=GENERATOR, dtype=torch.int8)
+                right = torch.randint(-127, 128, (rows, inputs), generator=GENERATOR, dtype=torch.int8)
+                assert torch.equal(int_product(left, right), left.long().T @ right.long())
+
+
+def test_parts_are_added_and_doubles_do_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = torch.randint(-128, 128, (50, 3), generator=GENERATOR, dtype=torch.int8)
+    truth = left.long().T @ left.long()
+    monkeypatch.setattr(integers, "_LONGEST", 7)
+    assert torch.equal(int_product(left, left), truth)
+    monkeypatch.setattr(integers, "int8_is_exact", lambda device: False)
+    assert torch.equal(int_product(left, left), truth)
+
+
+def test_the_limits_fit_their_types() -> None:
+    assert (1 << 17) * 128 * 127 < 1 << 31
+    assert RADIUS == A_MOST * G_MOST
+    assert isinstance(int8_is_exact("cpu"), bool)

@@ -1,0 +1,169 @@
+"""Whole runs: price, steps, empty batches, saving, refusals, an audit with a planted fault."""
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, TensorDataset
+
+from discreet.checking import audit_one_run
+from discreet.errors import BadData, BadParameter, ReceiptRefused
+from discreet.learning.torch_training import train as module
+from discreet.learning.torch_training.integers import RADIUS
+from discreet.learning.torch_training.noise import add_noise
+from discreet.learning.torch_training.train import Plan, PrivateTraining, sampled, train
+from discreet.privacy.accountants.compose import compose
+from discreet.privacy.budgets.calibrate import covers
+from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Approx, Pure
+
+LOSS = nn.CrossEntropyLoss(reduction="none")
+BUDGET = Approx(2, "1e-5")
+torch.manual_seed(0)
+X = torch.randn(400, 3)
+Y = (X[:, 0] > 0).long()
+
+
+def a_run(steps: int = 5, **options: Any) -> PrivateTraining:
+    plan = Plan.of(BUDGET, "1/4", steps)
+    return PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=400, **options)
+
+
+@pytest.mark.parametrize(("rate", "steps"), [("1/4", 20), ("1/50", 100), (1, 3)])
+def test_the_plan_keeps_the_budget_and_hardly_less(rate: Any, steps: int) -> None:
+    plan = Plan.of(BUDGET, rate, steps)
+    spent = compose([plan.mechanism]).epsilon(BUDGET.delta)
+    assert covers(plan.mechanism, BUDGET)
+    assert spent.lower > 0.98 * 2
+    assert plan.event == events.Approx(2, "1e-5")
+    assert sampled(Fraction(1), Fraction(1), 2) == events.Repeat(events.Gaussian(sigma=1), 2)
+
+
+def test_it_learns() -> None:
+    model = nn.Linear(3, 2)
+    run = train(model, TensorDataset(X, Y), LOSS, budget=Approx(8, "1e-5"), rows=400, epochs=20, rate="1/8", clip=1,
+                optimizer=lambda p: torch.optim.SGD(p, lr=2.0), micro_batch=32)  # fmt: skip
+    assert float((model(X).argmax(1) == Y).float().mean()) > 0.85
+    assert run.done == run.plan.steps == 160
+
+
+def test_an_empty_batch_is_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = a_run()
+    monkeypatch.setattr(run._batches, "micro_batches", lambda: iter(()))
+    before = [p.clone() for p in run.model.parameters()]
+    run.step()
+    assert run.done == 1
+    assert all(not torch.equal(a, b) for a, b in zip(before, run.model.parameters(), strict=True))
+
+
+def test_the_update_is_linear_in_a_row_and_knows_no_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without noise: the gradient of a batch is the sum over rows by one constant, whatever the batch is."""
+    monkeypatch.setattr(module, "add_noise", lambda totals, s2, stock: [t.double() for t in totals])
+    seen = []
+    for rows in ([0, 1, 2], [0], [1], [2]):
+        torch.manual_seed(1)
+        run = a_run(micro_batch=4)
+        pieces = [(torch.tensor(rows + [0] * (4 - len(rows))).numpy(), (torch.arange(4) < len(rows)).float().numpy())]
+        monkeypatch.setattr(run._batches, "micro_batches", lambda pieces=pieces: iter(pieces))
+        weight = next(run.model.parameters())
+        start = weight.detach().clone()
+        run.step()
+        seen.append(weight.detach() - start)
+    assert torch.allclose(seen[0], seen[1] + seen[2] + seen[3], atol=1e-6)
+    assert float(seen[1].norm()) <= 1 / (0.25 * 400) * 1.0001
+
+
+def test_noise_is_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Fraction] = []
+
+    def silent(totals: list[torch.Tensor], s2: Fraction, stock: object) -> list[torch.Tensor]:
+        asked.append(s2)
+        return [t.double() for t in totals]
+
+    monkeypatch.setattr(module, "add_noise", silent)
+    run = a_run()
+    run.step()
+    assert asked == [(run.plan.sigma * RADIUS) ** 2]
+
+
+def test_steps_end_with_the_plan_and_a_receipt_is_used_once() -> None:
+    ledger = Filter(Approx(4, "2e-5"))
+    plan = Plan.of(BUDGET, "1/4", 2)
+    receipt = ledger.spend(plan.event)
+    run = PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=400, receipt=receipt)
+    run.run()
+    with pytest.raises(ReceiptRefused, match="all 2 steps"):
+        run.step()
+    with pytest.raises(ReceiptRefused):
+        PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=400, receipt=receipt)
+
+
+def test_a_step_that_fails_is_a_step_that_was_paid() -> None:
+    run = a_run()
+
+    def broken(outputs: Any, targets: Any) -> torch.Tensor:
+        raise ZeroDivisionError
+
+    run._sums.loss = broken
+    with pytest.raises(ZeroDivisionError):
+        run.run()
+    assert run.done >= 1
+
+
+def test_save_and_resume(tmp_path: Any) -> None:
+    run = a_run(4)
+    run.step()
+    torch.save(run.state(), tmp_path / "state.pt")
+    with pytest.raises(ReceiptRefused):
+        run.step()
+    state = torch.load(tmp_path / "state.pt", weights_only=True)
+    again = PrivateTraining.resume(state, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
+    assert again.plan == run.plan
+    assert again.done == 1
+    assert all(torch.equal(a, b) for a, b in zip(run.model.parameters(), again.model.parameters(), strict=True))
+    again.run()
+    assert again.done == 4
+    with pytest.raises(ReceiptRefused, match="twice"):
+        PrivateTraining.resume(state, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
+    with pytest.raises(BadData):
+        PrivateTraining.resume({}, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
+
+
+@pytest.mark.parametrize("budget", [Pure(1), Approx(0, "1e-5"), Approx(1, 0), None])
+def test_budgets_that_cannot_be_kept(budget: Any) -> None:
+    with pytest.raises(BadParameter, match="budget"):
+        Plan.of(budget, "1/4", 3)
+
+
+def test_bad_data_and_foreign_batches() -> None:
+    for data in ((X, Y[:3]), (X,), (X * float("nan"), Y), (X[:0], Y[:0])):
+        with pytest.raises(BadData):
+            train(nn.Linear(3, 2), data, LOSS, budget=BUDGET, rows=400, epochs=1)
+    with pytest.raises(BadParameter, match="DataLoader"):
+        train(nn.Linear(3, 2), DataLoader(TensorDataset(X, Y)), LOSS, budget=BUDGET, rows=400, epochs=1)
+
+
+@pytest.mark.parametrize("honest", [True, False])
+def test_canaries_find_noise_that_was_left_out(monkeypatch: pytest.MonkeyPatch, honest: bool) -> None:
+    """Canaries that each own a weight. The claim stands (false alarm below 1e-8); a hundredth of the noise does not."""
+    canaries = 120
+    if not honest:
+        usual = add_noise
+        monkeypatch.setattr(module, "add_noise", lambda totals, s2, stock: usual(totals, s2 / 10_000))
+
+    def learn(included: list[int]) -> Any:
+        model = nn.Linear(canaries, 1, bias=False)
+        nn.init.zeros_(model.weight)
+        x = torch.eye(canaries)[included]
+        plan = Plan.of(Approx(1, "1e-10"), 1, 1)
+        run = PrivateTraining(model, (x, torch.zeros(len(x))), lambda out, y: -out[:, 0], plan=plan, rows=canaries)
+        run.run()
+        return model.weight.detach()[0]
+
+    report = audit_one_run(
+        learn, range(canaries), score=lambda weight, i: float(weight[i]), claim=Approx(1, "1e-10"), guesses=80
+    )
+    assert report.refuted is not honest
