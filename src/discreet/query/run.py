@@ -26,6 +26,7 @@ from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats
 from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
 from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
+from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, Statistic, Units
 from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
 from discreet.query.plan.schema import Schema
@@ -210,7 +211,8 @@ def _noisy(
         rule = Threshold(units.noise, selection.threshold, found[0][0].statistics.index(Units()))
         some = select(found, rule, bits)
         named = some[0][1]
-        estimates[Units()] = as_estimate(_as_floats(named.numbers[rule.cell], units), units)
+        values = _as_floats(named.numbers[rule.cell], units)
+        estimates[Units()] = Selected(values, units.error, units, threshold=selection.threshold)
         places = {key: i for i, key in enumerate(named.keys)}
     for job, exact in some:
         for i, statistic in enumerate(job.statistics):

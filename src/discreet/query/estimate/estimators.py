@@ -355,8 +355,8 @@ class Moment(Recipe):
         assert self.yy is not None  # noqa: S101
         left = self._covariance(noisy, self.xx, self.x_total, self.x_total, miss)
         right = self._covariance(noisy, self.yy, self.y_total, self.y_total, miss)
-        spread_low = np.sqrt(np.maximum(left[0], 0.0) * np.maximum(right[0], 0.0))
-        spread_high = np.sqrt(np.maximum(left[1], 0.0) * np.maximum(right[1], 0.0))
+        spread_low = np.sqrt(np.maximum(left[0], 0.0)) * np.sqrt(np.maximum(right[0], 0.0))
+        spread_high = np.sqrt(np.maximum(left[1], 0.0)) * np.sqrt(np.maximum(right[1], 0.0))
         flat = 1e-9 * float(self.x.reach * self.x.step * self.y.reach * self.y.step)  # no spread, but for rounding
         with np.errstate(divide="ignore", invalid="ignore"):
             corners = np.stack([np.where(s > flat, c / s, np.sign(c)) for c in cov for s in (spread_low, spread_high)])
@@ -421,24 +421,32 @@ class Quantile(Recipe):
         """From the first bin that may hold the quantile to the last.
 
         Let t be the level's share of the total, and b the true bin: F(b) >= t >= F(b - 1). At these two fixed places
-        F^ - t^ is off by at most e (each on one side only), so F^(b) >= t^ - e and F^(b - 1) <= t^ + e.
+        F^ - t^ is off by at most e (each on one side only), so F^(b) >= t^ - e and F^(b - 1) <= t^ + e. Of the least
+        and the largest value only one of the two says anything: a single row may lie anywhere beyond all others. So
+        the outer end of their interval is that of the bounds, and the inner one may miss with the whole chance.
         """
         estimate = noisy[self.bins]
         below = np.cumsum(estimate.values, axis=1)
-        if estimate.noised is None or self.extreme:  # F at both places and the total, each within its error
-            target = self._targets(below[:, -1], estimate)
+        target = below[:, -1] * float(self.level)
+        if estimate.noised is None:  # F at both places and the total, each within its error
             error = (1 + float(self.level)) * estimate.error(miss / 3)
         else:
-            target, error = below[:, -1] * float(self.level), estimate.noised.share_error(self.level, miss)
+            error = estimate.noised.share_error(self.level, min(2 * miss, 1.0) if self.extreme else miss)
         low, width = float(self.bins.low), float(self.bins.width)
         first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
         last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
         last = np.minimum(np.maximum(last, first), self.bins.bins - 1)
         missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
         first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)
+        if self.extreme:
+            first, last = (np.zeros_like(first), last) if self.extreme < 0 else (first, np.full_like(last, self.bins.bins - 1))
         beyond = 0.0 if self.bins.whole else width
         most = self._most
-        return np.minimum(low + first * width, most), np.minimum(low + last * width + beyond, most)
+        ends = np.minimum(low + first * width, most), np.minimum(low + last * width + beyond, most)
+        if not self.extreme:
+            return ends
+        value = self.value(noisy)
+        return np.minimum(ends[0], value), np.maximum(ends[1], value)
 
     @property
     def _most(self) -> float:

@@ -20,6 +20,9 @@ FINEST = 1 << 30
 """A value that is summed has at most this many cells: finer ones are rounded, far below the noise."""
 COARSE = 1 << 20
 MOST_BINS = 4096
+LARGEST_SUMMED = 10**100
+"""Larger numbers are not summed: the square of a noisy sum must still be a float."""
+LARGEST_ORDERED = 10**300
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +76,20 @@ def paid_with(statistic: Statistic) -> Hashable:
     return statistic
 
 
-def number(typed: Typed, what: str) -> Number:
-    """The kind of an argument that must be a bounded number."""
+def number(typed: Typed, what: str, largest: int = LARGEST_SUMMED) -> Number:
+    """The kind of an argument that must be a bounded number, of a size that floats can tell whatever the noise is."""
     if not isinstance(typed.kind, Number):
         raise BadQuestion(
             f"{what} needs a number with bounds: declare dp.bounds(low, high), or write CLAMP(x, low, high)"
         )
     if typed.kind.low == typed.kind.high or not typed.kind.step:
         raise BadQuestion(f"{what} of a constant says nothing of the data: use COUNT(*)")
+    low, high = typed.kind.ends
+    if max(abs(low), abs(high)) > largest or high - low < Fraction(1, largest):
+        raise BadQuestion(
+            f"{what} of numbers beyond 1e{len(str(largest)) - 1} in size, or that differ by less than the inverse of "
+            "that, cannot be answered in floats: declare narrower dp.bounds, or write CLAMP(x, low, high)"
+        )
     return typed.kind
 
 
@@ -193,7 +202,7 @@ def product(x: Centred, y: Centred, where: Expression | None) -> Product:
 
 def bins(argument: Typed, where: Expression | None, what: str) -> Bins:
     """The public bins of a bounded number: one for each value if there are few, else 4096 of equal width."""
-    kind = number(argument, what)
+    kind = number(argument, what, LARGEST_ORDERED)
     span = kind.high - kind.low + 1
     width = -(-span // MOST_BINS)
     cells: Expression = Call("sub", (argument.lowered, Literal(kind.low)))

@@ -27,6 +27,9 @@ PRESENT = "#keys"
 _UNITS = frozenset({"year", "quarter", "month", "week", "day"})
 _CLOCK = frozenset({"hour", "minute", "second"})
 _MOST_DIGITS = 30
+_TOO_LARGE = 1 << 1024
+_LONG = 1 << 2048
+"""An exact fraction with a longer denominator than this goes on as a float."""
 
 
 def apply(outcome: Outcome, rows: Sequence[Row]) -> list[dict[str, Any]]:
@@ -127,11 +130,20 @@ def _known(value: Any) -> Any:
     """NaN and the infinities are NULL; a numpy number is the number that it is."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    if isinstance(value, bool | int | str | date | Fraction):
+    if isinstance(value, Fraction | int):
+        return _exact(value)
+    if isinstance(value, str | date):
         return value
     if hasattr(value, "item") and callable(value.item):
         return _known(value.item())
     return None
+
+
+def _exact(value: int | Fraction) -> int | float | Fraction | None:
+    """A whole number or fraction; NULL if no float is that large, a float if it is too long to go on exactly."""
+    if abs(value) >= _TOO_LARGE:
+        return None
+    return _leaving(value) if isinstance(value, Fraction) and value.denominator > _LONG else value
 
 
 def _grouping(names: Sequence[str]) -> Program:
