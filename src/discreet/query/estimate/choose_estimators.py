@@ -13,7 +13,8 @@ from fractions import Fraction
 from discreet.errors import Unsupported
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate import two_sided_sums
-from discreet.query.estimate.estimators import Dated, Mean, Moment, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.estimators import Dated, Mean, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.statistics import Sides, Statistic
 from discreet.query.functions.dates import Span
 from discreet.query.lower.lower import LoweredMeasure

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate.error_bounds import Share
+from discreet.query.estimate.inversion import Line, ratio
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.statistics import Bins, Centred, Statistic
 from discreet.query.functions.dates import Span
-from discreet.query.plan.nodes import Aggregate
 
 Floats = NDArray[np.float64]
 
@@ -58,6 +58,11 @@ class Estimate:
     def middle(self) -> Floats:
         """The numbers that the error is about."""
         return self.values
+
+    @property
+    def own_noise(self) -> Noised | None:
+        """The noise that alone is in each entry, if nothing else is known of it: not that it was selected, or fitted."""
+        return self.noised if len(self.law) == 1 and self.law[0].weight == 1 else None
 
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """An interval for each entry that holds the exact one with probability 1 - miss."""
@@ -269,9 +274,17 @@ class Mean(Recipe):
         )
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The range of the ratio when both numbers move within their errors."""
-        low, high = (float(self.x.centre) + end for end in _ratio(noisy[self.centred], noisy[self.count], miss))
+        """The means for which the sum is near enough to so many times them."""
+        top, many = noisy[self.centred], noisy[self.count]
         least, most = float(self.x.low), float(self.x.high)
+        if top.own_noise is not None and many.own_noise is not None:
+            centre = float(self.x.centre)
+            lines = (Line(1.0, 0.0), Line(0.0, -1.0))
+            noises = (top.own_noise, many.own_noise)
+            low, high = ratio((top.middle, many.middle), noises, lines, (least - centre, most - centre), miss)
+            value = self.value(noisy)
+            return np.minimum(centre + low, value), np.maximum(centre + high, value)
+        low, high = (float(self.x.centre) + end for end in _ratio(top, many, miss))
         low, high = possible(low, high, least, most)
         missed = misses(noisy[self.count], miss / 2)
         return np.where(missed, least, low), np.where(missed, most, high)
@@ -302,93 +315,6 @@ def _ratio(top: Estimate, bottom: Estimate, miss: float) -> tuple[Floats, Floats
     c, d = (np.maximum(end, 1.0) for end in bottom.ends(miss / 2))
     corners = np.stack([a / c, a / d, b / c, b / d])
     return corners.min(axis=0), corners.max(axis=0)
-
-
-@dataclass(frozen=True, slots=True)
-class Moment(Recipe):
-    """Variance, standard deviation, covariance or correlation, from centred sums and products."""
-
-    aggregate: Aggregate
-    x: Centred
-    y: Centred
-    count: st.Rows | st.Units
-    x_total: st.Rows
-    y_total: st.Rows
-    xy: st.Product
-    xx: st.Product | None = None
-    yy: st.Product | None = None
-
-    @property
-    def depends_on_values(self) -> bool:
-        """A root or a ratio of what is nearly 0 is far off."""
-        return True
-
-    @property
-    def needs(self) -> dict[Statistic, float]:
-        """Products matter most."""
-        found: dict[Statistic, float] = {self.count: 1 / 4}
-        for statistic in (self.x_total, self.y_total):
-            found[statistic] = found.get(statistic, 0) + 1 / 2
-        for part in (self.xy, self.xx, self.yy):
-            if part is not None:
-                found[part.statistic] = found.get(part.statistic, 0) + 1
-        return found
-
-    def value(self, noisy: Estimates) -> Floats:
-        """The middle of all: the formula on the released numbers."""
-        low, high = self._range(noisy, None)
-        return (low + high) / 2
-
-    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The range of the formula when all numbers move within their errors."""
-        return self._range(noisy, miss / len(self.needs))
-
-    def _range(self, noisy: Estimates, miss: float | None) -> tuple[Floats, Floats]:
-        cov = self._covariance(noisy, self.xy, self.x_total, self.y_total, miss)
-        if self.aggregate is Aggregate.COVARIANCE:
-            return cov
-        if self.aggregate in (Aggregate.VARIANCE, Aggregate.STDDEV):
-            most = (float(self.x.high) - float(self.x.low)) ** 2 / 2
-            low, high = (np.clip(end, 0.0, most) for end in cov) if miss is None else possible(*cov, 0.0, most)
-            return (low, high) if self.aggregate is Aggregate.VARIANCE else (np.sqrt(low), np.sqrt(high))
-        assert self.xx is not None  # noqa: S101
-        assert self.yy is not None  # noqa: S101
-        left = self._covariance(noisy, self.xx, self.x_total, self.x_total, miss)
-        right = self._covariance(noisy, self.yy, self.y_total, self.y_total, miss)
-        spread_low = np.sqrt(np.maximum(left[0], 0.0)) * np.sqrt(np.maximum(right[0], 0.0))
-        spread_high = np.sqrt(np.maximum(left[1], 0.0)) * np.sqrt(np.maximum(right[1], 0.0))
-        flat = 1e-9 * float(self.x.reach * self.x.step * self.y.reach * self.y.step)  # no spread, but for rounding
-        with np.errstate(divide="ignore", invalid="ignore"):
-            corners = np.stack([np.where(s > flat, c / s, np.sign(c)) for c in cov for s in (spread_low, spread_high)])
-        if miss is None:
-            corners = np.where(spread_high > flat, np.clip(corners, -1.0, 1.0), 0.0)
-            return corners.min(axis=0), corners.max(axis=0)
-        low, high = possible(corners.min(axis=0), corners.max(axis=0), -1.0, 1.0)
-        known = spread_low > flat  # a spread that may be nothing says nothing of the sign
-        return np.where(known, low, -1.0), np.where(known, high, 1.0)
-
-    def _covariance(
-        self, noisy: Estimates, xy: st.Product, x: st.Rows, y: st.Rows, miss: float | None
-    ) -> tuple[Floats, Floats]:
-        def ends(statistic: Statistic) -> tuple[Floats, Floats]:
-            values = noisy[statistic].values
-            return (values, values) if miss is None else noisy[statistic].ends(miss)
-
-        n_low, n_high = (np.maximum(n, 2.0) for n in ends(self.count))
-        p_low, p_high = ends(xy.statistic)
-        offset = float(xy.offset)
-        products = np.stack([p / n for p in (p_low, p_high) for n in (n_low, n_high)])
-        means = [np.stack([t / n for t in ends(s) for n in (n_low, n_high)]) for s in (x, y)]
-        (x_low, x_high), (y_low, y_high) = [(m.min(axis=0), m.max(axis=0)) for m in means]
-        crossed = np.stack([x_low * y_low, x_low * y_high, x_high * y_low, x_high * y_high])
-        top = crossed.max(axis=0)
-        bottom = crossed.min(axis=0)
-        if x == y:  # a square is never below 0
-            bottom = np.where((x_low <= 0) & (x_high >= 0), 0.0, np.minimum(x_low**2, x_high**2))
-            top = np.maximum(x_low**2, x_high**2)
-        inner = (products.min(axis=0) + offset - top, products.max(axis=0) + offset - bottom)
-        ends_of = np.stack([n / (n - 1) * v for n in (n_low, n_high) for v in inner])
-        return ends_of.min(axis=0), ends_of.max(axis=0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from discreet.query.estimate.estimators import (
     possible,
     rounded,
 )
+from discreet.query.estimate.inversion import Line, ratio
 from discreet.query.estimate.statistics import Sides, Statistic
 
 
@@ -129,7 +130,17 @@ class Mean(FromSides):
         return np.clip(low + reach / 2 + (above - below) / 2 / count, low, low + reach)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The mean rises with the one side and falls with the other, so two corners are enough."""
+        """The shares s of the range for which (1 - s) · above is near enough to s · below.
+
+        Where more than one noise is in a side, the mean rises with the one and falls with the other: two corners.
+        """
+        first, second = self.both(noisy)
+        if first.own_noise is not None and second.own_noise is not None:
+            lines = (Line(1.0, -1.0), Line(0.0, -1.0))
+            noises = (first.own_noise, second.own_noise)
+            low, high = ratio((first.middle, second.middle), noises, lines, (0.0, 1.0), miss)
+            value, start, reach = self.value(noisy), float(self.sides.low), float(self.sides.range)
+            return np.minimum(start + reach * low, value), np.maximum(start + reach * high, value)
         (a, b), (c, d) = (one.ends(miss / 2) for one in self.both(noisy))
         value = self.value(noisy)
         above, below = (misses(one, miss / 2) for one in self.both(noisy))
