@@ -161,7 +161,9 @@ def coverage() -> None:
             for size in (100, 20_000):
                 runs = RUNS // 10 if name in {"MEDIAN", "MIN", "MAX"} else RUNS
                 found = held(measures, size, allowance, runs)
-                table.add_row(name, noise, f"{size:,}", f"{found.share:.1%}", f"{found.length:.2f}", f"{found.error:.4g}")
+                table.add_row(
+                    name, noise, f"{size:,}", f"{found.share:.1%}", f"{found.length:.2f}", f"{found.error:.4g}"
+                )
     Console().print(table)
 
 

@@ -137,10 +137,12 @@ def test_bars_of_rows_that_the_noise_kept_hold(extra: str) -> None:
     ends = answer.intervals("0.95")["n"]
     missed = sum(one is None or not one[0] <= 20 <= one[1] for one in ends)
     assert missed <= binom.isf(1e-6, 3000, 0.05 * len(answer) / 3000)
-    assert all(one is not None and one[0] <= 20 <= one[1] for one in answer.intervals("0.999999", simultaneous=True)["n"])
+    assert all(
+        one is not None and one[0] <= 20 <= one[1] for one in answer.intervals("0.999999", simultaneous=True)["n"]
+    )
 
 
 def test_rows_kept_by_their_keys_have_bars_as_short_as_all_rows() -> None:
     everything = alike("").errors("0.95")["n"][0]
-    assert alike("HAVING key < 5").errors("0.95")["n"][0] == everything
-    assert alike("LIMIT 5").errors("0.95")["n"][0] == everything
+    assert alike("HAVING key < 5").errors("0.95")["n"][0] == pytest.approx(everything)
+    assert alike("LIMIT 5").errors("0.95")["n"][0] == pytest.approx(everything)

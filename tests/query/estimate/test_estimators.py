@@ -214,7 +214,7 @@ def test_the_two_sides_of_a_row_are_whole_and_add_up_to_the_bound(row: dict[str,
     above, below = asked(*SHARED)[0].needs
     assert isinstance(above, Rows)
     assert isinstance(below, Rows)
-    assert (above.beside, below.beside) == (below.value, above.value)
+    assert (above.beside, below.beside) == ((below.value,), (above.value,))
     up, down = cell(above.value, row), cell(below.value, row)
     assert min(up, down) >= 0
     assert up + down == above.bound == below.bound
@@ -258,7 +258,7 @@ def test_several_sums_share_one_count() -> None:
 
 def test_a_count_that_something_else_needs_is_released_once() -> None:
     mean, spread = asked((Aggregate.AVG, (X,)), (Aggregate.VARIANCE, (X,)))
-    assert len({*mean.needs, *spread.needs} & {Rows(Literal(1), 1, Fraction(1))}) == 1
+    assert len({*mean.needs, *spread.needs} & {Rows(Literal(1), 1, Fraction(1), one_sign=True)}) == 1
     measures = (LoweredMeasure(Measure("a", Aggregate.AVG, (X.lowered,)), (X,), None),)
     (selected,) = recipes(measures, once=True, selects=True)
     assert Units() in selected.needs
@@ -307,3 +307,35 @@ def test_intervals_of_extremes_hold_as_often_as_said(aggregate: Aggregate, budge
         low, high = recipe.ends({recipe.bins: estimate}, 0.05)
         missed += not low[0] - 1e-9 <= wanted <= high[0] + 1e-9
     assert missed <= binom.isf(1e-7, 600, 0.05)
+
+
+MAYBE = Typed(Number(Fraction(1), 0, 10), nullable=True, lowered=Column("y"))
+
+
+def test_all_rows_beside_a_mean_of_those_with_a_value_are_a_third_part() -> None:
+    mean, there, everything = asked((Aggregate.AVG, (MAYBE,)), (Aggregate.COUNT, (MAYBE,)), (Aggregate.COUNT, ()))
+    used = {*mean.needs, *there.needs, *everything.needs}
+    assert (len(used), len({paid_with(s) for s in used})) == (3, 1)
+    rows: list[dict[str, int | None]] = [{"y": 3}, {"y": None}, {"y": 10}, {"y": None}, {"y": None}]
+    exact: Estimates = {}
+    for statistic in used:
+        assert isinstance(statistic, Rows)
+        cells = [evaluate(statistic.value, row) or 0 for row in rows]
+        assert all(isinstance(c, int) and c >= 0 for c in cells)
+        exact[statistic] = Estimate(np.array([float(sum(cells))]), lambda _: 0.0)  # type: ignore[arg-type]
+    assert [float(r.value(exact)[0]) for r in (mean, there, everything)] == [6.5, 2, 5]
+
+
+@given(row=some.fixed_dictionaries({"y": some.integers(0, 10) | some.none()}))
+def test_the_three_parts_of_a_row_add_up_to_the_bound(row: dict[str, int | None]) -> None:
+    parts = asked((Aggregate.AVG, (MAYBE,)), (Aggregate.COUNT, ()))[1].needs
+    cells = [evaluate(s.value, row) or 0 for s in parts if isinstance(s, Rows)]
+    assert len(cells) == 3
+    assert sum(cells) == 10  # type: ignore[arg-type]
+
+
+def test_two_columns_with_gaps_count_all_rows_once() -> None:
+    other = Typed(Number(Fraction(1), 0, 9), nullable=True, lowered=Column("z"))
+    found = asked((Aggregate.AVG, (MAYBE,)), (Aggregate.AVG, (other,)), (Aggregate.COUNT, ()))
+    assert [len(r.needs) for r in found] == [2, 2, 3]
+    assert len({paid_with(s) for r in found for s in r.needs}) == 2

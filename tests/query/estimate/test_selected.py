@@ -39,7 +39,11 @@ def missed(noise: Laplace | Gaussian, units: int, miss: float, *, given_shown: b
     if given_shown:
         low, high = interval(seen, THRESHOLD, noise, miss)
     else:  # as if nothing had been selected
-        error = float(noise.scale) * -math.log(miss) if isinstance(noise, Laplace) else 1.96 * math.sqrt(noise.sigma_squared)
+        error = (
+            float(noise.scale) * -math.log(miss)
+            if isinstance(noise, Laplace)
+            else 1.96 * math.sqrt(noise.sigma_squared)
+        )
         low, high = seen - error - 1, seen + error + 1
     wrong = (units < low) | (units > high)
     return float(chances[shown][wrong].sum() / chances[shown].sum())
@@ -59,7 +63,9 @@ def test_intervals_that_ignore_the_selection_would_be_caught(noise: Laplace | Ga
 
 @pytest.mark.parametrize("noise", [NOISES[0], NOISES[2]], ids=["Laplace", "Gaussian"])
 def test_far_above_the_threshold_intervals_are_as_short_as_others(noise: Laplace | Gaussian) -> None:
-    scale = float(noise.scale) * -math.log(0.05) if isinstance(noise, Laplace) else 1.96 * math.sqrt(noise.sigma_squared)
+    scale = (
+        float(noise.scale) * -math.log(0.05) if isinstance(noise, Laplace) else 1.96 * math.sqrt(noise.sigma_squared)
+    )
     low, high = interval(np.array([1e5]), THRESHOLD, noise, 0.05)
     assert high[0] - low[0] == pytest.approx(2 * scale, abs=2.01)
 
@@ -79,7 +85,9 @@ def small_groups(epsilon: str, budget: dp.Approx) -> dp.TableAnswer:
     rows = pa.table({"who": np.arange(groups * units), "key": np.repeat(np.arange(groups), units)})
     table = dp.table(rows, unit="who", columns={"key": dp.unknown_keys()}, max_rows=1)
     session = dp.Session(t=table, budget=budget)
-    return session.sql("SELECT key, COUNT(*) AS n, COUNT(DISTINCT who) AS u FROM t GROUP BY key").release(epsilon=epsilon)
+    return session.sql("SELECT key, COUNT(*) AS n, COUNT(DISTINCT who) AS u FROM t GROUP BY key").release(
+        epsilon=epsilon
+    )
 
 
 def test_small_groups_that_the_noise_made_large() -> None:
@@ -92,4 +100,6 @@ def test_small_groups_that_the_noise_made_large() -> None:
         ends = answer.intervals("0.95")[name]
         misses = sum(end is None or not end[0] <= 9 <= end[1] for end in ends)
         assert misses <= binom.isf(1e-9, len(answer), 0.05)
-        assert all(end is not None and end[0] <= 9 <= end[1] for end in answer.intervals("0.999999", simultaneous=True)[name])
+        assert all(
+            end is not None and end[0] <= 9 <= end[1] for end in answer.intervals("0.999999", simultaneous=True)[name]
+        )

@@ -120,7 +120,7 @@ class Recipe(ABC):
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         if isinstance(statistic, Bins):
             return np.full((1, statistic.bins), rows / statistic.bins)
-        if isinstance(statistic, st.Rows) and statistic.beside is not None:
+        if isinstance(statistic, st.Rows) and statistic.beside:
             return np.array([rows * float(statistic.bound * statistic.step) / 2])
         counted = isinstance(statistic, st.Units) or (isinstance(statistic, st.Rows) and statistic.bound == 1)
         return np.array([rows if counted else 0.0])
@@ -365,7 +365,9 @@ class Quantile(Recipe):
         missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
         first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)
         if self.extreme:
-            first, last = (np.zeros_like(first), last) if self.extreme < 0 else (first, np.full_like(last, self.bins.bins - 1))
+            first, last = (
+                (np.zeros_like(first), last) if self.extreme < 0 else (first, np.full_like(last, self.bins.bins - 1))
+            )
         beyond = 0.0 if self.bins.whole else width
         most = self._most
         ends = np.minimum(low + first * width, most), np.minimum(low + last * width + beyond, most)

@@ -35,13 +35,20 @@ def combined_error(noises: Sequence[Noised], weights: Sequence[Floats], miss: fl
     sizes = np.abs(np.stack([np.asarray(w, dtype=np.float64) for w in weights]))
     cells = sum(size * float(one.unit) for one, size in zip(noises, sizes, strict=True))
     if not isinstance(noises[0].noise, Gaussian):
-        scales = np.array([math.sqrt(one.variance / 2) for one in noises])
+        scales = np.array([_size(one) for one in noises])
         return np.asarray(_laplace(scales[:, None] * sizes, miss) + cells)
-    deviations = np.array([math.sqrt(one.variance) for one in noises])
+    deviations = np.array([_size(one) for one in noises])
     deviation = np.sqrt(((deviations[:, None] * sizes) ** 2).sum(axis=0))
     if all(isinstance(one.noise, Gaussian) and one.noise.sigma_squared >= 1 for one in noises):
         return np.asarray(deviation * -_NORMAL.inv_cdf(miss / 2) + cells)
     return np.asarray(deviation * math.sqrt(2 * math.log(2 / miss)))  # sub-Gaussian, whatever σ
+
+
+def _size(one: Noised) -> float:
+    """The scale of Laplace noise or the deviation of Gaussian noise, in the statistic's units."""
+    noise = one.noise
+    cells = math.sqrt(noise.sigma_squared) if isinstance(noise, Gaussian) else float(noise.scale)
+    return cells * float(one.unit)
 
 
 def _laplace(scales: Floats, miss: float) -> Floats:

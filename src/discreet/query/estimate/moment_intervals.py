@@ -117,7 +117,9 @@ def correlation(
         of_x = plus(times(-2, m_y), times(2, interval_product(r_k, m_x)))
         of_y = plus(times(-2, m_x), times(2, interval_product(r_over, m_y)))
         squares = [(np.maximum(np.minimum(a**2, b**2), 0.0), np.maximum(a**2, b**2)) for a, b in (m_x, m_y)]
-        squares = [(np.where((a <= 0) & (b >= 0), 0.0, q[0]), q[1]) for (a, b), q in zip((m_x, m_y), squares, strict=True)]
+        squares = [
+            (np.where((a <= 0) & (b >= 0), 0.0, q[0]), q[1]) for (a, b), q in zip((m_x, m_y), squares, strict=True)
+        ]
         of_xx = interval_product(r_k, plus(squares[0], (xx.offset, xx.offset)))
         of_yy = interval_product(r_over, plus(squares[1], (yy.offset, yy.offset)))
         of_xy = times(2, plus(interval_product(m_x, m_y), (products.offset, products.offset)))

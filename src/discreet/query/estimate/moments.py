@@ -73,9 +73,7 @@ class Moment(Recipe):
         return (np.sqrt(low), np.sqrt(high)) if self.aggregate is Aggregate.STDDEV else (low, high)
 
     @staticmethod
-    def _products(
-        noisy: Estimates, xy: st.Product, x: tuple[st.Rows, float], y: tuple[st.Rows, float]
-    ) -> Products:
+    def _products(noisy: Estimates, xy: st.Product, x: tuple[st.Rows, float], y: tuple[st.Rows, float]) -> Products:
         unit = x[1] * y[1]
         return Products(_read(noisy, xy.statistic, unit), float(xy.offset) / unit, _read(noisy, *x), _read(noisy, *y))
 

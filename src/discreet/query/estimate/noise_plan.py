@@ -24,7 +24,7 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_with
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_share, paid_with
 from discreet.query.estimate.worst_sum import laplace_sum, sub_exponential
 from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
 from discreet.query.plan.schema import Caps
@@ -189,12 +189,19 @@ def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance:
         _selection(found[Units()], need.caps, noise, delta / selecting) if need.selects else None
         for need, found in zip(needs, sets, strict=True)
     )
-    drawn = [one.noise.event for found in sets for one in {paid_with(s): one for s, one in found.items()}.values()]
+    drawn = [event for found in sets for event in _events(found)]
     event = events.Composed([*drawn, *(events.Threshold(0, s.delta) for s in selections if s is not None)])
     price: Event | Approx = event
     if isinstance(allowance, Approx) and noise is Noise.GAUSSIAN:
         price = allowance  # ρ was chosen for (ε, δ/2 or δ), and the keys cost at most the rest
     return NoisePlan(noise=noise, sets=sets, selections=selections, event=event, price=price)
+
+
+def _events(found: Mapping[Statistic, Noised]) -> list[Event]:
+    """One event for each statistic that is drawn; one for all parts of a range, which move together like one."""
+    once = {paid_with(statistic): one.noise.event for statistic, one in found.items()}
+    assert sum(map(paid_share, found)) == len(once), "a noise is drawn that no event counts"  # noqa: S101
+    return list(once.values())
 
 
 def _shares(needs: list[Mapping[Statistic, float]], power: int) -> list[dict[Statistic, Fraction]]:
@@ -229,16 +236,29 @@ def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, 
             else row_reach(caps, noise, grouped=grouped)
         )
         bound = statistic.bound if isinstance(statistic, Rows) else 1
-        levels = len(tree_of(statistic).levels) if isinstance(statistic, Bins) else 1
         scale = reach.weights.scale
-        l1, l2_squared = levels * scale * reach.l1 * bound, levels * scale**2 * reach.l2_squared * bound**2
-    if neighbours is Neighbours.CHANGE_ONE:
-        l1, l2_squared = 2 * l1, 4 * l2_squared
-    two = isinstance(statistic, Rows) and statistic.beside is not None
-    several = grouped or two or isinstance(statistic, Bins)
+        l1, l2_squared = scale * reach.l1 * bound, scale**2 * reach.l2_squared * bound**2
+    parts = isinstance(statistic, Rows) and len(statistic.beside) > 0
+    several = grouped or parts or isinstance(statistic, Bins)
+    many = _lengths(statistic, neighbours, grouped=grouped, several=several)
+    l1, l2_squared = many.l1 * l1, many.l2_squared * l2_squared
     if noise is Noise.GAUSSIAN and not several:
         l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
     return Noised(statistic, reach, noise_for(budget, Moves(l1, l2_squared), 2 if several else 1))
+
+
+def _lengths(statistic: Statistic, neighbours: Neighbours, *, grouped: bool, several: bool) -> Moves:
+    """How many times further than the sums of one level of one unit's rows the statistic moves between neighbours."""
+    levels = len(tree_of(statistic).levels) if isinstance(statistic, Bins) else 1
+    if neighbours is Neighbours.ADD_REMOVE:
+        return Moves(levels, levels)
+    if isinstance(statistic, Rows) and not statistic.one_sign:
+        return Moves(2, 4)
+    if not several:
+        return Moves(1, 1)
+    if isinstance(statistic, Bins) and not grouped:  # the whole of the bins is one number
+        return Moves(max(levels, 2 * (levels - 1)), max(levels, 2 * (levels - 1)))
+    return Moves(2 * levels, 2 * levels)
 
 
 # --- keys that nobody listed ------------------------------------------------------------------------------------------
