@@ -154,7 +154,7 @@ def held(measures: tuple[Asked, ...], size: int, allowance: Allowance, runs: int
 
 def coverage() -> None:
     """Listed groups of 100 and of 20,000 rows, both noises."""
-    table = Table("aggregate", "noise", "rows", "intervals that hold", "length by the shortest", "root mean squared error",
+    table = Table("aggregate", "noise", "rows", "that hold", "length by the shortest", "mean squared error, root",
                   title=f"Error bars at {1 - MISS:.0%}, {RUNS:,} runs each")  # fmt: skip
     for name, measures in ASKED.items():
         for noise, allowance in ALLOWANCES.items():

@@ -27,7 +27,8 @@ def literal(x: int) -> Literal:
 
 
 def expressions() -> st.SearchStrategy[Expression]:
-    leaves = st.sampled_from([A, B, C, literal(0), literal(2), literal(-7), Literal(Fraction(10**300))])
+    known: list[Expression] = [A, B, C, literal(0), literal(2), literal(-7), Literal(Fraction(10**300))]
+    leaves = st.sampled_from(known)
     two = ["add", "sub", "mul", "div", "mod", "quotient", "least", "greatest", "coalesce", "nullif"]
     one = ["neg", "abs", "sign", "floor", "ceil", "trunc", "round"]
 

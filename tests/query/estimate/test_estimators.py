@@ -322,7 +322,7 @@ def test_all_rows_beside_a_mean_of_those_with_a_value_are_a_third_part() -> None
         assert isinstance(statistic, Rows)
         cells = [evaluate(statistic.value, row) or 0 for row in rows]
         assert all(isinstance(c, int) and c >= 0 for c in cells)
-        exact[statistic] = Estimate(np.array([float(sum(cells))]), lambda _: 0.0)  # type: ignore[arg-type]
+        exact[statistic] = Estimate(np.array([float(sum(cells))]), lambda _: 0.0)
     assert [float(r.value(exact)[0]) for r in (mean, there, everything)] == [6.5, 2, 5]
 
 
@@ -331,7 +331,7 @@ def test_the_three_parts_of_a_row_add_up_to_the_bound(row: dict[str, int | None]
     parts = asked((Aggregate.AVG, (MAYBE,)), (Aggregate.COUNT, ()))[1].needs
     cells = [evaluate(s.value, row) or 0 for s in parts if isinstance(s, Rows)]
     assert len(cells) == 3
-    assert sum(cells) == 10  # type: ignore[arg-type]
+    assert sum(cells) == 10
 
 
 def test_two_columns_with_gaps_count_all_rows_once() -> None:

@@ -113,13 +113,14 @@ def masses(numbers: int, most: int, least: int = 0) -> list[tuple[int, ...]]:
 @pytest.mark.parametrize(("groups", "leaves"), [(1, 1), (1, 2), (1, 5), (2, 1), (2, 3)])
 @pytest.mark.parametrize("kind", ["bins", "one sign", "signed", "parts"])
 def test_how_far_a_changed_unit_moves_things_by_enumeration(groups: int, leaves: int, kind: str) -> None:
-    """All old and new contributions of a unit with two rows; the lengths that are paid for are reached or not passed."""
-    statistic: Statistic = {
+    """All old and new contributions of a unit with two rows: the lengths that are paid for are reached, not passed."""
+    kinds: dict[str, Statistic] = {
         "bins": Bins(Column("x"), leaves, Fraction(0), Fraction(1), True),
         "one sign": Rows(Column("x"), 1, Fraction(1), one_sign=True),
         "signed": Rows(Column("x"), 1, Fraction(1)),
         "parts": Rows(Column("x"), 1, Fraction(1), (Column("y"),), one_sign=True),
-    }[kind]
+    }
+    statistic = kinds[kind]
     if kind != "bins" and leaves > 1:
         pytest.skip("leaves are of bins")
     wide = groups * {"bins": leaves, "parts": 2}.get(kind, 1)

@@ -15,8 +15,12 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.query.estimate.selected import interval
 
-NOISES = [Laplace(scale=7, moves=1), Laplace(scale=Fraction(1, 2), moves=1), Gaussian(sigma_squared=49, moves_squared=1),
-          Gaussian(sigma_squared=Fraction(1, 4), moves_squared=1)]  # fmt: skip
+NOISES: list[Laplace | Gaussian] = [
+    Laplace(scale=Fraction(7), moves=1),
+    Laplace(scale=Fraction(1, 2), moves=1),
+    Gaussian(sigma_squared=Fraction(49), moves_squared=1),
+    Gaussian(sigma_squared=Fraction(1, 4), moves_squared=1),
+]
 THRESHOLD = 60
 
 
@@ -91,7 +95,7 @@ def small_groups(epsilon: str, budget: dp.Approx) -> dp.TableAnswer:
 
 
 def test_small_groups_that_the_noise_made_large() -> None:
-    """20,000 groups of 9: some hundred are shown, and 95 % of their bars hold. A false alarm has probability below 1e-9,
+    """20,000 groups of 9: some hundred are shown, and 95 % of their bars hold. An alarm has a chance below 1e-9,
     simultaneous ones 1e-6: bars around the noisy number missed all of them.
     """
     answer = small_groups("1", dp.Approx(1, "1e-6"))

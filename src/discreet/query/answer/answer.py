@@ -167,7 +167,7 @@ class TableAnswer(Answered):
         used = set(self._measures(expression))
         dated = self._dated(tuple(used))
         if dated is not None:
-            return self._moments(dated, row, *used, miss) if isinstance(expression, Column) else None
+            return self._moments(dated, row, next(iter(used)), miss) if isinstance(expression, Column) else None
         s, i = row[AT]
         ends = {name: self._ends(s, name, miss / len(used)) for name in used}
         within = {name: (float(low[i]), float(high[i])) for name, (low, high) in ends.items()}

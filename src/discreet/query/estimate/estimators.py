@@ -61,7 +61,7 @@ class Estimate:
 
     @property
     def own_noise(self) -> Noised | None:
-        """The noise that alone is in each entry, if nothing else is known of it: not that it was selected, or fitted."""
+        """The noise that alone is in each entry; None where it was selected for its noise, or fitted from several."""
         return self.noised if len(self.law) == 1 and self.law[0].weight == 1 else None
 
     def ends(self, miss: float) -> tuple[Floats, Floats]:

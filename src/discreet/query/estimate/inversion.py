@@ -1,9 +1,9 @@
 """Intervals by inverting a test: a value is in the interval unless the noise would have to be too large for it.
 
-Guarantee: an interval holds the exact value with probability at least 1 - miss. For a value θ that is a ratio, N - θD is
-0 for the exact sums, so for the noisy ones it is a weighted sum of noises, whose law is known (Fieller 1954): θ stays if
-it is within the error of that law. One noise law is used for all statistics together, not one error for each of them;
-that is what makes the intervals short. Proof: inversion.md.
+Guarantee: an interval holds the exact value with probability at least 1 - miss. For a value θ that is a ratio, N - θD
+is 0 for the exact sums, so for the noisy ones it is a weighted sum of noises, whose law is known (Fieller 1954): θ
+stays if it is within the error of that law. One law is used for all statistics together, not one error for each of
+them; that is what makes the intervals short. Proof: inversion.md.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _laplace(scales: Floats, miss: float) -> Floats:
         s[i] = np.maximum(s[i], _APART * s[i - 1])
     high = _chernoff(s, miss)
     if miss < _LEAST:
-        return high * largest
+        return np.asarray(high * largest)
     shares = _shares(s)
     rates = np.divide(-1.0, s, out=np.full_like(s, -np.inf), where=s > 0)
     low = np.zeros_like(high)
@@ -73,7 +73,7 @@ def _laplace(scales: Floats, miss: float) -> Floats:
             tail = (shares * np.exp(np.where(np.isinf(rates), -np.inf, rates * middle))).sum(axis=0)
         fine = tail <= miss - 1e-10
         low, high = np.where(fine, low, middle), np.where(fine, middle, high)
-    return high * largest
+    return np.asarray(high * largest)
 
 
 def _shares(s: Floats) -> Floats:
@@ -90,7 +90,7 @@ def _shares(s: Floats) -> Floats:
 
 def _chernoff(s: Floats, miss: float) -> Floats:
     """min over a few rates r < 1/max s of (Σ -log(1 - s²r²) + log 2/miss)/r."""
-    largest = s.max(axis=0)
+    largest = np.maximum(s.max(axis=0), 1e-300)
     best = np.full(s.shape[1], np.inf)
     for k in range(1, 32):
         rate = k / 32 / largest

@@ -78,9 +78,7 @@ def covariance(
     first, last = products.totals(many, m_x, m_y)
     found: Range = (np.full_like(n, between[0]), np.full_like(n, between[1]))
     terms = [products.xy, products.x, count] if products.squares else [products.xy, products.x, products.y, count]
-    crossed = interval_product(m_x, m_y)
-    if products.squares:
-        crossed = (np.where((m_x[0] <= 0) & (m_x[1] >= 0), 0.0, crossed[0]), crossed[1])
+    crossed = _squares(m_x) if products.squares else interval_product(m_x, m_y)
     for _ in range(_ROUNDS):
         of_count = largest((products.offset + crossed[0] - found[1], products.offset + crossed[1] - found[0]))
         weights = [np.ones_like(n), 2 * largest(m_x), of_count]
@@ -92,9 +90,14 @@ def covariance(
 
 
 def correlation(
-    products: Products, xx: Products, yy: Products, count: Noisy, ranges: tuple[tuple[float, float], ...], miss: float
+    products: Products,
+    squares: tuple[Products, Products],
+    count: Noisy,
+    ranges: tuple[tuple[float, float], tuple[float, float]],
+    miss: float,
 ) -> Range:
-    """r with |2 S_xy - r(k S_xx + S_yy/k)| small enough for some means and some k = √(S_yy/S_xx) within their ranges."""
+    """r with |2 S_xy - r(k S_xx + S_yy/k)| small enough for some means and k = √(S_yy/S_xx) within their ranges."""
+    xx, yy = squares
     little = miss / 40
     m_x, m_y = mean(xx.x, count, ranges[0], little), mean(yy.x, count, ranges[1], little)
     n = count.values
@@ -102,7 +105,8 @@ def correlation(
     v_y = covariance(yy, count, (m_y, m_y), (0.0, 2.0), little)
     known = (n > 2) & (v_x[0] > 0) & (v_y[0] > 0)
     many = np.where(known, n, 3.0)
-    k = tuple(np.sqrt(np.where(known, a, 1.0) / np.where(known, b, 1.0)) for a, b in zip(v_y, v_x[::-1], strict=True))
+    v_x, v_y = ((np.where(known, a, 1.0), np.where(known, b, 1.0)) for a, b in (v_x, v_y))
+    k = np.sqrt(v_y[0] / v_x[1]), np.sqrt(v_y[1] / v_x[0])
     over = 1 / k[1], 1 / k[0]
     both = products.totals(many, m_x, m_y)
     s_x, s_y = xx.totals(many, m_x, m_x), yy.totals(many, m_y, m_y)
@@ -116,12 +120,8 @@ def correlation(
         r_k, r_over = interval_product(found, k), interval_product(found, over)
         of_x = plus(times(-2, m_y), times(2, interval_product(r_k, m_x)))
         of_y = plus(times(-2, m_x), times(2, interval_product(r_over, m_y)))
-        squares = [(np.maximum(np.minimum(a**2, b**2), 0.0), np.maximum(a**2, b**2)) for a, b in (m_x, m_y)]
-        squares = [
-            (np.where((a <= 0) & (b >= 0), 0.0, q[0]), q[1]) for (a, b), q in zip((m_x, m_y), squares, strict=True)
-        ]
-        of_xx = interval_product(r_k, plus(squares[0], (xx.offset, xx.offset)))
-        of_yy = interval_product(r_over, plus(squares[1], (yy.offset, yy.offset)))
+        of_xx = interval_product(r_k, plus(_squares(m_x), (xx.offset, xx.offset)))
+        of_yy = interval_product(r_over, plus(_squares(m_y), (yy.offset, yy.offset)))
         of_xy = times(2, plus(interval_product(m_x, m_y), (products.offset, products.offset)))
         of_count = plus(of_xy, times(-1, plus(of_xx, of_yy)))
         weights = [np.full_like(n, 2.0), *(largest(w) for w in (r_k, r_over, of_x, of_y, of_count))]
@@ -149,6 +149,12 @@ def interval_product(a: Range, b: Range) -> Range:
     """All products."""
     corners = np.stack([x * y for x in a for y in b])
     return corners.min(axis=0), corners.max(axis=0)
+
+
+def _squares(a: Range) -> Range:
+    """All squares: none is below 0."""
+    first, last = a[0] ** 2, a[1] ** 2
+    return np.where((a[0] <= 0) & (a[1] >= 0), 0.0, np.minimum(first, last)), np.maximum(first, last)
 
 
 def plus(a: tuple[Floats, Floats], b: tuple[Floats | float, Floats | float]) -> Range:

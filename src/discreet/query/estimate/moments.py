@@ -49,7 +49,7 @@ class Moment(Recipe):
         return (low + high) / 2
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """By inverting a test; where the noise is not known alone, the range when all numbers move within their errors."""
+        """By inverting a test; where a number has several noises, the range when all move within their errors."""
         if any(noisy[s].own_noise is None for s in self.needs):
             return self._range(noisy, miss / len(self.needs))
         low, high = self._inverted(noisy, miss)
@@ -65,7 +65,7 @@ class Moment(Recipe):
             assert self.yy is not None  # noqa: S101
             xx = self._products(noisy, self.xx, (self.x_total, a), (self.x_total, a))
             yy = self._products(noisy, self.yy, (self.y_total, b), (self.y_total, b))
-            return correlation(products, xx, yy, count, (_span(self.x), _span(self.y)), miss)
+            return correlation(products, (xx, yy), count, (_span(self.x), _span(self.y)), miss)
         m_x = mean(products.x, count, _span(self.x), miss / 25)
         m_y = m_x if products.squares else mean(products.y, count, _span(self.y), miss / 25)
         between = (0.0, 2.0) if products.squares else (-2.0, 2.0)

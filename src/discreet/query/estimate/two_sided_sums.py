@@ -107,7 +107,7 @@ def _error(shares: Sequence[float], parts: Sequence[Estimate], miss: float) -> f
 
 @dataclass(frozen=True, slots=True)
 class Count(Combined):
-    """How many rows have a value: (above + below) / range; with those that have none: (above + below + absent) / range."""
+    """How many rows have a value: (above + below) / range; or all rows: (above + below + absent) / range."""
 
     all_rows: bool = False
 

@@ -141,7 +141,7 @@ def _known(value: Any) -> Any:
 
 def _exact(value: int | Fraction) -> int | float | Fraction | None:
     """A whole number or fraction; NULL if no float is that large, a float if it is too long to go on exactly."""
-    if abs(value) >= _TOO_LARGE:
+    if not -_TOO_LARGE < value < _TOO_LARGE:
         return None
     return _leaving(value) if isinstance(value, Fraction) and value.denominator > _LONG else value
 
