@@ -169,8 +169,10 @@ def kept(asked: Quote) -> bool:
             return epsilon <= most.epsilon and rho == 0 == delta
         case dp.ZCDP() as most:
             return epsilon == 0 and rho <= most.rho and delta <= most.delta
+        case most if rho and epsilon:
+            return rho <= largest_zcdp(dp.Approx(most.epsilon - epsilon, most.delta - delta)).rho
         case most if rho:
-            return epsilon == 0 and rho <= largest_zcdp(dp.Approx(most.epsilon, most.delta - delta)).rho
+            return rho <= largest_zcdp(dp.Approx(most.epsilon, most.delta - delta)).rho
         case most:
             return epsilon <= most.epsilon and delta <= most.delta
 

@@ -12,6 +12,7 @@ from discreet.errors import BadParameter, NotATheorem
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.calibrate import covers
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -19,6 +20,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.error_bounds import Share, sum_error
 from discreet.query.estimate.noise_plan import (
     Need,
+    NoisePlan,
     _lengths,
     _quantile,
     _threshold,
@@ -66,9 +68,20 @@ def test_a_concentrated_allowance_is_spent_exactly() -> None:
 @pytest.mark.parametrize("caps", [CAPS, Caps(), Caps(max_groups=40), Caps(max_groups=300, max_rows_per_group=2)])
 def test_an_approximate_allowance_covers_what_runs(selects: bool, allowance: Approx, caps: Caps) -> None:
     plan = plan_noise((need(COUNT, TOTAL, selects=selects, caps=caps),), allowance, ADD)
-    assert covers(plan.event, allowance)
-    if plan.noise is Noise.LAPLACE:
-        assert price_basic(plan.event).epsilon == allowance.epsilon
+    pure, rho, delta = spent(plan)
+    if pure and rho:
+        assert rho <= largest_zcdp(Approx(allowance.epsilon - pure, allowance.delta - delta)).rho
+    else:
+        assert covers(plan.event, allowance)
+        assert not pure or price_basic(plan.event).epsilon == allowance.epsilon
+
+
+def spent(plan: NoisePlan) -> tuple[Fraction, Fraction, Fraction]:
+    """ε of Laplace noises, ρ of Gaussian ones, δ of keys."""
+    drawn = [one.noise for found in plan.sets for one in found.values()]
+    pure = sum((Fraction(n.moves) / n.scale for n in drawn if isinstance(n, Laplace)), Fraction(0))
+    rho = sum((n.moves_squared / (2 * n.sigma_squared) for n in drawn if isinstance(n, Gaussian)), Fraction(0))
+    return pure, rho, sum((s.delta for s in plan.selections if s is not None), Fraction(0))
 
 
 def test_both_noises_are_chosen_where_they_are_better() -> None:
@@ -246,3 +259,17 @@ def test_parts_of_ranges_on_different_grids_are_paid_for_each() -> None:
 def test_a_part_without_the_others_is_a_fault() -> None:
     with pytest.raises(AssertionError, match="no event counts"):
         plan_noise((need(ABOVE),), Pure(1), ADD)
+
+
+def test_keys_may_have_another_noise_than_what_is_counted() -> None:
+    """Rows in few groups are better counted with Laplace noise, units in many with Gaussian noise."""
+    plan = plan_noise((need(COUNT, selects=True, caps=Caps()), need(COUNT, grouped=False)), Approx(1, "1e-8"), ADD)
+    units, counted, total = plan.sets[0][Units()].noise, plan.sets[0][COUNT].noise, plan.sets[1][COUNT].noise
+    assert isinstance(units, Gaussian)
+    assert isinstance(counted, Laplace)
+    assert isinstance(total, Laplace)
+    pure, rho, delta = spent(plan)
+    assert rho <= largest_zcdp(Approx(1 - pure, Fraction(1, 10**8) - delta)).rho
+    assert plan.price == Approx(1, "1e-8")
+    gaussian = plan_noise((need(COUNT, selects=True, caps=Caps()),), ZCDP("1/100", "1e-8"), ADD)
+    assert all(isinstance(one.noise, Gaussian) for one in gaussian.sets[0].values())
