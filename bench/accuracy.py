@@ -19,16 +19,17 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from discreet.privacy.promises.measures import ZCDP, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Allowance, Need, Noised, plan_noise, tree_of
+from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, Rows, Statistic, Units
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.evaluate import evaluate
-from discreet.query.plan.expressions import Column
+from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.nodes import Aggregate, Measure
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number
@@ -38,6 +39,7 @@ from discreet.randomness import SystemBits
 RUNS = 2000
 MISS = 0.05
 X = Typed(Number(Fraction(1, 100), 0, 10_000), nullable=False, lowered=Column("x"))
+MAYBE = Typed(Number(Fraction(1, 100), 0, 10_000), nullable=True, lowered=Column("x"))
 Y = Typed(Number(Fraction(1), -50, 50), nullable=False, lowered=Column("y"))
 ALLOWANCES: dict[str, Allowance] = {"Laplace": Pure(1), "Gaussian": ZCDP(Fraction(1, 2))}
 Asked = tuple[Aggregate, tuple[Typed, ...]]
@@ -167,7 +169,76 @@ def coverage() -> None:
     Console().print(table)
 
 
-PARTS = {"coverage": coverage}
+def unlisted() -> None:
+    """Groups that nobody listed, shown because their noisy number of units reached the threshold; and their bars as if
+    they had been listed, which is how they were made before.
+    """
+    table = Table("units in the group", "noise", "threshold", "shown", "that hold", "that hold, as if listed",
+                  title=f"Numbers of units at {1 - MISS:.0%}, given that the group is shown")  # fmt: skip
+    for noise, allowance in {"Laplace": Approx(1, "1e-6"), "Gaussian": ZCDP("1/8", "1e-6")}.items():
+        need = Need(caps=Caps(max_rows=1), statistics={Units(): 1.0}, grouped=True, selects=True)
+        plan = plan_noise((need,), allowance, Neighbours.ADD_REMOVE)
+        one, selection = plan.sets[0][Units()], plan.selections[0]
+        assert selection is not None
+        threshold = selection.threshold / one.scale
+        for units in (
+            round(0.55 * threshold),
+            round(0.8 * threshold),
+            round(threshold),
+            round(1.5 * threshold),
+            10_000,
+        ):
+            cells = one.noise.draw(np.full(400_000, units * one.scale), SystemBits())
+            shown = np.asarray(cells)[np.asarray(cells) >= selection.threshold][:20_000].astype(np.float64)
+            values = shown * float(one.unit)
+            shares = []
+            for estimate in (Selected(values, one.error, one, threshold=selection.threshold), as_estimate(values, one)):
+                low, high = estimate.ends(MISS)
+                shares.append(f"{np.mean((low <= units) & (units <= high)):.1%}" if len(values) else "none shown")
+            table.add_row(f"{units:,}", noise, f"{threshold:.1f}", f"{len(values):,}", *shares)
+    Console().print(table)
+
+
+BESIDE: dict[str, tuple[Asked, ...]] = {
+    "AVG(x) alone": ((Aggregate.AVG, (MAYBE,)),),
+    "AVG(x) beside COUNT(*)": ((Aggregate.AVG, (MAYBE,)), (Aggregate.COUNT, ())),
+    "COUNT(*) beside AVG(x)": ((Aggregate.COUNT, ()), (Aggregate.AVG, (MAYBE,))),
+    "COUNT(*) alone": ((Aggregate.COUNT, ()),),
+}
+
+
+def beside() -> None:
+    """A count beside a mean of a column with gaps: from three parts of a range; before, with half of the budget."""
+    table = Table("asked", "noise", "error now", "error with half of the budget", title="1,000 rows")
+    for name, measures in BESIDE.items():
+        for noise, allowance in ALLOWANCES.items():
+            half = Pure(Fraction(1, 2)) if noise == "Laplace" else ZCDP(Fraction(1, 4))
+            errors = [held(measures[:1] if old else measures, 1000, a).error for a, old in ((allowance, 0), (half, 1))]
+            table.add_row(name, noise, *(f"{error:.4g}" for error in errors))
+    Console().print(table)
+
+
+def changed() -> None:
+    """The noise where neighbours differ by a changed unit, beside twice that of a removed one, as it was before."""
+    table = Table("statistic", "groups", "noise", "times that of a removed unit", "before")
+    kinds: dict[str, Statistic] = {
+        "COUNT": Rows(Literal(1), 1, Fraction(1), one_sign=True),
+        "SUM from 0": Rows(Column("x"), 100, Fraction(1), one_sign=True),
+        "SUM of both signs": Rows(Column("x"), 100, Fraction(1)),
+        "bins": Bins(Column("x"), 256, Fraction(0), Fraction(1), True),
+    }
+    for name, statistic in kinds.items():
+        for grouped in (False, True):
+            for noise, allowance in ALLOWANCES.items():
+                need = Need(caps=Caps(max_rows=1), statistics={statistic: 1.0}, grouped=grouped, selects=False)
+                one, two = (
+                    plan_noise((need,), allowance, relation).sets[0][statistic].error(MISS) for relation in Neighbours
+                )
+                table.add_row(name, "several" if grouped else "one", noise, f"{two / one:.2f}", "2.00")
+    Console().print(table)
+
+
+PARTS = {"coverage": coverage, "unlisted": unlisted, "beside": beside, "changed": changed}
 
 
 def main(names: Sequence[str] = ()) -> None:

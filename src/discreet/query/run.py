@@ -34,6 +34,8 @@ from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, Engine, Exact, Staged
 from discreet.randomness import Bits, SystemBits
 
+_NODES = 1 << 20
+"""Nodes of trees that get their noise at one time."""
 Pay: TypeAlias = Callable[[Event | Approx], Receipt]
 
 
@@ -263,9 +265,12 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
     known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
     leaves[rows[known], columns[known]] = exact.numbers[0][known]
     fitted = np.zeros((len(places), bins.bins))
-    for i, counts in enumerate(leaves):
-        noisy = add(tree.nodes(counts), one.noise, bits)
-        fitted[i] = tree.consistent(noisy.astype(np.float64))
+    at_once = max(1, _NODES // tree.size)
+    for start in range(0, len(places), at_once):
+        nodes = [tree.nodes(counts) for counts in leaves[start : start + at_once]]
+        noisy = add(np.concatenate(nodes), one.noise, bits).astype(np.float64).reshape(len(nodes), tree.size)
+        for i, line in enumerate(noisy, start):
+            fitted[i] = tree.consistent(line)
     return as_estimate(fitted * float(one.unit), one)
 
 

@@ -60,6 +60,11 @@ class Estimate:
         return self.values
 
     @property
+    def possible(self) -> tuple[float, float]:
+        """Ends beyond which its intervals do not go."""
+        return -math.inf, math.inf
+
+    @property
     def own_noise(self) -> Noised | None:
         """The noise that alone is in each entry; None where it was selected for its noise, or fitted from several."""
         return self.noised if len(self.law) == 1 and self.law[0].weight == 1 else None
@@ -83,6 +88,11 @@ class Fitted(Estimate):
     def middle(self) -> Floats:
         """Before it was moved."""
         return self.centre
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Where the exact number is known to lie."""
+        return self.least, self.most
 
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """The interval around the centre, cut to what is possible, and stretched to the value if that lies outside."""
@@ -180,9 +190,7 @@ class Plain(Recipe):
         """The released number, less and more its error (and the rounding to whole numbers)."""
         estimate = noisy[self.statistic]
         low, high = rounded(estimate.values, *estimate.ends(miss), self.is_whole)
-        if isinstance(estimate, Fitted):
-            low, high = np.maximum(low, estimate.least), np.minimum(high, estimate.most)
-        return low, high
+        return np.maximum(low, estimate.possible[0]), np.minimum(high, estimate.possible[1])
 
     @property
     def whole(self) -> bool:

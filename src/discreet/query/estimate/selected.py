@@ -33,6 +33,11 @@ class Selected(Estimate):
 
     threshold: int
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """No number of units is below 0."""
+        return 0.0, math.inf
+
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """An interval for each group, given that it is shown."""
         assert self.noised is not None  # noqa: S101
