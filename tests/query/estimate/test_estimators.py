@@ -290,23 +290,26 @@ def test_where_noisy_values_pass_a_target_is_where_their_rising_fit_does(values:
 @pytest.mark.parametrize("aggregate", [Aggregate.MIN, Aggregate.MAX])
 @pytest.mark.parametrize("budget", [Pure(1), ZCDP(Fraction(1, 2))], ids=["Laplace", "Gaussian"])
 @pytest.mark.parametrize("outlier", [False, True])
-def test_intervals_of_extremes_hold_as_often_as_said(aggregate: Aggregate, budget: Pure | ZCDP, outlier: bool) -> None:
-    """600 draws: an alarm for true bars has probability below 1e-7. Bars around the shown value missed 9 to 15 %."""
+@pytest.mark.parametrize("miss", [0.05, 0.2, 0.4])
+def test_intervals_of_extremes_hold_as_often_as_said(
+    aggregate: Aggregate, budget: Pure | ZCDP, outlier: bool, miss: float
+) -> None:
+    """300 draws: an alarm for true bars has probability below 1e-7. Bars around the shown value left out single rows."""
     (recipe,) = asked((aggregate, (X,)))
     assert isinstance(recipe, Quantile)
     need = Need(caps=Caps(max_rows=1), statistics=recipe.needs, grouped=False, selects=False)
     one = plan_noise((need,), budget, Neighbours.ADD_REMOVE).sets[0][recipe.bins]
     tree, bits = tree_of(recipe.bins), SystemBits()
-    places = [10 + i % 20 for i in range(300)] + ([4, 44] if outlier else [])
+    places = [10 + i % 20 for i in range(3000)] + ([0, recipe.bins.bins - 1] if outlier else [])
     counts = np.bincount(places, minlength=recipe.bins.bins) * one.scale
     wanted = float(recipe.bins.low + (min(places) if aggregate is Aggregate.MIN else max(places)) * recipe.bins.width)
     missed = 0
-    for _ in range(600):
+    for _ in range(300):
         noisy = one.noise.draw(np.asarray(tree.nodes(counts)), bits)
         estimate = as_estimate(tree.consistent(np.asarray(noisy, dtype=float))[None, :] * float(one.unit), one)
-        low, high = recipe.ends({recipe.bins: estimate}, 0.05)
+        low, high = recipe.ends({recipe.bins: estimate}, miss)
         missed += not low[0] - 1e-9 <= wanted <= high[0] + 1e-9
-    assert missed <= binom.isf(1e-7, 600, 0.05)
+    assert missed <= binom.isf(1e-7, 300, miss)
 
 
 MAYBE = Typed(Number(Fraction(1), 0, 10), nullable=True, lowered=Column("y"))
