@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-SUITES = ("imports", "noise", "accounting", "mechanisms", "tables", "engines", "rivals", "curator")
+SUITES = ("imports", "noise", "accounting", "mechanisms", "accuracy", "tables", "engines", "rivals", "curator")
 
 
 def main() -> None:

@@ -175,7 +175,8 @@ def unlisted() -> None:
     """
     table = Table("units in the group", "noise", "threshold", "shown", "that hold", "that hold, as if listed",
                   title=f"Numbers of units at {1 - MISS:.0%}, given that the group is shown")  # fmt: skip
-    for noise, allowance in {"Laplace": Approx(1, "1e-6"), "Gaussian": ZCDP("1/8", "1e-6")}.items():
+    allowances: dict[str, Allowance] = {"Laplace": Approx(1, "1e-6"), "Gaussian": ZCDP("1/8", "1e-6")}
+    for noise, allowance in allowances.items():
         need = Need(caps=Caps(max_rows=1), statistics={Units(): 1.0}, grouped=True, selects=True)
         plan = plan_noise((need,), allowance, Neighbours.ADD_REMOVE)
         one, selection = plan.sets[0][Units()], plan.selections[0]

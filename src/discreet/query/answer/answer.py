@@ -245,4 +245,5 @@ def _error(value: Any, ends: tuple[Any, Any] | None) -> float | None:
         return None
     if isinstance(value, date):
         return float(max(ends[1] - value, value - ends[0]) / timedelta(days=1))
-    return float(max(ends[1] - float(value), float(value) - ends[0]))
+    error = float(max(ends[1] - float(value), float(value) - ends[0]))
+    return error if math.isfinite(error) else None  # nothing is known: no bar

@@ -54,7 +54,7 @@ def interval(noisy: Floats, threshold: int, noise: Noise, miss: float) -> tuple[
     >>> from discreet.mechanisms.additive.laplace import Laplace
     >>> low, high = interval(np.array([1010.0, 2000.0]), 1000, Laplace(scale=50, moves=1), 0.05)
     >>> low.round().tolist(), high.round().tolist()
-    ([0.0, 1849.0], [1160.0, 2151.0])
+    ([0.0, 1849.0], [1137.0, 2151.0])
     """
     miss = max(miss, _LEAST)
     if isinstance(noise, Gaussian) and noise.sigma_squared < 1:
