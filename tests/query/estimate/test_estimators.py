@@ -294,7 +294,7 @@ def test_where_noisy_values_pass_a_target_is_where_their_rising_fit_does(values:
 def test_intervals_of_extremes_hold_as_often_as_said(
     aggregate: Aggregate, budget: Pure | ZCDP, outlier: bool, miss: float
 ) -> None:
-    """300 draws: an alarm for true bars has probability below 1e-7. Bars around the shown value left out single rows."""
+    """300 draws: an alarm for true bars has a chance below 1e-7. Bars around the shown value left out single rows."""
     (recipe,) = asked((aggregate, (X,)))
     assert isinstance(recipe, Quantile)
     need = Need(caps=Caps(max_rows=1), statistics=recipe.needs, grouped=False, selects=False)
