@@ -52,6 +52,7 @@ ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
         402, ("asked", "left"), "preview a smaller epsilon, or ask the owner; what was spent is never given back"
     ),
     errors.ReceiptRefused: ErrorReply(409),
+    errors.StaleState: ErrorReply(409),
     errors.CuratorRefused: ErrorReply(502, ("kind",)),
     errors.BadSignature: ErrorReply(422),
     errors.LedgerError: ErrorReply(503),

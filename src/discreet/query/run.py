@@ -27,6 +27,7 @@ from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats
 from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
 from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
+from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, Statistic, Units
 from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
 from discreet.query.plan.schema import Schema
@@ -34,6 +35,8 @@ from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, Exact
 from discreet.randomness import Bits, SystemBits
 
+_NODES = 1 << 20
+"""Nodes of trees that get their noise at one time."""
 Pay: TypeAlias = Callable[[Event | Approx], Receipt]
 
 
@@ -209,7 +212,8 @@ def _noisy(
         rule = Threshold(units.noise, selection.threshold, found[0][0].statistics.index(Units()))
         some = select(found, rule, bits)
         named = some[0][1]
-        estimates[Units()] = as_estimate(_as_floats(named.numbers[rule.cell], units), units)
+        values = _as_floats(named.numbers[rule.cell], units)
+        estimates[Units()] = Selected(values, units.error, units, threshold=selection.threshold)
         places = {key: i for i, key in enumerate(named.keys)}
     for job, exact in some:
         for i, statistic in enumerate(job.statistics):
@@ -260,9 +264,12 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
     known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
     leaves[rows[known], columns[known]] = exact.numbers[0][known]
     fitted = np.zeros((len(places), bins.bins))
-    for i, counts in enumerate(leaves):
-        noisy = add(tree.nodes(counts), one.noise, bits)
-        fitted[i] = tree.consistent(noisy.astype(np.float64))
+    at_once = max(1, _NODES // tree.size)
+    for start in range(0, len(places), at_once):
+        nodes = [tree.nodes(counts) for counts in leaves[start : start + at_once]]
+        noisy = add(np.concatenate(nodes), one.noise, bits).astype(np.float64).reshape(len(nodes), tree.size)
+        for i, line in enumerate(noisy, start):
+            fitted[i] = tree.consistent(line)
     return as_estimate(fitted * float(one.unit), one)
 
 

@@ -2,6 +2,7 @@
 
 import math
 from fractions import Fraction
+from itertools import product
 from math import isqrt
 
 import numpy as np
@@ -11,18 +12,28 @@ from discreet.errors import BadParameter, NotATheorem
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.calibrate import covers
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.error_bounds import Share, sum_error
-from discreet.query.estimate.noise_plan import Need, _quantile, _threshold, check_allowance, plan_noise, tree_of
+from discreet.query.estimate.noise_plan import (
+    Need,
+    NoisePlan,
+    _lengths,
+    _quantile,
+    _threshold,
+    check_allowance,
+    plan_noise,
+    tree_of,
+)
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.schema import Caps
 
-COUNT = Rows(Literal(1), 1, Fraction(1))
+COUNT = Rows(Literal(1), 1, Fraction(1), one_sign=True)
 TOTAL = Rows(Column("x"), 1 << 29, Fraction(1, 1 << 22))
 BINS = Bins(Column("b"), 300, Fraction(0), Fraction(1, 3), False)
 CAPS = Caps(max_rows=10, max_groups=10, max_rows_per_group=1)
@@ -57,9 +68,20 @@ def test_a_concentrated_allowance_is_spent_exactly() -> None:
 @pytest.mark.parametrize("caps", [CAPS, Caps(), Caps(max_groups=40), Caps(max_groups=300, max_rows_per_group=2)])
 def test_an_approximate_allowance_covers_what_runs(selects: bool, allowance: Approx, caps: Caps) -> None:
     plan = plan_noise((need(COUNT, TOTAL, selects=selects, caps=caps),), allowance, ADD)
-    assert covers(plan.event, allowance)
-    if plan.noise is Noise.LAPLACE:
-        assert price_basic(plan.event).epsilon == allowance.epsilon
+    pure, rho, delta = spent(plan)
+    if pure and rho:
+        assert rho <= largest_zcdp(Approx(allowance.epsilon - pure, allowance.delta - delta)).rho
+    else:
+        assert covers(plan.event, allowance)
+        assert not pure or price_basic(plan.event).epsilon == allowance.epsilon
+
+
+def spent(plan: NoisePlan) -> tuple[Fraction, Fraction, Fraction]:
+    """ε of Laplace noises, ρ of Gaussian ones, δ of keys."""
+    drawn = [one.noise for found in plan.sets for one in found.values()]
+    pure = sum((Fraction(n.moves) / n.scale for n in drawn if isinstance(n, Laplace)), Fraction(0))
+    rho = sum((n.moves_squared / (2 * n.sigma_squared) for n in drawn if isinstance(n, Gaussian)), Fraction(0))
+    return pure, rho, sum((s.delta for s in plan.selections if s is not None), Fraction(0))
 
 
 def test_both_noises_are_chosen_where_they_are_better() -> None:
@@ -68,17 +90,71 @@ def test_both_noises_are_chosen_where_they_are_better() -> None:
     assert (few.noise, many.noise) == (Noise.LAPLACE, Noise.GAUSSIAN)
 
 
-def test_changing_a_unit_takes_twice_the_noise() -> None:
+SIGNED = Rows(Column("x"), 3, Fraction(1))
+POSITIVE = Rows(Column("x"), 3, Fraction(1), one_sign=True)
+
+
+@pytest.mark.parametrize(
+    ("statistic", "grouped", "l1", "squared"),
+    [(COUNT, False, 1, 1), (COUNT, True, 2, 2), (POSITIVE, False, 1, 1), (POSITIVE, True, 2, 2), (SIGNED, False, 2, 4),
+     (SIGNED, True, 2, 4), (Units(), False, 1, 1), (Units(), True, 2, 2), (Distinct(Column("x")), False, 1, 1),
+     (Distinct(Column("x")), True, 2, 2)],
+)  # fmt: skip
+def test_changing_a_unit_takes_no_more_noise_than_it_must(
+    statistic: Statistic, grouped: bool, l1: int, squared: int
+) -> None:
     for allowance in (Pure(1), ZCDP(1)):
-        one = plan_noise((need(COUNT),), allowance, ADD).sets[0][COUNT].noise
-        two = plan_noise((need(COUNT),), allowance, Neighbours.CHANGE_ONE).sets[0][COUNT].noise
+        one, two = (
+            plan_noise((need(statistic, grouped=grouped),), allowance, relation).sets[0][statistic].noise
+            for relation in (ADD, Neighbours.CHANGE_ONE)
+        )
         if isinstance(one, Laplace):
             assert isinstance(two, Laplace)
-            assert two.scale == 2 * one.scale
+            assert two.scale == l1 * one.scale
         else:
             assert isinstance(one, Gaussian)
             assert isinstance(two, Gaussian)
-            assert two.sigma_squared == 4 * one.sigma_squared
+            assert two.sigma_squared == squared * one.sigma_squared
+
+
+def masses(numbers: int, most: int, least: int = 0) -> list[tuple[int, ...]]:
+    """All vectors of so many whole numbers whose sizes add up to at most ``most``."""
+    found = product(range(least * most, most + 1), repeat=numbers)
+    return [x for x in found if sum(map(abs, x)) <= most]
+
+
+@pytest.mark.parametrize(
+    ("groups", "leaves", "kind"),
+    [(1, 1, "bins"), (1, 2, "bins"), (1, 5, "bins"), (2, 1, "bins"), (2, 3, "bins")]
+    + [(groups, 1, kind) for groups in (1, 2) for kind in ("one sign", "signed", "parts")],
+)
+def test_how_far_a_changed_unit_moves_things_by_enumeration(groups: int, leaves: int, kind: str) -> None:
+    """All old and new contributions of a unit with two rows: the lengths that are paid for are reached, not passed."""
+    kinds: dict[str, Statistic] = {
+        "bins": Bins(Column("x"), leaves, Fraction(0), Fraction(1), True),
+        "one sign": Rows(Column("x"), 1, Fraction(1), one_sign=True),
+        "signed": Rows(Column("x"), 1, Fraction(1)),
+        "parts": Rows(Column("x"), 1, Fraction(1), (Column("y"),), one_sign=True),
+    }
+    statistic = kinds[kind]
+    wide = groups * {"bins": leaves, "parts": 2}.get(kind, 1)
+    tree = tree_of(statistic) if isinstance(statistic, Bins) else None
+
+    def seen(x: tuple[int, ...]) -> np.ndarray:
+        if tree is None:
+            return np.array(x)
+        return np.concatenate([tree.nodes(np.array(x[g * leaves : (g + 1) * leaves])) for g in range(groups)])
+
+    vectors = [seen(x) for x in masses(wide, 2, -1 if kind == "signed" else 0)]
+    moves = [a - b for a in vectors for b in vectors]
+    several = groups > 1 or kind in ("bins", "parts")
+    allowed = _lengths(statistic, Neighbours.CHANGE_ONE, grouped=groups > 1, several=several)
+    l1, squared = max(np.abs(m).sum() for m in moves), max((m**2).sum() for m in moves)
+    assert l1 <= 2 * allowed.l1
+    assert squared <= 4 * allowed.l2_squared
+    if leaves > 1 or kind != "bins":
+        assert l1 == 2 * allowed.l1, "more noise than the unit can move"
+        assert squared == 4 * allowed.l2_squared, "more noise than the unit can move"
 
 
 def test_noise_moves_with_the_bound_and_the_levels() -> None:
@@ -130,7 +206,10 @@ def test_an_allowance_of_nothing_buys_nothing() -> None:
 
 # --- two sides --------------------------------------------------------------------------------------------------------
 
-ABOVE, BELOW = Rows(Column("u"), 100, Fraction(1), Column("v")), Rows(Column("v"), 100, Fraction(1), Column("u"))
+ABOVE, BELOW = (
+    Rows(Column("u"), 100, Fraction(1), (Column("v"),)),
+    Rows(Column("v"), 100, Fraction(1), (Column("u"),)),
+)
 
 
 @pytest.mark.parametrize("allowance", [Pure("1/3"), ZCDP("1/7")])
@@ -168,3 +247,30 @@ def test_the_error_of_two_draws_by_exact_convolution(allowance: Pure | ZCDP, mis
     cells = sum_error([Share(one, 1.0, 2)], miss) / float(one.unit)
     beyond = float(both[np.abs(at) > cells].sum())
     assert 0.9 * miss < beyond < 1.02 * miss  # a lattice of 200 points for each scale
+
+
+def test_parts_of_ranges_on_different_grids_are_paid_for_each() -> None:
+    """The same expression on two steps is two statistics with two noises: two events."""
+    coarse = [Rows(s.value, s.bound, Fraction(1, 7), s.beside) for s in (ABOVE, BELOW)]
+    plan = plan_noise((need(ABOVE, BELOW, *coarse),), Pure(1), ADD)
+    assert price_basic(plan.event).epsilon == 1
+    assert {float(one.noise.moves / one.noise.scale) for one in plan.sets[0].values()} == {0.5}  # type: ignore[union-attr]
+
+
+def test_a_part_without_the_others_is_a_fault() -> None:
+    with pytest.raises(AssertionError, match="no event counts"):
+        plan_noise((need(ABOVE),), Pure(1), ADD)
+
+
+def test_keys_may_have_another_noise_than_what_is_counted() -> None:
+    """Rows in few groups are better counted with Laplace noise, units in many with Gaussian noise."""
+    plan = plan_noise((need(COUNT, selects=True, caps=Caps()), need(COUNT, grouped=False)), Approx(1, "1e-8"), ADD)
+    units, counted, total = plan.sets[0][Units()].noise, plan.sets[0][COUNT].noise, plan.sets[1][COUNT].noise
+    assert isinstance(units, Gaussian)
+    assert isinstance(counted, Laplace)
+    assert isinstance(total, Laplace)
+    pure, rho, delta = spent(plan)
+    assert rho <= largest_zcdp(Approx(1 - pure, Fraction(1, 10**8) - delta)).rho
+    assert plan.price == Approx(1, "1e-8")
+    gaussian = plan_noise((need(COUNT, selects=True, caps=Caps()),), ZCDP("1/100", "1e-8"), ADD)
+    assert all(isinstance(one.noise, Gaussian) for one in gaussian.sets[0].values())

@@ -79,7 +79,8 @@ def _check_range(asked: Expression, values: Row) -> None:
         return
     found = evaluate(x.lowered, values)
     assert is_in_claim(x, found)
-    for part in walk(x.lowered):
+    parts = list(walk(x.lowered))
+    for part in parts if len(parts) <= 200 else Random(len(parts)).sample(parts, 200):
         assert not isinstance(part, Call) or part.function in PRIMITIVES
         inner = evaluate(part, values)
         assert memory_row.evaluate(part, values) == inner, "two evaluators that share no code"

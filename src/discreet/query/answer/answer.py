@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
-from itertools import product
 from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
@@ -21,10 +20,11 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer import export
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.consistency import agreeing
-from discreet.query.answer.postprocess import PRESENT, apply, evaluate
+from discreet.query.answer.interval_arithmetic import enclose
+from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
 from discreet.query.lower.bounding import in_words
-from discreet.query.plan.expressions import Call, Column, Expression, walk
+from discreet.query.plan.expressions import Column, Expression, walk
 from discreet.query.plan.nodes import Outcome
 from discreet.query.plan.types import Number as NumberKind
 from discreet.query.plan.types import Value
@@ -32,9 +32,6 @@ from discreet.query.run import Released
 
 AT = "#"
 """The hidden column that says which released row a row came from."""
-_MONOTONE = frozenset(
-    {"add", "sub", "mul", "div", "neg", "round", "floor", "ceil", "least", "greatest", "sqrt", "grouping"}
-)
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +84,7 @@ class TableAnswer(Answered):
     def _pieces(self) -> Iterator[TableAnswer]:
         """Some thousands of rows at a time, unless an order, a limit or a fit needs all of them at once."""
         fitted = any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values())
-        if self.outcome.order or self.outcome.limit is not None or fitted:
+        if self.outcome.order or self.outcome.limit is not None or fitted or self._kept_share != 1:
             yield self
             return
         size = export.PIECE
@@ -119,13 +116,29 @@ class TableAnswer(Answered):
     ) -> dict[str, list[tuple[Any, Any] | None]]:
         """For each column of numbers (or dates), an interval per row that holds the exact value with this confidence.
 
-        With ``simultaneous``, all intervals of the answer hold together with this confidence.
+        With ``simultaneous``, all intervals of the answer hold together with this confidence, whichever rows are kept.
+        Otherwise: of groups that nobody listed, each interval holds given that its group is shown. Where HAVING, or
+        ORDER BY with LIMIT, keeps rows by their released numbers, the expected share of intervals in a column that
+        miss is at most 1 - confidence; they are longer for it. Proofs: ``estimate/selected.md``.
         """
         miss = float(1 - confidence_level(confidence))
         numeric = [(name, e) for name, e in self.outcome.columns if self._measures(e)]
         if simultaneous:
             miss /= max(1, len(numeric) * len(self._all_rows()))
+        else:
+            miss *= self._kept_share
         return {name: self._column(e, miss) for name, e in numeric}
+
+    @cached_property
+    def _kept_share(self) -> float:
+        """The share of rows that are kept, where released numbers decide about it (else 1): misses are that rare."""
+        many = len(self._all_rows())
+        by_order = self.outcome.limit is not None and any(self._measures(o.expression) for o in self.outcome.order)
+        by_having = self.outcome.having is not None and self._measures(self.outcome.having)
+        if not (by_order or by_having) or not self._kept or len(self._kept) == many:
+            return 1.0
+        fitted = any(isinstance(e, Fitted) and len(e.law) > 1 for p in self.released for e in p.estimates.values())
+        return len(self._kept) / many / (sum(1 / k for k in range(1, many + 1)) if fitted else 1.0)
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with this confidence; dates and times: in days."""
@@ -150,30 +163,16 @@ class TableAnswer(Answered):
         return [pairs[s][i] for s, i in (row[AT] for row in self._kept)]
 
     def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
-        """The range of an expression when its measures move within their errors.
-
-        Exact where each measure stands once and all functions are monotone in each argument; None otherwise.
-        """
-        used = self._measures(expression)
-        dated = self._dated(used)
+        """The range of an expression when its measures move within their errors; None where no rule is known."""
+        used = set(self._measures(expression))
+        dated = self._dated(tuple(used))
         if dated is not None:
-            return self._moments(dated, row, used[0], miss) if isinstance(expression, Column) else None
-        calls = {p.function for p in walk(expression) if isinstance(p, Call)}
-        if len(set(used)) != len(used) or not calls <= _MONOTONE or len(used) > 6:
-            return None
+            return self._moments(dated, row, next(iter(used)), miss) if isinstance(expression, Column) else None
         s, i = row[AT]
         ends = {name: self._ends(s, name, miss / len(used)) for name in used}
-        if "div" in calls and any(e[0][i] <= 0 <= e[1][i] for e in ends.values()):
-            return None if len(used) > 1 else (-math.inf, math.inf)
+        within = {name: (float(low[i]), float(high[i])) for name, (low, high) in ends.items()}
         base = {name: column[i] for name, column in self._keys[s].items()} | {PRESENT: _names(self.released[s])}
-        corners = []
-        for choice in product((0, 1), repeat=len(used)):
-            point = {name: float(ends[name][c][i]) for name, c in zip(used, choice, strict=True)}
-            value = evaluate(expression, {**base, **point})
-            if value is None:
-                return None
-            corners.append(float(value))
-        return min(corners), max(corners)
+        return enclose(expression, within, base)
 
     def _dated(self, names: tuple[str, ...]) -> Dated | None:
         recipes = dict(_recipes(self.released[0]))
@@ -246,4 +245,5 @@ def _error(value: Any, ends: tuple[Any, Any] | None) -> float | None:
         return None
     if isinstance(value, date):
         return float(max(ends[1] - value, value - ends[0]) / timedelta(days=1))
-    return float(max(ends[1] - float(value), float(value) - ends[0]))
+    error = float(max(ends[1] - float(value), float(value) - ends[0]))
+    return error if math.isfinite(error) else None  # nothing is known: no bar

@@ -19,7 +19,7 @@ import pyarrow as pa
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number
-from discreet.query.answer.export import write_rows
+from discreet.query.answer.export import as_array, write_rows
 
 _SHOWN = 40
 Row = dict[str, Any]
@@ -101,7 +101,7 @@ class Answered(ABC):
         bars = self.errors(confidence) if errors else {}
         columns: dict[str, pa.Array] = {}
         for name in self.columns:
-            columns[name] = pa.array(self[name])
+            columns[name] = as_array(self[name])
             if name in bars:
                 columns[f"{name}_error"] = pa.array(bars[name], type=pa.float64())
         return pa.table(columns)

@@ -29,6 +29,7 @@ from discreet.query.estimate.estimators import (
     Recipe,
     SumFrom,
 )
+from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Rows, Statistic
 from discreet.query.lower.bounding import each_counts_once
 from discreet.query.run import Released
@@ -88,6 +89,9 @@ def _cut(part: Released) -> Estimates:
     estimates = dict(part.estimates)
     for statistic, limit in _limits(part).items():
         noisy = part.estimates[statistic]
+        if isinstance(noisy, Selected):  # it is at least its threshold, and its interval is made for that
+            values[statistic] = noisy.values
+            continue
         values[statistic] = np.clip(noisy.values, *_ends(limit, values, noisy.values))
         estimates[statistic] = _moved(noisy, values[statistic], noisy.values, limit)
     return estimates

@@ -80,10 +80,11 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
 
 def _noised(one: Noised) -> str:
     match one.statistic:
-        case Rows(beside=other) as rows if other is not None:
+        case Rows(beside=others) as rows if others:
             what = (
                 f"sum how far values lie above and below the ends of their range of {float(rows.bound * rows.step):g} "
-                "(two sums that together move like one: they give count, sum and mean)"
+                f"({'two' if len(others) == 1 else 'with the rows that have none: three'} sums that together move like "
+                "one: they give count, sum and mean)"
             )
         case Rows(bound=1, step=step) if step == 1:
             what = "count rows"

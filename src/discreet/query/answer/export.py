@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -22,6 +23,29 @@ _FORMULA = r"^([=+\-@\t\r])"
 
 Pieces = Callable[[], Iterator[pa.Table]]
 """The rows, to be gone through twice: for their common types, and to be written."""
+
+
+_INT64 = 1 << 63
+_DECIMAL = 10**38
+
+
+def as_array(values: list[Any]) -> pa.Array:
+    """Released values as a column, of one type. Whole numbers beyond 64 bits are decimals; beside fractions, or beyond
+    38 digits, all numbers are floats; values of several kinds, such as a CASE may have, are text.
+
+    >>> as_array([1, 10**21]).type, as_array([0.5, 10**21]).type, as_array([10**40, None]).type
+    (Decimal128Type(decimal128(38, 0)), DataType(double), DataType(double))
+    """
+    kinds = {type(v) for v in values} - {type(None)}
+    if kinds == {int, float}:
+        values = [None if v is None else float(v) for v in values]
+    elif kinds == {int} and not all(v is None or -_INT64 <= v < _INT64 for v in values):
+        if max(abs(v) for v in values if v is not None) >= _DECIMAL:
+            return pa.array([None if v is None else float(v) for v in values], type=pa.float64())
+        return pa.array([None if v is None else Decimal(v) for v in values], type=pa.decimal128(38, 0))
+    elif len(kinds) > 1:
+        values = [None if v is None else str(v) for v in values]
+    return pa.array(values)
 
 
 def write_rows(path: str | os.PathLike[str], pieces: Pieces) -> None:

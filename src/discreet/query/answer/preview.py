@@ -9,13 +9,14 @@ from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number
+from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
 from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import Statistic, Units
-from discreet.query.lower.bounding import in_words
+from discreet.query.lower.bounding import Noise, in_words
 from discreet.query.run import Quote, as_estimate
 
 TYPICAL = 1000
@@ -118,11 +119,19 @@ def preview(
         cost=str(asked.price),
         remaining=remaining,
         affordable=affordable,
-        noise=f"discrete {asked.plan.noise.value} noise",
+        noise=_noise(asked, part),
         counted=in_words(part.caps, grouped=bool(part.keys)),
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
         advice=_advice(asked.allowance),
     )
+
+
+def _noise(asked: Quote, part: Part) -> str:
+    """Which noise; where keys are selected, that of the numbers of units may be another one."""
+    noise, units = f"discrete {asked.plan.noise.value} noise", asked.noised(part).get(Units())
+    if units is not None and isinstance(units.noise, Gaussian) and asked.plan.noise is Noise.LAPLACE:
+        noise += ", discrete Gaussian noise on numbers of units"
+    return noise
 
 
 def _advice(allowance: Allowance) -> str:

@@ -13,7 +13,8 @@ from fractions import Fraction
 from discreet.errors import Unsupported
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate import two_sided_sums
-from discreet.query.estimate.estimators import Dated, Mean, Moment, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.estimators import Dated, Mean, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.statistics import Sides, Statistic
 from discreet.query.functions.dates import Span
 from discreet.query.lower.lower import LoweredMeasure
@@ -57,11 +58,13 @@ def _count(measure: LoweredMeasure, once: bool) -> Statistic | None:
 
 def _sides(
     measures: tuple[LoweredMeasure, ...], first: Iterable[Recipe], once: bool, selects: bool
-) -> dict[Statistic | None, Sides]:
-    """The counts that come from two sides: those that are needed beside one sum or mean, and nowhere else."""
+) -> dict[Statistic | None, Recipe]:
+    """The counts that come from two sides, each with its recipe: those that are needed beside one sum or mean, and
+    nowhere else. Where rows may have no value and all rows are counted too, the sides have a third part for that.
+    """
     taken: set[Statistic] = {st.Units()} if selects else set()
-    beside: dict[Statistic, set[Sides]] = {}
-    asked = set()
+    beside: dict[Statistic, dict[Sides, LoweredMeasure]] = {}
+    asked, counted = set(), set()
     for measure, recipe in zip(measures, first, strict=True):
         n, aggregate = _count(measure, once), measure.measure.aggregate
         if n is None:
@@ -69,19 +72,34 @@ def _sides(
             continue
         if aggregate is not Aggregate.SUM:
             asked.add(n)
+        if aggregate is Aggregate.COUNT:
+            counted.add(n)
         if aggregate in _ADDED:
-            beside.setdefault(n, set()).add(st.sides(measure.arguments[0], measure.where, aggregate.name))
-    return {n: next(iter(some)) for n, some in beside.items() if len(some) == 1 and n in asked and n not in taken}
+            some = beside.setdefault(n, {})
+            some.setdefault(st.sides(measure.arguments[0], measure.where, aggregate.name), measure)
+    found: dict[Statistic | None, Recipe] = {}
+    for n, some in beside.items():
+        if len(some) > 1 or n not in asked or n in taken:
+            continue
+        ((sides, measure),) = some.items()
+        everything = st.count(None, measure.where, once=once)
+        free = everything in counted and not {everything} & (taken | found.keys() | beside.keys())
+        if free and measure.arguments[0].nullable:
+            sides = st.sides(measure.arguments[0], measure.where, measure.measure.aggregate.name, absent=True)
+            found[everything] = two_sided_sums.Count(sides, all_rows=True)
+        found[n] = two_sided_sums.Count(sides)
+    return found
 
 
-def _from_sides(measure: LoweredMeasure, found: Sides) -> Recipe:
+def _from_sides(measure: LoweredMeasure, count: Recipe) -> Recipe:
+    assert isinstance(count, two_sided_sums.Count)  # noqa: S101
     match measure.measure.aggregate:
         case Aggregate.SUM:
-            return two_sided_sums.Sum(found, found.whole)
+            return two_sided_sums.Sum(count.sides, count.sides.whole)
         case Aggregate.AVG:
-            return two_sided_sums.Mean(found)
+            return two_sided_sums.Mean(count.sides)
         case _:
-            return two_sided_sums.Count(found)
+            return count
 
 
 def _sum(measure: LoweredMeasure, n: Statistic | None, shared: set[Statistic], alone: Recipe) -> Recipe:

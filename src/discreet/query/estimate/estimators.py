@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate.error_bounds import Share
+from discreet.query.estimate.inversion import Line, ratio
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.statistics import Bins, Centred, Statistic
 from discreet.query.functions.dates import Span
-from discreet.query.plan.nodes import Aggregate
 
 Floats = NDArray[np.float64]
 
@@ -59,6 +59,16 @@ class Estimate:
         """The numbers that the error is about."""
         return self.values
 
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Ends beyond which its intervals do not go."""
+        return -math.inf, math.inf
+
+    @property
+    def own_noise(self) -> Noised | None:
+        """The noise that alone is in each entry; None where it was selected for its noise, or fitted from several."""
+        return self.noised if len(self.law) == 1 and self.law[0].weight == 1 else None
+
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """An interval for each entry that holds the exact one with probability 1 - miss."""
         error = self.error(miss)
@@ -78,6 +88,11 @@ class Fitted(Estimate):
     def middle(self) -> Floats:
         """Before it was moved."""
         return self.centre
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """Where the exact number is known to lie."""
+        return self.least, self.most
 
     def ends(self, miss: float) -> tuple[Floats, Floats]:
         """The interval around the centre, cut to what is possible, and stretched to the value if that lies outside."""
@@ -115,7 +130,7 @@ class Recipe(ABC):
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         if isinstance(statistic, Bins):
             return np.full((1, statistic.bins), rows / statistic.bins)
-        if isinstance(statistic, st.Rows) and statistic.beside is not None:
+        if isinstance(statistic, st.Rows) and statistic.beside:
             return np.array([rows * float(statistic.bound * statistic.step) / 2])
         counted = isinstance(statistic, st.Units) or (isinstance(statistic, st.Rows) and statistic.bound == 1)
         return np.array([rows if counted else 0.0])
@@ -175,9 +190,7 @@ class Plain(Recipe):
         """The released number, less and more its error (and the rounding to whole numbers)."""
         estimate = noisy[self.statistic]
         low, high = rounded(estimate.values, *estimate.ends(miss), self.is_whole)
-        if isinstance(estimate, Fitted):
-            low, high = np.maximum(low, estimate.least), np.minimum(high, estimate.most)
-        return low, high
+        return np.maximum(low, estimate.possible[0]), np.minimum(high, estimate.possible[1])
 
     @property
     def whole(self) -> bool:
@@ -269,9 +282,17 @@ class Mean(Recipe):
         )
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The range of the ratio when both numbers move within their errors."""
-        low, high = (float(self.x.centre) + end for end in _ratio(noisy[self.centred], noisy[self.count], miss))
+        """The means for which the sum is near enough to so many times them."""
+        top, many = noisy[self.centred], noisy[self.count]
         least, most = float(self.x.low), float(self.x.high)
+        if top.own_noise is not None and many.own_noise is not None:
+            centre = float(self.x.centre)
+            lines = (Line(1.0, 0.0), Line(0.0, -1.0))
+            noises = (top.own_noise, many.own_noise)
+            low, high = ratio((top.middle, many.middle), noises, lines, (least - centre, most - centre), miss)
+            value = self.value(noisy)
+            return np.minimum(centre + low, value), np.maximum(centre + high, value)
+        low, high = (float(self.x.centre) + end for end in _ratio(top, many, miss))
         low, high = possible(low, high, least, most)
         missed = misses(noisy[self.count], miss / 2)
         return np.where(missed, least, low), np.where(missed, most, high)
@@ -305,93 +326,6 @@ def _ratio(top: Estimate, bottom: Estimate, miss: float) -> tuple[Floats, Floats
 
 
 @dataclass(frozen=True, slots=True)
-class Moment(Recipe):
-    """Variance, standard deviation, covariance or correlation, from centred sums and products."""
-
-    aggregate: Aggregate
-    x: Centred
-    y: Centred
-    count: st.Rows | st.Units
-    x_total: st.Rows
-    y_total: st.Rows
-    xy: st.Product
-    xx: st.Product | None = None
-    yy: st.Product | None = None
-
-    @property
-    def depends_on_values(self) -> bool:
-        """A root or a ratio of what is nearly 0 is far off."""
-        return True
-
-    @property
-    def needs(self) -> dict[Statistic, float]:
-        """Products matter most."""
-        found: dict[Statistic, float] = {self.count: 1 / 4}
-        for statistic in (self.x_total, self.y_total):
-            found[statistic] = found.get(statistic, 0) + 1 / 2
-        for part in (self.xy, self.xx, self.yy):
-            if part is not None:
-                found[part.statistic] = found.get(part.statistic, 0) + 1
-        return found
-
-    def value(self, noisy: Estimates) -> Floats:
-        """The middle of all: the formula on the released numbers."""
-        low, high = self._range(noisy, None)
-        return (low + high) / 2
-
-    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The range of the formula when all numbers move within their errors."""
-        return self._range(noisy, miss / len(self.needs))
-
-    def _range(self, noisy: Estimates, miss: float | None) -> tuple[Floats, Floats]:
-        cov = self._covariance(noisy, self.xy, self.x_total, self.y_total, miss)
-        if self.aggregate is Aggregate.COVARIANCE:
-            return cov
-        if self.aggregate in (Aggregate.VARIANCE, Aggregate.STDDEV):
-            most = (float(self.x.high) - float(self.x.low)) ** 2 / 2
-            low, high = (np.clip(end, 0.0, most) for end in cov) if miss is None else possible(*cov, 0.0, most)
-            return (low, high) if self.aggregate is Aggregate.VARIANCE else (np.sqrt(low), np.sqrt(high))
-        assert self.xx is not None  # noqa: S101
-        assert self.yy is not None  # noqa: S101
-        left = self._covariance(noisy, self.xx, self.x_total, self.x_total, miss)
-        right = self._covariance(noisy, self.yy, self.y_total, self.y_total, miss)
-        spread_low = np.sqrt(np.maximum(left[0], 0.0) * np.maximum(right[0], 0.0))
-        spread_high = np.sqrt(np.maximum(left[1], 0.0) * np.maximum(right[1], 0.0))
-        flat = 1e-9 * float(self.x.reach * self.x.step * self.y.reach * self.y.step)  # no spread, but for rounding
-        with np.errstate(divide="ignore", invalid="ignore"):
-            corners = np.stack([np.where(s > flat, c / s, np.sign(c)) for c in cov for s in (spread_low, spread_high)])
-        if miss is None:
-            corners = np.where(spread_high > flat, np.clip(corners, -1.0, 1.0), 0.0)
-            return corners.min(axis=0), corners.max(axis=0)
-        low, high = possible(corners.min(axis=0), corners.max(axis=0), -1.0, 1.0)
-        known = spread_low > flat  # a spread that may be nothing says nothing of the sign
-        return np.where(known, low, -1.0), np.where(known, high, 1.0)
-
-    def _covariance(
-        self, noisy: Estimates, xy: st.Product, x: st.Rows, y: st.Rows, miss: float | None
-    ) -> tuple[Floats, Floats]:
-        def ends(statistic: Statistic) -> tuple[Floats, Floats]:
-            values = noisy[statistic].values
-            return (values, values) if miss is None else noisy[statistic].ends(miss)
-
-        n_low, n_high = (np.maximum(n, 2.0) for n in ends(self.count))
-        p_low, p_high = ends(xy.statistic)
-        offset = float(xy.offset)
-        products = np.stack([p / n for p in (p_low, p_high) for n in (n_low, n_high)])
-        means = [np.stack([t / n for t in ends(s) for n in (n_low, n_high)]) for s in (x, y)]
-        (x_low, x_high), (y_low, y_high) = [(m.min(axis=0), m.max(axis=0)) for m in means]
-        crossed = np.stack([x_low * y_low, x_low * y_high, x_high * y_low, x_high * y_high])
-        top = crossed.max(axis=0)
-        bottom = crossed.min(axis=0)
-        if x == y:  # a square is never below 0
-            bottom = np.where((x_low <= 0) & (x_high >= 0), 0.0, np.minimum(x_low**2, x_high**2))
-            top = np.maximum(x_low**2, x_high**2)
-        inner = (products.min(axis=0) + offset - top, products.max(axis=0) + offset - bottom)
-        ends_of = np.stack([n / (n - 1) * v for n in (n_low, n_high) for v in inner])
-        return ends_of.min(axis=0), ends_of.max(axis=0)
-
-
-@dataclass(frozen=True, slots=True)
 class Quantile(Recipe):
     """The value below which a share of the rows lies, from noisy bins; MIN and MAX are its safe extremes."""
 
@@ -421,24 +355,34 @@ class Quantile(Recipe):
         """From the first bin that may hold the quantile to the last.
 
         Let t be the level's share of the total, and b the true bin: F(b) >= t >= F(b - 1). At these two fixed places
-        F^ - t^ is off by at most e (each on one side only), so F^(b) >= t^ - e and F^(b - 1) <= t^ + e.
+        F^ - t^ is off by at most e (each on one side only), so F^(b) >= t^ - e and F^(b - 1) <= t^ + e. Of the least
+        and the largest value only one of the two says anything: a single row may lie anywhere beyond all others. So
+        the outer end of their interval is that of the bounds, and the inner one may miss with the whole chance.
         """
         estimate = noisy[self.bins]
         below = np.cumsum(estimate.values, axis=1)
-        if estimate.noised is None or self.extreme:  # F at both places and the total, each within its error
-            target = self._targets(below[:, -1], estimate)
+        target = below[:, -1] * float(self.level)
+        if estimate.noised is None:  # F at both places and the total, each within its error
             error = (1 + float(self.level)) * estimate.error(miss / 3)
         else:
-            target, error = below[:, -1] * float(self.level), estimate.noised.share_error(self.level, miss)
+            error = estimate.noised.share_error(self.level, min(2 * miss, 1.0) if self.extreme else miss)
         low, width = float(self.bins.low), float(self.bins.width)
         first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
         last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
         last = np.minimum(np.maximum(last, first), self.bins.bins - 1)
         missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
         first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)
+        if self.extreme:
+            first, last = (
+                (np.zeros_like(first), last) if self.extreme < 0 else (first, np.full_like(last, self.bins.bins - 1))
+            )
         beyond = 0.0 if self.bins.whole else width
         most = self._most
-        return np.minimum(low + first * width, most), np.minimum(low + last * width + beyond, most)
+        ends = np.minimum(low + first * width, most), np.minimum(low + last * width + beyond, most)
+        if not self.extreme:
+            return ends
+        value = self.value(noisy)
+        return np.minimum(ends[0], value), np.maximum(ends[1], value)
 
     @property
     def _most(self) -> float:

@@ -24,7 +24,7 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_with
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_share, paid_with
 from discreet.query.estimate.worst_sum import laplace_sum, sub_exponential
 from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
 from discreet.query.plan.schema import Caps
@@ -145,11 +145,19 @@ def plan_noise(needs: tuple[Need, ...], allowance: Allowance, neighbours: Neighb
     return min(plans, key=lambda plan: _badness(plan, needs))
 
 
-_Way: TypeAlias = tuple[Noise, Pure | ZCDP, Fraction]
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """A noise with the budget for it, and the δ that is left for selecting keys."""
+
+    noise: Noise
+    budget: Pure | ZCDP
+    delta: Fraction
+    apart: Fraction = Fraction(0)
+    """With Laplace noise: a δ for Gaussian noise on the numbers of units by which keys are selected."""
 
 
 def _ways(allowance: Allowance, selects: bool) -> list[_Way]:
-    """Each noise with the budget for it and the δ that is left for selecting keys."""
+    """What the allowance can be spent on."""
     if selects and (isinstance(allowance, Pure) or not allowance.delta):
         raise NotATheorem(
             "keys that nobody listed cost delta, and this budget has none: "
@@ -157,14 +165,16 @@ def _ways(allowance: Allowance, selects: bool) -> list[_Way]:
         )
     match allowance:
         case Pure():
-            return [(Noise.LAPLACE, allowance, Fraction(0))]
+            return [_Way(Noise.LAPLACE, allowance, Fraction(0))]
         case ZCDP(rho=rho, delta=delta):
-            return [(Noise.GAUSSIAN, ZCDP(rho), delta)]
+            return [_Way(Noise.GAUSSIAN, ZCDP(rho), delta)]
         case Approx(epsilon=epsilon, delta=delta):
-            ways: list[_Way] = [(Noise.LAPLACE, Pure(epsilon), delta)]
+            ways = [_Way(Noise.LAPLACE, Pure(epsilon), delta)]
             if delta:
                 half = delta / 2 if selects else delta
-                ways.append((Noise.GAUSSIAN, ZCDP(_rho(epsilon, half)), delta - half))
+                ways.append(_Way(Noise.GAUSSIAN, ZCDP(_rho(epsilon, half)), delta - half))
+            if selects:
+                ways.append(_Way(Noise.LAPLACE, Pure(epsilon), delta / 2, delta / 2))
             return ways
 
 
@@ -175,26 +185,45 @@ def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance: Allowance) -> NoisePlan:
-    noise, budget, delta = way
-    shares = _shares([need.statistics for need in needs], 3 if noise is Noise.LAPLACE else 2)
-    sets = tuple(
-        {
-            statistic: noised(statistic, need, noise, part(budget, share[statistic]), neighbours)
-            for statistic in need.statistics
-        }
-        for need, share in zip(needs, shares, strict=True)
-    )
+    shares = _shares([need.statistics for need in needs], 3 if way.noise is Noise.LAPLACE else 2)
+    naming = sum((share[Units()] for need, share in zip(needs, shares, strict=True) if need.selects), Fraction(0))
+    gaussian = _for_naming(way, naming)
+    sets = []
+    for need, share in zip(needs, shares, strict=True):
+        found = {}
+        for statistic in need.statistics:
+            noise, budget = way.noise, part(way.budget, share[statistic])
+            if gaussian is not None and need.selects and statistic == Units():
+                noise, budget = Noise.GAUSSIAN, part(gaussian, share[statistic] / naming)
+            found[statistic] = noised(statistic, need, noise, budget, neighbours)
+        sets.append(found)
     selecting = sum(need.selects for need in needs)
+    by = way.noise if gaussian is None else Noise.GAUSSIAN
     selections = tuple(
-        _selection(found[Units()], need.caps, noise, delta / selecting) if need.selects else None
+        _selection(found[Units()], need.caps, by, way.delta / selecting) if need.selects else None
         for need, found in zip(needs, sets, strict=True)
     )
-    drawn = [one.noise.event for found in sets for one in {paid_with(s): one for s, one in found.items()}.values()]
+    drawn = [event for found in sets for event in _events(found)]
     event = events.Composed([*drawn, *(events.Threshold(0, s.delta) for s in selections if s is not None)])
     price: Event | Approx = event
-    if isinstance(allowance, Approx) and noise is Noise.GAUSSIAN:
-        price = allowance  # ρ was chosen for (ε, δ/2 or δ), and the keys cost at most the rest
-    return NoisePlan(noise=noise, sets=sets, selections=selections, event=event, price=price)
+    if isinstance(allowance, Approx) and (way.noise is Noise.GAUSSIAN or gaussian is not None):
+        price = allowance  # ρ was chosen for a share of ε and of δ, and the keys cost at most the rest of δ
+    return NoisePlan(noise=way.noise, sets=tuple(sets), selections=selections, event=event, price=price)
+
+
+def _for_naming(way: _Way, share: Fraction) -> ZCDP | None:
+    """What Gaussian noise on the numbers of units may cost, if they alone get it: their share of ε, with a δ."""
+    if not way.apart:
+        return None
+    assert isinstance(way.budget, Pure)  # noqa: S101
+    return ZCDP(_rho(share * way.budget.epsilon, way.apart))
+
+
+def _events(found: Mapping[Statistic, Noised]) -> list[Event]:
+    """One event for each statistic that is drawn; one for all parts of a range, which move together like one."""
+    once = {paid_with(statistic): one.noise.event for statistic, one in found.items()}
+    assert sum(map(paid_share, found)) == len(once), "a noise is drawn that no event counts"  # noqa: S101
+    return list(once.values())
 
 
 def _shares(needs: list[Mapping[Statistic, float]], power: int) -> list[dict[Statistic, Fraction]]:
@@ -229,16 +258,29 @@ def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, 
             else row_reach(caps, noise, grouped=grouped)
         )
         bound = statistic.bound if isinstance(statistic, Rows) else 1
-        levels = len(tree_of(statistic).levels) if isinstance(statistic, Bins) else 1
         scale = reach.weights.scale
-        l1, l2_squared = levels * scale * reach.l1 * bound, levels * scale**2 * reach.l2_squared * bound**2
-    if neighbours is Neighbours.CHANGE_ONE:
-        l1, l2_squared = 2 * l1, 4 * l2_squared
-    two = isinstance(statistic, Rows) and statistic.beside is not None
-    several = grouped or two or isinstance(statistic, Bins)
+        l1, l2_squared = scale * reach.l1 * bound, scale**2 * reach.l2_squared * bound**2
+    parts = isinstance(statistic, Rows) and len(statistic.beside) > 0
+    several = grouped or parts or isinstance(statistic, Bins)
+    many = _lengths(statistic, neighbours, grouped=grouped, several=several)
+    l1, l2_squared = many.l1 * l1, many.l2_squared * l2_squared
     if noise is Noise.GAUSSIAN and not several:
         l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
     return Noised(statistic, reach, noise_for(budget, Moves(l1, l2_squared), 2 if several else 1))
+
+
+def _lengths(statistic: Statistic, neighbours: Neighbours, *, grouped: bool, several: bool) -> Moves:
+    """How many times further than the sums of one level of one unit's rows the statistic moves between neighbours."""
+    levels = len(tree_of(statistic).levels) if isinstance(statistic, Bins) else 1
+    if neighbours is Neighbours.ADD_REMOVE:
+        return Moves(levels, levels)
+    if isinstance(statistic, Rows) and not statistic.one_sign:
+        return Moves(2, 4)
+    if not several:
+        return Moves(1, 1)
+    if isinstance(statistic, Bins) and not grouped:  # the whole of the bins is one number
+        return Moves(max(levels, 2 * (levels - 1)), max(levels, 2 * (levels - 1)))
+    return Moves(2 * levels, 2 * levels)
 
 
 # --- keys that nobody listed ------------------------------------------------------------------------------------------
@@ -285,17 +327,18 @@ def _quantile(drawn: Drawn, miss: Fraction) -> int:
 
 
 def _badness(plan: NoisePlan, needs: tuple[Need, ...]) -> float:
-    """What is to be small: the threshold where keys are selected, else the squared errors weighted by importance."""
+    """What is to be small: the squared errors weighted by importance, times the square of the largest threshold."""
+    pairs = [(need, found, s is not None) for need, found, s in zip(needs, plan.sets, plan.selections, strict=True)]
+    errors = [
+        weight * (found[statistic].error(0.05) / _size(statistic)) ** 2
+        for need, found, selects in pairs
+        for statistic, weight in need.statistics.items()
+        if not (selects and statistic == Units())
+    ]
     thresholds = [
         s.threshold / found[Units()].scale for s, found in zip(plan.selections, plan.sets, strict=True) if s is not None
     ]
-    if thresholds:
-        return max(thresholds)
-    return sum(
-        weight * (found[statistic].error(0.05) / _size(statistic)) ** 2
-        for need, found in zip(needs, plan.sets, strict=True)
-        for statistic, weight in need.statistics.items()
-    )
+    return (sum(errors) or 1.0) * max(thresholds, default=1.0) ** 2
 
 
 def _size(statistic: Statistic) -> float:

@@ -20,6 +20,9 @@ FINEST = 1 << 30
 """A value that is summed has at most this many cells: finer ones are rounded, far below the noise."""
 COARSE = 1 << 20
 MOST_BINS = 4096
+LARGEST_SUMMED = 10**100
+"""Larger numbers are not summed: the square of a noisy sum must still be a float."""
+LARGEST_ORDERED = 10**300
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +32,11 @@ class Rows:
     value: Expression
     bound: int
     step: Fraction
-    beside: Expression | None = None
-    """The value of the other of two sides: both are at least 0 and together at most ``bound``, so that both sums
-    together move no further than one of them may, and cost as one."""
+    beside: tuple[Expression, ...] = ()
+    """The values of the other parts of a range: all parts are at least 0 and together at most ``bound``, so that their
+    sums together move no further than one of them may, and cost as one."""
+    one_sign: bool = False
+    """Whether no two values have different signs: then to change a unit moves the sum no further than to remove it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +72,31 @@ ZERO = Literal(0)
 
 
 def paid_with(statistic: Statistic) -> Hashable:
-    """The same for statistics that are paid for together: two sides; any other is paid for alone."""
-    if isinstance(statistic, Rows) and statistic.beside is not None:
-        return frozenset((statistic.value, statistic.beside))
+    """The same for statistics that are paid for together: the parts of one range; any other is paid for alone."""
+    if isinstance(statistic, Rows) and statistic.beside:
+        return frozenset((statistic.value, *statistic.beside)), statistic.bound, statistic.step
     return statistic
 
 
-def number(typed: Typed, what: str) -> Number:
-    """The kind of an argument that must be a bounded number."""
+def paid_share(statistic: Statistic) -> Fraction:
+    """Which share of an event a statistic is: all parts of a range, each drawn once, are one event."""
+    return Fraction(1, 1 + len(statistic.beside)) if isinstance(statistic, Rows) else Fraction(1)
+
+
+def number(typed: Typed, what: str, largest: int = LARGEST_SUMMED) -> Number:
+    """The kind of an argument that must be a bounded number, of a size that floats can tell whatever the noise is."""
     if not isinstance(typed.kind, Number):
         raise BadQuestion(
             f"{what} needs a number with bounds: declare dp.bounds(low, high), or write CLAMP(x, low, high)"
         )
     if typed.kind.low == typed.kind.high or not typed.kind.step:
         raise BadQuestion(f"{what} of a constant says nothing of the data: use COUNT(*)")
+    low, high = typed.kind.ends
+    if max(abs(low), abs(high)) > largest or high - low < Fraction(1, largest):
+        raise BadQuestion(
+            f"{what} of numbers beyond 1e{len(str(largest)) - 1} in size, or that differ by less than the inverse of "
+            "that, cannot be answered in floats: declare narrower dp.bounds, or write CLAMP(x, low, high)"
+        )
     return typed.kind
 
 
@@ -91,7 +107,7 @@ def count(argument: Typed | None, where: Expression | None, *, once: bool = Fals
         return Units()
     if argument is not None and argument.nullable:
         value = Call("case", (Call("is_null", (argument.lowered,)), ZERO, ONE))
-    return Rows(_only(value, where), 1, Fraction(1))
+    return Rows(_only(value, where), 1, Fraction(1), one_sign=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +145,7 @@ def total(argument: Typed, where: Expression | None, what: str) -> Rows:
     if coarser > 1:
         cells = Call("round_div", (cells, Literal(coarser)))
         reach = -(-reach // coarser)
-    return Rows(_only(cells, where), max(reach, 1), kind.step * coarser)
+    return Rows(_only(cells, where), max(reach, 1), kind.step * coarser, one_sign=kind.low >= 0 or kind.high <= 0)
 
 
 def centred_total(x: Centred, where: Expression | None) -> Rows:
@@ -142,7 +158,8 @@ class Sides:
     """Σ(x - low) and Σ(high - x): how far the rows lie above and below the ends of their range, in all.
 
     With range = high - low, their sum is range · n, and (high · above + low · below) / range is Σx: so two numbers for
-    the price of one give the count, the sum and the mean. Rows where x is NULL add nothing to either.
+    the price of one give the count, the sum and the mean. Rows where x is NULL add nothing to either; with ``absent``
+    they add the range to a third number, which costs nothing more, and the three together count all rows.
     """
 
     above: Rows
@@ -151,9 +168,10 @@ class Sides:
     range: Fraction
     whole: bool
     """Whether Σx is a whole number."""
+    absent: Rows | None = None
 
 
-def sides(argument: Typed, where: Expression | None, what: str) -> Sides:
+def sides(argument: Typed, where: Expression | None, what: str, *, absent: bool = False) -> Sides:
     """The two sides of an argument's public range, on a grid as fine as one from its middle: twice ``FINEST`` cells."""
     kind = number(argument, what)
     reach, coarser = kind.high - kind.low, 1
@@ -161,10 +179,14 @@ def sides(argument: Typed, where: Expression | None, what: str) -> Sides:
     if reach > 2 * FINEST:
         coarser = -(-reach // (2 * FINEST))
         up, reach = Call("round_div", (up, Literal(coarser))), -(-reach // coarser)
-    down = _only(Call("sub", (Literal(reach), up)), where)
-    up, step = _only(up, where), kind.step * coarser
+    values = [_only(up, where), _only(Call("sub", (Literal(reach), up)), where)]
+    if absent:
+        nothing = Call("case", (Call("is_null", (argument.lowered,)), Literal(reach), ZERO))
+        values.append(_only(nothing, where))
+    step = kind.step * coarser
+    parts = [Rows(v, reach, step, tuple(other for other in values if other is not v), one_sign=True) for v in values]
     whole = kind.step.denominator == 1 and coarser == 1
-    return Sides(Rows(up, reach, step, down), Rows(down, reach, step, up), kind.ends[0], reach * step, whole)
+    return Sides(parts[0], parts[1], kind.ends[0], reach * step, whole, parts[2] if absent else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +215,7 @@ def product(x: Centred, y: Centred, where: Expression | None) -> Product:
 
 def bins(argument: Typed, where: Expression | None, what: str) -> Bins:
     """The public bins of a bounded number: one for each value if there are few, else 4096 of equal width."""
-    kind = number(argument, what)
+    kind = number(argument, what, LARGEST_ORDERED)
     span = kind.high - kind.low + 1
     width = -(-span // MOST_BINS)
     cells: Expression = Call("sub", (argument.lowered, Literal(kind.low)))

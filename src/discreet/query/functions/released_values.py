@@ -14,16 +14,29 @@ from typing import Any
 from discreet.query.plan.evaluate import program, text_to_date
 from discreet.query.plan.expressions import Call, Column
 
+_TOO_LARGE = 1 << 1024
+_LONG = 1 << 2048
+"""An exact fraction with a longer denominator than this goes on as a float."""
+
 
 def known(value: Any) -> Any:
     """NaN and the infinities are NULL; a numpy number is the number that it is."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    if isinstance(value, bool | int | str | date | Fraction):
+    if isinstance(value, Fraction | int):
+        return _exact(value)
+    if isinstance(value, str | date):
         return value
     if hasattr(value, "item") and callable(value.item):
         return known(value.item())
     return None
+
+
+def _exact(value: int | Fraction) -> int | float | Fraction | None:
+    """A whole number or fraction; NULL if no float is that large, a float if it is too long to go on exactly."""
+    if not -_TOO_LARGE < value < _TOO_LARGE:
+        return None
+    return float(value) if isinstance(value, Fraction) and value.denominator > _LONG else value
 
 
 def is_number(x: Any) -> bool:

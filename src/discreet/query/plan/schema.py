@@ -385,7 +385,7 @@ def grid_step(low: Fraction, high: Fraction) -> Fraction:
 def _within(step: Fraction, low: Fraction, high: Fraction) -> Number:
     """The cells inside the bounds: the lower bound rounded up, the upper one down."""
     a, b = -((-low) // step), high // step
-    if a > b or max(abs(a), abs(b)) > LARGEST:
+    if a > b or max(abs(a), abs(b)) >= LARGEST:  # that many cells stand for a column without bounds
         raise BadParameter("bounds", f"{low} to {high}", "must hold a value of the column, and be below 2^62 steps")
     return Number(step, int(a), int(b))
 

@@ -1,0 +1,149 @@
+"""Intervals by inverting a test: a value is in the interval unless the noise would have to be too large for it.
+
+Guarantee: an interval holds the exact value with probability at least 1 - miss. For a value θ that is a ratio, N - θD
+is 0 for the exact sums, so for the noisy ones it is a weighted sum of noises, whose law is known (Fieller 1954): θ
+stays if it is within the error of that law. One law is used for all statistics together, not one error for each of
+them; that is what makes the intervals short. Proof: inversion.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.query.estimate.noise_plan import Noised
+
+Floats = NDArray[np.float64]
+
+_NORMAL = NormalDist()
+_APART = 1.02
+"""Scales are raised until each is so many times the next smaller one."""
+_LEAST = 1e-8
+_CELLS = 128
+_HALVINGS = 45
+
+
+def combined_error(noises: Sequence[Noised], weights: Sequence[Floats], miss: float) -> Floats:
+    """For each group, |Σ w_i Z_i| is at most this with probability 1 - miss; it grows with the size of each weight."""
+    miss = max(miss, 1e-15)
+    sizes = np.abs(np.stack([np.asarray(w, dtype=np.float64) for w in weights]))
+    cells = sum(size * float(one.unit) for one, size in zip(noises, sizes, strict=True))
+    if not isinstance(noises[0].noise, Gaussian):
+        scales = np.array([_size(one) for one in noises])
+        return np.asarray(_laplace(scales[:, None] * sizes, miss) + cells)
+    deviations = np.array([_size(one) for one in noises])
+    deviation = np.sqrt(((deviations[:, None] * sizes) ** 2).sum(axis=0))
+    if all(isinstance(one.noise, Gaussian) and one.noise.sigma_squared >= 1 for one in noises):
+        return np.asarray(deviation * -_NORMAL.inv_cdf(miss / 2) + cells)
+    return np.asarray(deviation * math.sqrt(2 * math.log(2 / miss)))  # sub-Gaussian, whatever σ
+
+
+def _size(one: Noised) -> float:
+    """The scale of Laplace noise or the deviation of Gaussian noise, in the statistic's units."""
+    noise = one.noise
+    cells = math.sqrt(noise.sigma_squared) if isinstance(noise, Gaussian) else float(noise.scale)
+    return cells * float(one.unit)
+
+
+def _laplace(scales: Floats, miss: float) -> Floats:
+    """For each column, a t with P[|Σ X_i| > t] <= miss for Laplace X_i of these scales.
+
+    >>> _laplace(np.array([[1.0, 1.0], [0.0, 1.0]]), 0.05).round(2).tolist()  # the second: 4.11 by its own law
+    [3.0, 4.15]
+    """
+    largest = np.maximum(scales.max(axis=0), 1e-300)
+    s = np.sort(scales / largest, axis=0)
+    for i in range(1, len(s)):
+        s[i] = np.maximum(s[i], _APART * s[i - 1])
+    high = _chernoff(s, miss)
+    if miss < _LEAST:
+        return np.asarray(high * largest)
+    shares = _shares(s)
+    rates = np.divide(-1.0, s, out=np.full_like(s, -np.inf), where=s > 0)
+    low = np.zeros_like(high)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        with np.errstate(invalid="ignore"):
+            tail = (shares * np.exp(np.where(np.isinf(rates), -np.inf, rates * middle))).sum(axis=0)
+        fine = tail <= miss - 1e-10
+        low, high = np.where(fine, low, middle), np.where(fine, middle, high)
+    return np.asarray(high * largest)
+
+
+def _shares(s: Floats) -> Floats:
+    """c_i of P[|Σ X_i| > t] = Σ c_i exp(-t/s_i): Π_{j≠i} s_i²/(s_i² - s_j²)."""
+    found = np.ones_like(s)
+    squares = s**2
+    for i in range(len(s)):
+        for j in range(len(s)):
+            if i != j:
+                apart = squares[i] - squares[j]
+                found[i] *= np.divide(squares[i], apart, out=np.zeros_like(apart), where=apart != 0)
+    return np.where(s > 0, found, 0.0)
+
+
+def _chernoff(s: Floats, miss: float) -> Floats:
+    """min over a few rates r < 1/max s of (Σ -log(1 - s²r²) + log 2/miss)/r."""
+    largest = np.maximum(s.max(axis=0), 1e-300)
+    best = np.full(s.shape[1], np.inf)
+    for k in range(1, 32):
+        rate = k / 32 / largest
+        best = np.minimum(best, (-np.log1p(-((s * rate) ** 2)).sum(axis=0) + math.log(2 / miss)) / rate)
+    return best
+
+
+# --- ratios -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A weight that changes with θ: start + slope · θ."""
+
+    start: float
+    slope: float
+
+    def at(self, theta: Floats) -> Floats:
+        """For these θ."""
+        return self.start + self.slope * theta
+
+
+def ratio(
+    values: tuple[Floats, Floats],
+    noises: tuple[Noised, Noised],
+    lines: tuple[Line, Line],
+    between: tuple[float, float],
+    miss: float,
+) -> tuple[Floats, Floats]:
+    """The θ in a public range for which line₁(θ) · value₁ + line₂(θ) · value₂, which is 0 for exact values, is small
+    enough; from the first to the last. Where there is none, the whole range: the noise was larger than its bar.
+    """
+    grid = np.linspace(*between, _CELLS + 1)
+    ends = [np.abs(line.at(grid)) for line in lines]
+    errors = combined_error(noises, [np.maximum(w[:-1], w[1:]) for w in ends], miss)
+    start = sum(line.start * v for line, v in zip(lines, values, strict=True))
+    slope = sum(line.slope * v for line, v in zip(lines, values, strict=True))
+    low = np.full(len(values[0]), np.inf)
+    high = np.full(len(values[0]), -np.inf)
+    for left, right, error in zip(grid[:-1].tolist(), grid[1:].tolist(), errors.tolist(), strict=True):
+        first, last = _solved(np.asarray(start), np.asarray(slope), left, right, error)
+        low, high = np.minimum(low, first), np.maximum(high, last)
+    nothing = low > high
+    return np.where(nothing, between[0], low), np.where(nothing, between[1], high)
+
+
+def _solved(start: Floats, slope: Floats, left: float, right: float, error: float) -> tuple[Floats, Floats]:
+    """Where |start + slope·θ| <= error between two ends: from first to last; (inf, -inf) where nowhere."""
+    at = start + slope * left
+    steep = np.abs(slope) * (right - left) > 1e-12 * (np.abs(at) + error)
+    safe = np.where(steep, slope, 1.0)
+    a, b = (-error - at) / safe, (error - at) / safe
+    first = np.where(steep, np.maximum(np.minimum(a, b), 0.0), 0.0)
+    last = np.where(steep, np.minimum(np.maximum(a, b), right - left), right - left)
+    inside = np.where(steep, first <= last, np.abs(at) <= error * (1 + 1e-9))
+    return np.where(inside, left + first, np.inf), np.where(inside, left + last, -np.inf)
