@@ -23,5 +23,3 @@ COLUMNS = {"cost": dp.bounds(0, 100), "clinic": dp.keys(["North", "South", "West
 def session(source: Any = VISITS, **options: Any) -> dp.Session:
     given: dict[str, Any] = {"budget": dp.Approx(10, "1e-6")} | options
     return dp.Session(visits=dp.table(source, unit="patient_id", columns=COLUMNS, max_rows=2), **given)
-
-

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import socket
-import threading
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
@@ -21,7 +19,6 @@ from discreet.errors import (
     BadQuestion,
     CuratorRefused,
     KeyReused,
-    LedgerUnavailable,
     NotRegistered,
     OverBudget,
     Unsupported,
@@ -254,68 +251,3 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
         connect("ftp://somewhere", town.ann)
     with pytest.raises(NotRegistered):
         session.transport.get("/api/datasets/nowhere")
-
-
-class Torn:
-    """Stands between client and server, and throws the first answer to a question away."""
-
-    def __init__(self, url: str) -> None:
-        host, port = url.removeprefix("http://").split(":")
-        self.there = host, int(port)
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.torn = 0
-        self.thread = threading.Thread(target=self.pass_on)
-        self.thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.door.getsockname()[1]}"
-
-    def pass_on(self) -> None:
-        while True:
-            try:
-                here, _ = self.door.accept()
-            except OSError:
-                return
-            with here, socket.create_connection(self.there) as there:
-                asked = whole(here)
-                there.sendall(asked)
-                answer = whole(there)
-                if b"/questions" in asked and not self.torn:
-                    self.torn += 1
-                else:
-                    here.sendall(answer)
-
-    def close(self) -> None:
-        self.door.shutdown(socket.SHUT_RDWR)
-        self.door.close()
-        self.thread.join()
-
-
-def whole(line: socket.socket) -> bytes:
-    """One HTTP message, by the length that it names."""
-    found = b""
-    while b"\r\n\r\n" not in found:
-        found += line.recv(1 << 16)
-    head, _, body = found.partition(b"\r\n\r\n")
-    named = [one for one in head.lower().split(b"\r\n") if one.startswith(b"content-length:")]
-    size = int(named[0].split(b":")[1]) if named else 0
-    while len(body) < size:
-        body += line.recv(1 << 16)
-    return head + b"\r\n\r\n" + body
-
-
-def test_a_broken_line_is_tried_again_and_charged_once(served: tuple[Town, str]) -> None:
-    town, url = served
-    before = len(town.curator.ledger.entries(kind="charge"))
-    between = Torn(url)
-    answer = connect(between.url, town.ann).sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1)
-    between.close()
-    assert between.torn == 1
-    assert len(answer) == 1
-    assert len(town.curator.ledger.entries(kind="charge")) == before + 1
-
-
-def test_nobody_there() -> None:
-    with pytest.raises(LedgerUnavailable):
-        connect("http://127.0.0.1:1", "discreet_0_0")

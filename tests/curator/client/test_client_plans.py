@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -14,16 +14,10 @@ import discreet as dp
 from discreet.curator.client.client import RemoteQuery, RemoteSession
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, DiscreetError, Unsupported
 from discreet.session.session import Query
-from tests.helpers.curator.shop import Shop, open_shop
+from tests.helpers.curator.shop import Shop
 
 N = dp.count()
 Asking = Callable[[Any], Any]
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
 
 
 class Silent:

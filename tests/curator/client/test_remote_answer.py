@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from discreet.errors import Unsupported
 from discreet.query.answer import answer as answers
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.serialize import dump
-from tests.helpers.curator.shop import Shop, open_shop
+from tests.helpers.curator.shop import Shop
 from tests.helpers.curator.town import Town
 
 QUESTIONS = [
@@ -29,12 +28,6 @@ QUESTIONS = [
     "SELECT note, COUNT(*) AS n FROM orders GROUP BY note",
     "SELECT MEDIAN(price) AS m, COUNT(DISTINCT buyer) AS people FROM orders",
 ]
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
 
 
 def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:

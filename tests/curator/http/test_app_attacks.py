@@ -14,17 +14,17 @@ import pytest
 
 from discreet.curator.service.reply_timing import Grid
 from tests.helpers.curator.land import CITIES
-from tests.helpers.curator.town import Town, open_town
+from tests.helpers.curator.town import COUNT, Town, open_town
 
 APP, LEDGER = "curator/http/test_app.py", "ledger/test_store.py"
 ELSEWHERE: dict[str, dict[str, list[str]]] = {
     "B1": {
         "curator/http/test_routes_ask.py": ["test_nobody_sees_the_answer_before_the_grid_lets_it_go"],
-        "curator/test_limits.py": ["test_a_reply_leaves_on_a_line_of_the_grid_and_on_the_next_one"],
+        "curator/service/test_reply_timing.py": ["test_a_reply_leaves_on_a_line_of_the_grid_and_on_the_next_one"],
     },
     "B2": {APP: ["test_status_words_and_charge_are_the_same_on_neighbouring_data"]},
     "B3": {
-        APP: ["test_after_the_payment_every_failure_is_the_same_and_is_charged"],
+        "curator/service/test_service.py": ["test_after_the_payment_every_failure_is_the_same_and_is_charged"],
         "curator/http/test_app_fuzz.py": ["test_a_log_that_repeats_the_words_of_an_engine_would_be_seen"],
     },
     "B4": {"curator/http/test_routes_ask.py": ["test_the_engine_hangs_until_the_deadline"]},
@@ -36,18 +36,18 @@ ELSEWHERE: dict[str, dict[str, list[str]]] = {
             "test_what_a_process_says_of_a_failure_is_logged_only_as_a_name",
         ],
     },
-    "D1": {LEDGER: ["test_the_ledger_counts_as_the_filter_does"]},
-    "D2": {LEDGER: ["test_interactive_mechanisms_under_approximate_zcdp_are_refused"]},
+    "D1": {"ledger/test_charges.py": ["test_the_ledger_counts_as_the_filter_does"]},
+    "D2": {"ledger/test_charges.py": ["test_interactive_mechanisms_under_approximate_zcdp_are_refused"]},
     "D3": {
         "ledger/test_store_crashes.py": ["test_a_race_for_ten_answers_has_ten_winners"],
         "curator/http/test_serving.py": ["test_a_cap_for_ten_gives_ten_answers_whoever_asks_where"],
     },
     "D4": {
-        APP: ["test_the_order_is_plan_pay_run_noise_store"],
+        "curator/service/test_service.py": ["test_the_order_is_plan_pay_run_noise_store"],
         "curator/http/test_serving.py": ["test_dying_at_each_point_of_a_question"],
     },
     "D5": {
-        APP: ["test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged"],
+        "curator/service/test_service.py": ["test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged"],
         "curator/http/test_routes_ask.py": [
             "test_the_client_goes_away",
             "test_the_request_is_cancelled",
@@ -56,13 +56,13 @@ ELSEWHERE: dict[str, dict[str, list[str]]] = {
         ],
     },
     "D6": {APP: ["test_a_key_is_charged_once_and_gives_the_same_answer"]},
-    "D7": {LEDGER: ["test_a_cap_of_one_takes_ten_tenths", "test_a_cap_of_three_tenths_takes_three"]},
+    "D7": {"ledger/test_charges.py": ["test_a_cap_of_one_takes_ten_tenths", "test_a_cap_of_three_tenths_takes_three"]},
     "D8": {
-        APP: ["test_after_a_rollback_nothing_is_answered_until_the_owner_acts"],
+        "curator/http/test_routes_owner.py": ["test_after_a_rollback_nothing_is_answered_until_the_owner_acts"],
         "ledger/test_verify.py": ["test_a_restored_backup_is_found_out"],
     },
     "D9": {
-        "ledger/test_store_crashes.py": [
+        "ledger/test_database.py": [
             "test_sqlite_is_kept_with_full_durability",
             "test_unsafe_settings_are_refused",
             "test_a_server_without_durability_is_refused",
@@ -71,8 +71,8 @@ ELSEWHERE: dict[str, dict[str, list[str]]] = {
     },
     "D10": {"ledger/test_store_crashes.py": ["test_a_race_for_ten_answers_has_ten_winners"]},
     "D11": {"ledger/test_verify.py": ["test_a_clock_that_is_set_back_changes_nothing"]},
-    "D12": {APP: ["test_registering_the_same_data_again_takes_a_decision"]},
-    "D13": {LEDGER: ["test_colluding_analysts_share_the_budget"]},
+    "D12": {"curator/http/test_routes_owner.py": ["test_registering_the_same_data_again_takes_a_decision"]},
+    "D13": {"ledger/test_charges.py": ["test_colluding_analysts_share_the_budget"]},
     "F2": {
         "curator/service/test_access.py": [
             "test_each_role_gets_what_the_table_allows",
@@ -95,26 +95,24 @@ ELSEWHERE: dict[str, dict[str, list[str]]] = {
         ]
     },
     "F5": {
-        APP: ["test_form_posts_from_elsewhere_change_nothing"],
+        "curator/http/test_middleware.py": ["test_form_posts_from_elsewhere_change_nothing"],
         "curator/test_web.py": [
             "test_names_that_are_html_are_shown_as_they_are",
             "test_the_files_of_the_page_make_no_html_from_text_and_ask_nobody_else",
         ],
     },
     "F6": {
-        "curator/test_limits.py": [
-            "test_questions_that_are_too_much_are_refused_or_answered_and_never_hang",
+        "curator/test_limits.py": ["test_questions_that_are_too_much_are_refused_or_answered_and_never_hang"],
+        "curator/http/test_middleware.py": [
             "test_bodies_are_limited_and_must_be_json",
-            "test_a_client_that_never_ends_its_request_is_let_go",
             "test_bad_tokens_are_counted_before_the_ledger_is_read_and_good_ones_are_not",
-        ]
+        ],
+        "curator/http/test_serving.py": ["test_a_client_that_never_ends_its_request_is_let_go"],
     },
-    "F7": {APP: ["test_what_should_not_happen_says_nothing"]},
+    "F7": {"curator/http/test_middleware.py": ["test_what_should_not_happen_says_nothing"]},
     "F8": {"curator/service/test_access.py": ["test_answers_of_others_are_invisible"]},
 }
 ROWS = [f"{letter}{i}" for letter, last in (("B", 8), ("D", 13), ("F", 8)) for i in range(1, last + 1)]
-
-COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
 
 
 def functions_in(path: Path) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,14 +12,8 @@ from discreet.errors import DiscreetError, EngineFailed, KeyReused, NoEstimate
 from discreet.ledger import verify_card, verify_receipt
 from tests.curator.client.test_client_plans import silent
 from tests.curator.http.test_app import broken, charges
-from tests.helpers.curator.shop import Shop, open_shop
+from tests.helpers.curator.shop import Shop
 from tests.helpers.curator.town import Town
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
 
 
 def bounds(town: Town, token: str | None = None, **body: Any) -> Any:

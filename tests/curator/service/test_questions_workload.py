@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,10 +15,9 @@ from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused
 from discreet.ledger import verify_card, verify_receipt
 from discreet.session.price import Price
 from tests.curator.http.test_app import broken, charges
-from tests.helpers.curator.shop import Shop, open_shop
-from tests.helpers.curator.town import Town
+from tests.helpers.curator.shop import Shop
+from tests.helpers.curator.town import COUNT, Town
 
-COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
 PAY = "SELECT city, AVG(pay) AS pay FROM people GROUP BY city"
 DAYS = "SELECT MIN(day) AS first FROM trips"
 
@@ -182,12 +180,6 @@ def test_a_failure_after_the_payment_is_the_constant_one(
 
 
 # --- from Python ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
 
 
 def texts(session: Any) -> list[Any]:

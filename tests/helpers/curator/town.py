@@ -25,6 +25,8 @@ from discreet.ledger.journal import utc
 from tests.helpers.curator.land import write_town
 from tests.helpers.processes import until
 
+COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
+
 
 class Clock:
     """A clock that a test moves."""
@@ -33,6 +35,16 @@ class Clock:
         self.now = utc()
 
     def __call__(self) -> datetime:
+        return self.now
+
+
+class Ticking:
+    """A clock in seconds that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
         return self.now
 
 
@@ -61,6 +73,11 @@ class Town:
 
     def preview(self, sql: str, token: str | None = None, **more: Any) -> Any:
         return self.post("/api/datasets/town/preview", {"sql": sql, **more}, token or self.ann)
+
+
+def charges(town: Town) -> int:
+    """How many questions were charged."""
+    return len(town.curator.ledger.entries(kind="charge", limit=10_000))
 
 
 def scope(path: str, token: str) -> dict[str, Any]:
