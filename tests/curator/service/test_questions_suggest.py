@@ -11,9 +11,8 @@ from discreet.curator.error_replies import reply
 from discreet.errors import DiscreetError, EngineFailed, KeyReused, NoEstimate
 from discreet.ledger import verify_card, verify_receipt
 from tests.curator.client.test_client_plans import silent
-from tests.curator.http.test_app import broken, charges
 from tests.helpers.curator.shop import Shop
-from tests.helpers.curator.town import Town
+from tests.helpers.curator.town import Town, broken, charges
 
 
 def bounds(town: Town, token: str | None = None, **body: Any) -> Any:

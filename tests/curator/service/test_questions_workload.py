@@ -14,9 +14,8 @@ from discreet.curator.service.questions import WorkloadQuestion
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused
 from discreet.ledger import verify_card, verify_receipt
 from discreet.session.price import Price
-from tests.curator.http.test_app import broken, charges
 from tests.helpers.curator.shop import Shop
-from tests.helpers.curator.town import COUNT, Town
+from tests.helpers.curator.town import COUNT, Town, broken, charges
 
 PAY = "SELECT city, AVG(pay) AS pay FROM people GROUP BY city"
 DAYS = "SELECT MIN(day) AS first FROM trips"

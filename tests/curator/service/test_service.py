@@ -14,7 +14,7 @@ from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.reply_timing import Grid
 from discreet.errors import EngineFailed
 from discreet.session.price import Price
-from tests.helpers.curator.town import COUNT, Town, charges
+from tests.helpers.curator.town import COUNT, Town, broken, charges
 
 
 def test_a_key_that_comes_many_times_at_once_is_charged_once(town: Town) -> None:
@@ -32,16 +32,6 @@ def test_a_key_that_comes_many_times_at_once_is_charged_once(town: Town) -> None
     assert charges(town) == before + 1
     assert len(answers - {None}) == 1
     assert ask(0) in answers
-
-
-def broken(town: Town, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
-    """An engine that fails in this way, after the payment."""
-    room = town.curator.open(town.curator.ledger.datasets["town"])
-
-    def run(*_: object) -> None:
-        raise error
-
-    monkeypatch.setattr(room.engine, "run", run)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
@@ -78,6 +79,16 @@ class Town:
 def charges(town: Town) -> int:
     """How many questions were charged."""
     return len(town.curator.ledger.entries(kind="charge", limit=10_000))
+
+
+def broken(town: Town, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """An engine that fails in this way, after the payment."""
+    opened = town.curator.open(town.curator.ledger.datasets["town"])
+
+    def run(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(opened.engine, "run", run)
 
 
 def scope(path: str, token: str) -> dict[str, Any]:
