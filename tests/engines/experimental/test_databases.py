@@ -27,9 +27,9 @@ from discreet.errors import Unsupported
 from discreet.query.front.sql.parse import question
 from discreet.query.plan.expressions import Call, Column, Literal
 from discreet.query.plan.primitives import PRIMITIVES
-from tests.engines.sql.test_emit import ANY_TEXT, EXPERIMENTAL, PARSERS
 from tests.helpers.cases import answered, priced_question, texts
 from tests.helpers.shop import schemas
+from tests.helpers.works import ANY_TEXT, EXPERIMENTAL, PARSERS
 
 COMMON = "abs cast coalesce count floor max min nullif row_number sqrt sum "
 # Words before a bracket that are no functions.
