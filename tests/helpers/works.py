@@ -11,9 +11,12 @@ from hypothesis import strategies as st
 
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.experimental.databases import WAREHOUSES
-from discreet.engines.sql.dialects import DUCKDB, POSTGRES, SPARK, Shape
+from discreet.engines.sql.dialects import DUCKDB, POSTGRES, SPARK, Dialect, Shape, Sort
 from discreet.engines.sql.emit import emit
+from discreet.engines.sql.primitives import write
 from discreet.engines.sql.relations import Origin
+from discreet.engines.sql.scope import Piece, Scope
+from discreet.errors import Unsupported
 from discreet.query.plan.expressions import Call, Column, Literal
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import Schema, Stored, StoredKind, Table
@@ -142,3 +145,16 @@ HOSTILE = [
     "\ue000",
 ]
 ANY_TEXT = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=20))
+
+
+def refusal(dialect: Dialect, probe: Call) -> str | None:
+    """Why a dialect cannot write an expression; None if it can."""
+    columns = {
+        "t": Piece(dialect.identifier("t"), Sort.TEXT, simple=True),
+        **{name: Piece(dialect.identifier(name), Sort.OTHER, simple=True) for name in "ijxsbdm"},
+    }
+    try:
+        write(probe, Scope(dialect, columns))
+    except Unsupported as error:
+        return str(error)
+    return None
