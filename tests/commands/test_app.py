@@ -12,7 +12,7 @@ def test_without_a_command_it_helps() -> None:
     assert "demo" in done.stdout + done.stderr
 
 
-def test_it_tells_its_version() -> None:
+def test_it_prints_its_version() -> None:
     command = Path(sys.executable).with_name("discreet")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"discreet {version('discreet')}\n"

@@ -139,7 +139,7 @@ def test_change_one_costs_twice_the_noise() -> None:
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_has_many_doors(tmp_path: Path) -> None:
+def test_an_answer_is_given_in_many_formats(tmp_path: Path) -> None:
     answer = (
         session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY clinic").release(epsilon=1)
     )

@@ -84,7 +84,7 @@ def test_a_total_is_told_from_a_group_of_null(served: tuple[Town, str]) -> None:
     assert answer["city"][-1] is None
 
 
-def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str], tmp_path: Path) -> None:
+def test_dates_come_back_as_dates_in_every_format(served: tuple[Town, str], tmp_path: Path) -> None:
     town, url = served
     query = connect(url, town.ann).sql("SELECT MIN(day) AS first, AVG(day) AS middle, COUNT(*) AS n FROM trips")
     assert "first: ± " in str(query.preview(epsilon="50"))
@@ -102,7 +102,7 @@ def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str
     assert answer.plot("n")
 
 
-def test_a_preview_is_told_like_that_of_a_session(served: tuple[Town, str]) -> None:
+def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -> None:
     town, url = served
     preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
     cost, count, pay, counted, advice = str(preview).splitlines()
@@ -117,7 +117,7 @@ def test_a_preview_is_told_like_that_of_a_session(served: tuple[Town, str]) -> N
     assert "more than is left" in str(over)
 
 
-def test_the_plan_is_told(served: tuple[Town, str]) -> None:
+def test_the_plan_is_explained(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
     assert query.explain(epsilon="1").startswith("read people")
@@ -171,7 +171,7 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 
 
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
-    """What a session, query or answer here has, one from afar has or refuses; but for what is not of an analyst."""
+    """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
     pairs: tuple[tuple[type, type, set[str]], ...] = (
         (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release"}),
         (Query, RemoteQuery, {"order", "within", "ledger_text"}),
@@ -179,11 +179,11 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
         (TableAnswer, RemoteAnswer, {"outcome", "released"}),
         (Preview, RemotePreview, set()),
     )
-    for here, afar, owners in pairs:
-        assert {name for name in dir(here) if name[0] != "_"} - set(dir(afar)) <= owners
+    for here, remote, owners in pairs:
+        assert {name for name in dir(here) if name[0] != "_"} - set(dir(remote)) <= owners
 
 
-def test_what_is_taken_here_is_taken_from_afar() -> None:
+def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
     refused = {"with_columns", "quote", "statements"}
     pairs: tuple[tuple[type, type], ...] = (
@@ -194,9 +194,9 @@ def test_what_is_taken_here_is_taken_from_afar() -> None:
         (Preview, RemotePreview),
     )
     seen = 0
-    for here, afar in pairs:
+    for here, remote in pairs:
         for name in dir(here):
-            ours, theirs = getattr(here, name), getattr(afar, name, None)
+            ours, theirs = getattr(here, name), getattr(remote, name, None)
             if name[0] == "_" or theirs is None or not inspect.isfunction(ours) or name in refused:
                 continue
             wanted, found = inspect.signature(ours).parameters, inspect.signature(theirs).parameters
@@ -204,7 +204,7 @@ def test_what_is_taken_here_is_taken_from_afar() -> None:
                 assert parameter.name in found, (here, name, parameter)
                 assert found[parameter.name].kind == parameter.kind, (here, name, parameter)
                 seen += 1
-                if parameter.name != "confidence":  # from afar it is the one that was asked for
+                if parameter.name != "confidence":  # of a remote session it is the one that was asked for
                     assert found[parameter.name].default == parameter.default, (here, name, parameter)
             assert set(found) - set(wanted) <= {"key", "confidence"}, (here, name)
     assert seen > 60

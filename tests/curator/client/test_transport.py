@@ -66,7 +66,7 @@ def whole(line: socket.socket) -> bytes:
     return head + b"\r\n\r\n" + body
 
 
-def test_a_broken_line_is_tried_again_and_charged_once(served: tuple[Town, str]) -> None:
+def test_a_broken_connection_is_tried_again_and_charged_once(served: tuple[Town, str]) -> None:
     town, url = served
     before = len(town.curator.ledger.entries(kind="charge"))
     between = Torn(url)

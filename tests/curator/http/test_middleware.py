@@ -10,7 +10,7 @@ import pytest
 
 from discreet.curator.http.middleware import HEADERS
 from discreet.curator.limits import Meter
-from discreet.curator.service.service import STRANGERS
+from discreet.curator.service.service import ANONYMOUS_LIMITS
 from discreet.ledger import Ledger
 from discreet.ledger.state import State
 from tests.helpers.curator.town import COUNT, Ticking, Town, bearer, scope
@@ -58,8 +58,8 @@ def test_a_body_that_never_comes_is_given_up(new_town: Town) -> None:
     assert sent[0]["status"] == 408
 
 
-def test_strangers_are_counted_by_address(new_town: Town) -> None:
-    new_town.curator.strangers = Meter(STRANGERS, Ticking())
+def test_anonymous_requests_are_counted_by_address(new_town: Town) -> None:
+    new_town.curator.anonymous_meter = Meter(ANONYMOUS_LIMITS, Ticking())
     statuses = [new_town.get("/api/health").status_code for _ in range(70)]
     assert statuses == [200] * 60 + [429] * 10
     assert new_town.get("/api/me", new_town.ann).status_code == 200
@@ -69,7 +69,7 @@ def test_strangers_are_counted_by_address(new_town: Town) -> None:
 def test_bad_tokens_are_counted_before_the_ledger_is_read_and_good_ones_are_not(
     new_town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    new_town.curator.strangers = Meter(STRANGERS, Ticking())
+    new_town.curator.anonymous_meter = Meter(ANONYMOUS_LIMITS, Ticking())
     look, looked = Ledger.look, []
 
     def watched(ledger: Ledger) -> State:

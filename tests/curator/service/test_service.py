@@ -87,8 +87,8 @@ def test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged(
 
 def test_the_order_is_plan_pay_run_noise_store(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    room = new_town.curator.open(new_town.curator.ledger.datasets["town"])
-    run, store = room.engine.run, new_town.curator.ledger.store_answer
+    opened = new_town.curator.open(new_town.curator.ledger.datasets["town"])
+    run, store = opened.engine.run, new_town.curator.ledger.store_answer
 
     def watched_run(*given: Any) -> Any:
         seen.append(f"run after {charges(new_town)} charges")
@@ -98,7 +98,7 @@ def test_the_order_is_plan_pay_run_noise_store(new_town: Town, monkeypatch: pyte
         seen.append("store")
         return store(*given, **more)
 
-    monkeypatch.setattr(room.engine, "run", watched_run)
+    monkeypatch.setattr(opened.engine, "run", watched_run)
     monkeypatch.setattr(new_town.curator.ledger, "store_answer", watched_store)
     monkeypatch.setattr(new_town.curator, "at", seen.append)
     monkeypatch.setattr(Grid, "hold", lambda *_: seen.append("grid"))

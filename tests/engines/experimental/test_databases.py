@@ -57,7 +57,7 @@ DOCUMENTED["mariadb"] = DOCUMENTED["mysql"]
 
 @cache
 def emitted(name: str) -> tuple[str, ...]:
-    """What the database is asked for all case files, and in the rehearsal."""
+    """What the database is asked for all case files, and in the trial run."""
     dialect = WAREHOUSES[name].dialect
     fields, found = {table: schema.fields for table, schema in schemas().items()}, []
     for case in answered().values():

@@ -1,6 +1,6 @@
 """The engine over any PEP 249 driver, on real databases: DuckDB, PostgreSQL, MariaDB; and Databricks' text on Spark.
 
-The class is the same for all; so is the rehearsal, which must find a server that means something else.
+The class is the same for all; so is the trial run, which must find a server that means something else.
 """
 
 from __future__ import annotations

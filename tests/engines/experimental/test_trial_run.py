@@ -13,7 +13,7 @@ import pytest
 from discreet.engines.experimental.databases import WAREHOUSES
 from discreet.engines.experimental.dialects import DATABRICKS, MARIADB
 from discreet.engines.experimental.engine import Experimental
-from discreet.engines.experimental.trial_run import agrees, origin, rehearse, works
+from discreet.engines.experimental.trial_run import agrees, check_server, origin, works
 from discreet.engines.sql.dialects import DUCKDB, POSTGRES
 from discreet.errors import BadData
 from tests.helpers.mariadb import MariaDB
@@ -28,9 +28,9 @@ def on_duckdb(sql: str) -> Sequence[Sequence[Any]]:
 
 
 def test_a_server_that_computes_as_we_do_passes(postgres_dsn: str) -> None:
-    rehearse(DUCKDB, on_duckdb)
+    check_server(DUCKDB, on_duckdb)
     with psycopg.connect(postgres_dsn) as connection:
-        rehearse(POSTGRES, lambda sql: connection.execute(sql.encode()).fetchall())
+        check_server(POSTGRES, lambda sql: connection.execute(sql.encode()).fetchall())
 
 
 TEXT = MARIADB.templates["cast_text"]

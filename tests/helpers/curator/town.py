@@ -130,7 +130,7 @@ def open_town(folder: Path, **options: Any) -> Iterator[Town]:
     clock = Clock()
     config = read_config(write_town(folder, **options))
     curator = open_curator(config, create=True, clock=clock)
-    curator.strangers = Meter(config.limits)
+    curator.anonymous_meter = Meter(config.limits)
     for name in ("ann", "bob"):
         curator.ledger.owner.add_analyst(name)
         curator.ledger.owner.grant(name, "town")
