@@ -3,8 +3,8 @@
     {"error": {"kind": "OverBudget", "message": "asked for ...", "hint": "...", "fields": {"asked": {...}, ...}}}
 
 Promise: a reply holds parameters, prices and names that the caller gave, or public ones; never a value of the data, the
-message of an engine or a database, or a trace. Fields hold nothing that the message does not say. Whatever is not in the
-tree becomes one constant reply. ``rebuilt`` gives the client the same class with the same fields.
+message of an engine or a database, or a trace. Fields hold nothing that the message does not say. Whatever is not in
+the tree becomes one constant reply. ``rebuilt`` gives the client the same class with the same fields.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
         402, ("asked", "left"), "preview a smaller epsilon, or ask the owner; what was spent is never given back"
     ),
     errors.ReceiptRefused: ErrorReply(409),
+    errors.StaleState: ErrorReply(409),
     errors.CuratorRefused: ErrorReply(502, ("kind",)),
     errors.BadSignature: ErrorReply(422),
     errors.LedgerError: ErrorReply(503),

@@ -219,7 +219,7 @@ class Access:
         return self._ledger.owner.record(record.kind, record.body(), by=by).sequence
 
     def seen(self, header: str | None) -> bool:
-        """Whether this server knows the token of this header, without looking into the ledger; it may be no longer valid."""
+        """Whether this server knows the token of this header, without reading the ledger; it may be invalid by now."""
         _, _, identity, secret = _parts(header)
         found = self._known.get(identity)
         return hmac.compare_digest(found.digest if found else _digest(""), _digest(secret)) and found is not None
