@@ -37,7 +37,7 @@ def test_analysts_tokens_budgets_and_the_ledger(config: Path, tmp_path: Path) ->
     before = run("ledger", "export", config).stdout
     refused = run("token", config, "zoe")
     assert refused.exit_code == 1
-    assert "was not revoked" in refused.output
+    assert "must not be revoked" in refused.output
     assert run("ledger", "export", config).stdout == before
     assert run("ledger", "acknowledge", config, "--reason", "nothing").exit_code == 1
     assert run("budget", tmp_path / "nowhere.toml").exit_code == 1

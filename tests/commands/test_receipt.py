@@ -19,7 +19,7 @@ def test_receipts_are_checked_without_a_ledger(config: Path, tmp_path: Path) -> 
     key = curator.ledger.public_key
     curator.close()
     for name, text, words in (
-        ("receipt", charge.proof, "1, as the ledger counts; its release card says it in words"),
+        ("receipt", charge.proof, "1, as the ledger counts; its release card has it in words"),
         ("card", charge.card, "epsilon 1"),
     ):
         file = tmp_path / f"{name}.json"

@@ -132,7 +132,7 @@ def test_the_token_stays_in_the_tab(browser: Browser, served: tuple[Town, str]) 
     says(browser, ".complaint", "a valid token is needed")
 
 
-def test_the_learning_corner_is_open_and_moves(browser: Browser, served: tuple[Town, str]) -> None:
+def test_the_teaching_page_is_open_and_moves(browser: Browser, served: tuple[Town, str]) -> None:
     _, url = served
     browser.open(f"{url}/#learn")
     says(browser, ".learn", "guesses right")

@@ -1,8 +1,5 @@
 """Sessions as users have them: ask, preview, release, spend, refuse."""
 
-import math
-import re
-from collections.abc import Sequence
 from datetime import date
 from fractions import Fraction
 from pathlib import Path
@@ -15,35 +12,17 @@ import pyarrow.parquet
 import pytest
 
 import discreet as dp
-from discreet.engines.memory.engine import memory
 from discreet.errors import (
     BadData,
     BadParameter,
     BadQuestion,
-    EngineFailed,
     NotATheorem,
     OverBudget,
-    ReceiptRefused,
     Unsupported,
 )
-from discreet.query.plan.work import AnyWork, Exact
+from tests.helpers.visits import VISITS, session
 
-PEOPLE = 4_000
 EPOCH = date(1970, 1, 1)
-VISITS = pa.table(
-    {
-        "patient_id": [i // 2 for i in range(2 * PEOPLE)],
-        "clinic": ["North" if i % 3 else "South" for i in range(2 * PEOPLE)],
-        "cost": [float(i % 100) for i in range(2 * PEOPLE)],
-        "drug": [f"d{i % 7}" for i in range(2 * PEOPLE)],
-    }
-)
-COLUMNS = {"cost": dp.bounds(0, 100), "clinic": dp.keys(["North", "South", "West"]), "drug": dp.unknown_keys()}
-
-
-def session(source: Any = VISITS, **options: Any) -> dp.Session:
-    given: dict[str, Any] = {"budget": dp.Approx(10, "1e-6")} | options
-    return dp.Session(visits=dp.table(source, unit="patient_id", columns=COLUMNS, max_rows=2), **given)
 
 
 def test_the_example_of_the_design() -> None:
@@ -82,47 +61,6 @@ def test_the_budget_counts_down_exactly_and_then_refuses() -> None:
         asked.release(epsilon="1e-300")
 
 
-@pytest.mark.parametrize(
-    ("options", "price", "key"),
-    [
-        ({"budget": dp.Pure(10)}, {"epsilon": "0.3"}, "clinic"),
-        *(
-            (options, price, key)
-            for key in ("clinic", "drug")
-            for options, price in (
-                ({"budget": dp.Approx(10, "1e-6")}, {"epsilon": "0.3"}),
-                ({"budget": dp.Approx(10, "1e-6"), "rule": dp.Rule.ZCDP}, {"epsilon": "0.3"}),
-                ({"budget": dp.ZCDP(10, "1e-6")}, {"rho": "0.3"}),
-            )
-        ),
-    ],
-)
-def test_what_a_preview_says_it_costs_is_what_is_charged(options: Any, price: dict[str, Any], key: str) -> None:
-    """Not the allowance: keys that are listed need no delta, and none is taken."""
-    s = session(**options)
-    query = s.sql(f"SELECT {key}, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY {key}")
-    said, told = query.preview(**price), query.explain(**price).splitlines()[-1]
-    answer = query.release(**price)
-    assert (said.cost, told) == (answer.cost, f"all together: {answer.cost}")
-    assert said.remaining == str(s.remaining)
-    dear = dict.fromkeys(price, 10_000)
-    with pytest.raises(OverBudget, match=f"^asked for {re.escape(query.preview(**dear).cost)}, and"):
-        query.release(**dear)
-
-
-def test_an_error_can_be_asked_for() -> None:
-    s = session()
-    asked = s.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
-    answer = asked.release(error=25, confidence="0.95")
-    errors = [e for e in answer.errors("0.95")["n"] if e is not None]
-    assert 24 < max(errors) <= 25
-    assert asked.preview(error={"n": 25}).error("n") <= 25
-    with pytest.raises(BadParameter, match="error"):
-        asked.release(error={"m": 1})
-    with pytest.raises(BadParameter, match="error"):
-        asked.release(epsilon=1, error=3)
-
-
 @pytest.mark.parametrize("what", ["STDDEV(cost)", "VARIANCE(cost)", "MAX(cost)", "QUANTILE(cost, 0.99)"])
 def test_an_error_that_depends_on_the_values_has_no_price(what: str) -> None:
     opened = session()
@@ -135,68 +73,6 @@ def test_an_error_that_depends_on_the_values_has_no_price(what: str) -> None:
             query.release(error=wanted)
     assert opened.remaining == before
     assert query.preview(error={"n": 60}).error("n") <= 60
-
-
-class Watched:
-    """The memory engine, which counts its runs and may fail."""
-
-    def __init__(self, fails: bool = False) -> None:
-        self.runs = 0
-        self.fails = fails
-
-    @property
-    def name(self) -> str:
-        return "watched"
-
-    def columns(self, source: object) -> Any:
-        return memory().columns(source)
-
-    def run(self, works: Sequence[AnyWork], schemas: Any) -> tuple[Exact, ...]:
-        self.runs += 1
-        if self.fails:
-            raise EngineFailed
-        return memory().run(works, schemas)
-
-
-def test_data_is_touched_once_and_only_after_paying() -> None:
-    engine = Watched()
-    s = session(engine=engine, budget=dp.Pure(1))
-    asked = s.sql("SELECT COUNT(*) AS n, AVG(cost) AS a FROM visits")
-    asked.preview(epsilon="0.5")
-    asked.explain(epsilon="0.5")
-    with pytest.raises(OverBudget):
-        asked.release(epsilon=2)
-    assert engine.runs == 0
-    answer = asked.release(epsilon="0.5")
-    assert engine.runs == 1
-    assert [answer["n"], answer["n"]] == [answer["n"], answer["n"]]  # a value, not a plan
-    assert engine.runs == 1
-
-
-def test_a_failing_engine_keeps_the_charge_and_says_nothing() -> None:
-    s = session(engine=Watched(fails=True), budget=dp.Pure(1))
-    with pytest.raises(EngineFailed, match=r"^the engine could not finish; what was spent stays spent"):
-        s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
-    assert s.remaining == dp.Pure("3/4")
-
-
-def test_what_is_paid_and_failed_can_be_asked_again_for_one_answer() -> None:
-    engine = Watched(fails=True)
-    s = session(engine=engine, budget=dp.Pure(1))
-    with pytest.raises(EngineFailed) as caught:
-        s.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
-    first = caught.value.again
-    assert first is not None
-    with pytest.raises(EngineFailed) as caught:
-        first()
-    again = caught.value.again
-    assert again is not None
-    engine.fails = False
-    assert isinstance(again().value, int)
-    assert s.remaining == dp.Pure("3/4")
-    with pytest.raises(ReceiptRefused, match="one payment is good for one release"):
-        again()
-    assert s.remaining == dp.Pure("3/4")
 
 
 def test_fresh_noise_for_each_release() -> None:
@@ -240,29 +116,6 @@ def test_keys_that_nobody_listed_need_delta() -> None:
     assert s.remaining == dp.Pure(1)
 
 
-def test_a_workload_shares_what_it_can() -> None:
-    s = session()
-    n = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
-    mean = "SELECT clinic, COUNT(*) AS m, AVG(cost) AS a FROM visits GROUP BY clinic"
-    together = s.workload([n, mean])
-    assert together.preview(epsilon=1)[0].error("n") == together.preview(epsilon=1)[1].error("m")
-    first, second = together.release(epsilon=1)
-    assert first["n"] == second["m"], "released once"
-    assert s.remaining == dp.Approx(9, s.remaining.delta)  # type: ignore[union-attr]
-
-
-def test_true_is_not_1_in_a_workload() -> None:
-    """To Python they are equal: the second question was asked of the rows of the first."""
-    rows = "SELECT id, CASE WHEN w > 4 THEN {} ELSE {} END AS y FROM t"
-    ones = f"SELECT SUM(y) AS s FROM ({rows.format(1, 0)}) v"
-    fives = f"SELECT SUM(CASE WHEN y THEN 5 ELSE 3 END) AS s FROM ({rows.format(True, False)}) v"
-    for engine in (memory(), dp.engines.duckdb(threads=1)):
-        t = dp.table(pa.table({"id": [1, 2, 3], "w": [4, 5, 6]}), unit="id", max_rows=1)
-        s = dp.Session(t=t, budget=dp.Pure(1 << 20), engine=engine)
-        for order, exact in (([ones, fives], [2, 13]), ([fives, ones], [13, 2])):
-            assert [answer.value for answer in s.workload(order).release(epsilon=1 << 16)] == exact
-
-
 def test_rules_and_budgets() -> None:
     many = session(budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP)
     asked = many.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
@@ -289,7 +142,7 @@ def test_change_one_costs_twice_the_noise_where_groups_can_change() -> None:
 # --- answers ----------------------------------------------------------------------------------------------------------
 
 
-def test_an_answer_has_many_doors(tmp_path: Path) -> None:
+def test_an_answer_is_given_in_many_formats(tmp_path: Path) -> None:
     answer = (
         session().sql("SELECT clinic, COUNT(*) AS n, AVG(cost) AS a FROM visits GROUP BY clinic").release(epsilon=1)
     )
@@ -319,22 +172,6 @@ def test_a_picture_shows_the_intervals_and_what_is_a_total(made: str) -> None:
         wanted = [[(end - EPOCH).days if name == "d" else end for end in one] for one in ends]
         assert drawn == [pytest.approx(one) for one in wanted]
         assert [label.get_text() for label in axes.get_xticklabels()] == ["a", "b", "NULL", "all"]
-
-
-def test_intervals_that_hold_together_are_wider() -> None:
-    answer = session().sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon=1)
-    one, all_of_them = answer.errors("0.95")["n"], answer.errors("0.95", simultaneous=True)["n"]
-    assert all(a is not None and b is not None and a < b for a, b in zip(one, all_of_them, strict=True))
-
-
-def test_computed_columns_have_error_bars_where_they_can() -> None:
-    s = session()
-    ratio = s.sql("SELECT SUM(cost) / COUNT(*) AS r FROM visits").release(epsilon=5)
-    low, high = ratio.intervals("0.999999")["r"][0] or (math.nan, math.nan)
-    assert low <= 49.5 <= high
-    twice = s.sql("SELECT COUNT(*) * COUNT(*) AS r FROM visits").release(epsilon=1)
-    low, high = twice.intervals("0.999999")["r"][0] or (math.nan, math.nan)
-    assert low <= len(VISITS) ** 2 <= high
 
 
 def test_counts_can_be_made_non_negative() -> None:
@@ -444,25 +281,6 @@ def test_fractions_of_a_budget() -> None:
 
 
 # --- words ------------------------------------------------------------------------------------------------------------
-
-
-def test_what_a_shell_shows_is_short() -> None:
-    query = session().sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
-    assert repr(query) == "Query(clinic, n of visits; preview(...) is free, release(...) pays)"
-    assert repr(query.preview(epsilon=1)) == str(query.preview(epsilon=1))
-    answer = query.release(epsilon=1)
-    assert repr(answer) == str(answer)
-
-
-def test_a_preview_says_what_would_halve_the_error() -> None:
-    text = "SELECT COUNT(*) AS n FROM visits"
-    query = session().sql(text)
-    first = query.preview(epsilon="0.3")
-    assert first.advice.endswith("epsilon 3/5")
-    assert query.preview(epsilon="0.6").error("n") == pytest.approx(first.error("n") / 2, abs=0.5)
-    in_rho = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.ZCDP(1, "1e-9")).sql(text)
-    assert in_rho.preview(rho="0.1").advice.endswith("rho 2/5")
-    assert in_rho.preview(rho="0.4").error("n") == pytest.approx(in_rho.preview(rho="0.1").error("n") / 2, abs=0.5)
 
 
 def test_a_price_for_an_error_has_four_digits_and_buys_it() -> None:

@@ -56,4 +56,4 @@ def revoke_analyst(
     """Revoke an analyst. What they spent stays spent."""
     with open_curator_of(config) as curator:
         done = curator.ledger.owner.revoke_analyst(name, reason=reason)
-    typer.echo(json.dumps({"sequence": done.sequence}) if as_json else f"{name} may ask no more")
+    typer.echo(json.dumps({"sequence": done.sequence}) if as_json else f"{name} is revoked")

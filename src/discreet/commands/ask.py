@@ -30,7 +30,7 @@ from discreet.session.session import Session
 
 File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV")]
 Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
-Unit = Annotated[str, typer.Option(help="the column that says whose row it is")]
+Unit = Annotated[str, typer.Option(help="the column that identifies the person (privacy unit) of each row")]
 Name = Annotated[str, typer.Option("--table", help="the table's name in the SQL; the file's stem if left out")]
 Bounds = Annotated[
     list[str], typer.Option("--bounds", help="public bounds of a column: cost=0:5000 or day=2024-01-01..2024-12-31")

@@ -72,7 +72,7 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
     for one in found:
         if "household" in one:
             people, lost = one["household"]["people"], one["household"]["spent"]
-            words = "no theorem says" if lost is None else lost["text"]
+            words = "no bound is known" if lost is None else lost["text"]
             console.print(
                 f"a household of {people} in {escape(one['population'])} has lost: {escape(words)}", highlight=False
             )

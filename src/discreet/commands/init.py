@@ -29,7 +29,7 @@ def init_command(
     *,
     output: Annotated[Path, typer.Option(help="where to write")] = Path("curator.toml"),
     dataset: Annotated[str, typer.Option(help="the name of the data set; the folder's if left out")] = "",
-    unit: Annotated[str, typer.Option(help="the column that says whose row it is")] = "",
+    unit: Annotated[str, typer.Option(help="the column that identifies the person (privacy unit) of each row")] = "",
     epsilon: Annotated[str, typer.Option(help="the budget of the people in it")] = "2",
     delta: Annotated[str, typer.Option(help="and its delta")] = "1e-9",
     as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
@@ -46,7 +46,9 @@ def init_command(
         raise BadParameter("files", [str(path) for path in files], "must lie in one folder")
     proposed = unit or propose_unit(tables)
     if not unit and not as_json and sys.stdin.isatty():
-        proposed = typer.prompt("Which column says whose row it is?", default=proposed or "")
+        proposed = typer.prompt(
+            "Which column identifies the person (privacy unit) of each row?", default=proposed or ""
+        )
     name = dataset or root.name or "data"
     text = write_config(
         name, {path.name.partition(".")[0]: path.name for path in files}, tables, proposed, root, epsilon, delta
@@ -62,7 +64,7 @@ def init_command(
 
 
 def propose_unit(tables: Mapping[str, Mapping[str, Stored]]) -> str:
-    """The likeliest unit: a column that all tables have and whose name says a person; empty if none does.
+    """The likeliest unit: a column that all tables have and whose name suggests a person; empty if none does.
 
     >>> stored = {"visit_id": Stored(StoredKind.INTEGER), "patient_id": Stored(StoredKind.INTEGER)}
     >>> propose_unit({"visits": stored})
@@ -107,7 +109,9 @@ def write_config(  # noqa: PLR0917 - one line of the file each
             "",
             f"[datasets.{_key(dataset)}.tables.{_key(name)}]",
             f"source = {_quoted(sources[name])}",
-            f"unit = {_quoted(unit)}" if unit in columns else "# unit = ...    # the column that says whose row it is",
+            f"unit = {_quoted(unit)}"
+            if unit in columns
+            else "# unit = ...    # the column that identifies the person (privacy unit) of each row",
             "max_rows = 10    # rows of one person that count in one question",
             "# What is known of the columns without looking at the data; columns without a line can be compared only.",
             *(_column(column, stored) for column, stored in columns.items() if column != unit),

@@ -79,7 +79,7 @@ def export_ledger(config: LedgerOrConfig, to: Annotated[Path | None, typer.Argum
 @ledger_app.command("acknowledge")
 @fail_plainly
 def acknowledge_command(config: LedgerOrConfig, reason: Reason, as_json: AsJson = False) -> None:
-    """After a mismatch: say why, and go on from what is there. It is recorded."""
+    """After a mismatch: record the reason, and continue with the ledger as it is."""
     with open_ledger_of(config) as ledger:
         done = ledger.owner.acknowledge(reason=reason)
     typer.echo(json.dumps({"sequence": done.sequence}) if as_json else "recorded")

@@ -51,7 +51,7 @@ def verify_receipt_command(
         shown["price"] = str(read_measure(found["price"]))
     else:
         amounts = ", ".join(show(one) for one in read_amounts(shown["price"]))
-        shown["price"] = f"{amounts}, as the ledger counts; its release card says it in words"
+        shown["price"] = f"{amounts}, as the ledger counts; its release card has it in words"
     typer.echo("genuine: signed by this curator, and not changed")
     for name, value in shown.items():
         typer.echo(f"{name:>8}  {value}")

@@ -3,8 +3,8 @@
     {"error": {"kind": "OverBudget", "message": "asked for ...", "hint": "...", "fields": {"asked": {...}, ...}}}
 
 Promise: a reply holds parameters, prices and names that the caller gave, or public ones; never a value of the data, the
-words of an engine or a database, or a trace. Fields hold nothing that the message does not say. Whatever is not in the
-tree becomes one constant reply. ``rebuilt`` gives the client the same class with the same fields.
+message of an engine or a database, or a trace. Fields hold nothing that the message does not say. Whatever is not in
+the tree becomes one constant reply. ``rebuilt`` gives the client the same class with the same fields.
 """
 
 from __future__ import annotations
@@ -90,17 +90,17 @@ class Refusal(DiscreetError):
 
     @classmethod
     def unauthorised(cls) -> Refusal:
-        """No token, or one that is not good: never says why."""
+        """No valid token; the reply never names the reason."""
         return cls(401, "Unauthorised", "a valid token is needed here")
 
     @classmethod
     def forbidden(cls) -> Refusal:
-        """A good token of somebody who may not do this."""
+        """A valid token that does not allow this."""
         return cls(403, "Forbidden", "this token does not allow that")
 
     @classmethod
     def nothing_here(cls) -> Refusal:
-        """There is no such thing, or it is somebody else's: nobody can tell which."""
+        """There is no such thing, or it is somebody else's: the reply does not distinguish the two."""
         return cls(404, "NotFound", "there is nothing here that you may see")
 
 
@@ -119,7 +119,7 @@ def reply(error: DiscreetError, *, to_owner: bool = False) -> tuple[int, dict[st
     how = _nearest(type(error))
     if how.private and not to_owner:
         return how.status, error_body(
-            type(error).__name__, "the service cannot answer now; the owner knows why", how.hint
+            type(error).__name__, "the service cannot answer now; the reason is in the owner's log", how.hint
         )
     hint = error.hint if isinstance(error, errors.Unsupported) else how.hint
     fields = {name: _write(getattr(error, name)) for name in how.fields}
@@ -127,9 +127,9 @@ def reply(error: DiscreetError, *, to_owner: bool = False) -> tuple[int, dict[st
 
 
 def fault(error: BaseException) -> tuple[int, dict[str, Any]]:
-    """The reply to what should not have happened. The log gets its type and where, never its words."""
+    """The reply to what should not have happened. The log gets its type and where, never its message."""
     log.error("%s", where(error))
-    return 500, error_body("Fault", "something went wrong here; the owner's log says where")
+    return 500, error_body("Fault", "internal error; the owner's log has its type and place")
 
 
 def where(error: BaseException) -> str:

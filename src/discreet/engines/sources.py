@@ -1,4 +1,4 @@
-"""What ``dp.table`` accepts as data, told apart without looking at a value.
+"""What ``dp.table`` accepts as data, distinguished without reading a value.
 
   files      a path, a list of paths, a glob or a folder of Parquet or CSV files: "trips.parquet", "2024/*.csv", "data/"
   database   "shop.duckdb::orders", or duckdb_table("shop.duckdb", "orders", schema="main")
@@ -170,7 +170,7 @@ def _arrow(source: Any) -> Any:
             )
     except BadData:
         raise
-    except Exception:  # what Arrow says may hold values
+    except Exception:  # Arrow's message may hold values
         raise BadData(f"this {kind} must hold columns that Arrow can represent, each of one type") from None
     names = list(table.schema.names)
     if len({name.lower() for name in names}) != len(names):

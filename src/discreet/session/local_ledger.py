@@ -85,7 +85,7 @@ class LocalLedger:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a session says of its budget; None: as the ledger has it."""
+    """What a session declares of its budget; None: as the ledger has it."""
 
     budget: Measure | None
     neighbours: Neighbours | None

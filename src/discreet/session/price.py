@@ -92,7 +92,7 @@ class Terms:
     def allowance(self, price: Price) -> Allowance:
         """What one question may cost.
 
-        Of an (ε, δ) budget, a question that takes a share of ε takes the same share of δ unless it says otherwise.
+        Of an (ε, δ) budget, a question that takes a share of ε takes the same share of δ unless it names another.
         """
         epsilon, delta, rho = price.epsilon, price.delta, price.rho
         match self.budget:

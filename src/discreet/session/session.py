@@ -68,7 +68,7 @@ class Session:
     >>> session.remaining
     Pure(epsilon='3/4')
 
-    ``progress``: whether a release that takes more than two seconds says what it is doing; by default, it does in a
+    ``progress``: whether a release that takes more than two seconds shows what it is doing; by default, it does in a
     terminal or a notebook.
     """
 
@@ -174,7 +174,7 @@ class Session:
         """The same tables and engine under another budget: how a curator answers many analysts."""
         found = copy(self)
         found._budget_store, found._ledger = budget_store, None
-        found._progress = False  # how long reading takes is not for strangers
+        found._progress = False  # an analyst must not see how long reading takes
         return found
 
     # --- estimates that are paid for ----------------------------------------------------------------------------------

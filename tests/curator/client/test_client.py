@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import socket
-import threading
 from collections.abc import Callable
 from datetime import date, datetime
 from pathlib import Path
@@ -21,7 +19,6 @@ from discreet.errors import (
     BadQuestion,
     CuratorRefused,
     KeyReused,
-    LedgerUnavailable,
     NotRegistered,
     OverBudget,
     Unsupported,
@@ -87,7 +84,7 @@ def test_a_total_is_told_from_a_group_of_null(served: tuple[Town, str]) -> None:
     assert answer["city"][-1] is None
 
 
-def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str], tmp_path: Path) -> None:
+def test_dates_come_back_as_dates_in_every_format(served: tuple[Town, str], tmp_path: Path) -> None:
     town, url = served
     query = connect(url, town.ann).sql("SELECT MIN(day) AS first, AVG(day) AS middle, COUNT(*) AS n FROM trips")
     assert "first: ± " in str(query.preview(epsilon="50"))
@@ -105,7 +102,7 @@ def test_dates_come_back_as_dates_and_all_doors_are_open(served: tuple[Town, str
     assert answer.plot("n")
 
 
-def test_a_preview_is_told_like_that_of_a_session(served: tuple[Town, str]) -> None:
+def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -> None:
     town, url = served
     preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
     cost, count, pay, counted, advice = str(preview).splitlines()
@@ -120,7 +117,7 @@ def test_a_preview_is_told_like_that_of_a_session(served: tuple[Town, str]) -> N
     assert "more than is left" in str(over)
 
 
-def test_the_plan_is_told(served: tuple[Town, str]) -> None:
+def test_the_plan_is_explained(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
     assert query.explain(epsilon="1").startswith("read people")
@@ -174,7 +171,7 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 
 
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
-    """What a session, query or answer here has, one from afar has or refuses; but for what is not of an analyst."""
+    """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
     pairs: tuple[tuple[type, type, set[str]], ...] = (
         (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release"}),
         (Query, RemoteQuery, {"order", "within", "ledger_text"}),
@@ -182,11 +179,11 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
         (TableAnswer, RemoteAnswer, {"outcome", "released"}),
         (Preview, RemotePreview, set()),
     )
-    for here, afar, owners in pairs:
-        assert {name for name in dir(here) if name[0] != "_"} - set(dir(afar)) <= owners
+    for here, remote, owners in pairs:
+        assert {name for name in dir(here) if name[0] != "_"} - set(dir(remote)) <= owners
 
 
-def test_what_is_taken_here_is_taken_from_afar() -> None:
+def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
     refused = {"with_columns", "quote", "statements"}
     pairs: tuple[tuple[type, type], ...] = (
@@ -197,9 +194,9 @@ def test_what_is_taken_here_is_taken_from_afar() -> None:
         (Preview, RemotePreview),
     )
     seen = 0
-    for here, afar in pairs:
+    for here, remote in pairs:
         for name in dir(here):
-            ours, theirs = getattr(here, name), getattr(afar, name, None)
+            ours, theirs = getattr(here, name), getattr(remote, name, None)
             if name[0] == "_" or theirs is None or not inspect.isfunction(ours) or name in refused:
                 continue
             wanted, found = inspect.signature(ours).parameters, inspect.signature(theirs).parameters
@@ -207,7 +204,7 @@ def test_what_is_taken_here_is_taken_from_afar() -> None:
                 assert parameter.name in found, (here, name, parameter)
                 assert found[parameter.name].kind == parameter.kind, (here, name, parameter)
                 seen += 1
-                if parameter.name != "confidence":  # from afar it is the one that was asked for
+                if parameter.name != "confidence":  # of a remote session it is the one that was asked for
                     assert found[parameter.name].default == parameter.default, (here, name, parameter)
             assert set(found) - set(wanted) <= {"key", "confidence"}, (here, name)
     assert seen > 60
@@ -254,68 +251,3 @@ def test_errors_are_those_of_the_tree(served: tuple[Town, str]) -> None:
         connect("ftp://somewhere", town.ann)
     with pytest.raises(NotRegistered):
         session.transport.get("/api/datasets/nowhere")
-
-
-class Torn:
-    """Stands between client and server, and throws the first answer to a question away."""
-
-    def __init__(self, url: str) -> None:
-        host, port = url.removeprefix("http://").split(":")
-        self.there = host, int(port)
-        self.door = socket.create_server(("127.0.0.1", 0))
-        self.torn = 0
-        self.thread = threading.Thread(target=self.pass_on)
-        self.thread.start()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.door.getsockname()[1]}"
-
-    def pass_on(self) -> None:
-        while True:
-            try:
-                here, _ = self.door.accept()
-            except OSError:
-                return
-            with here, socket.create_connection(self.there) as there:
-                asked = whole(here)
-                there.sendall(asked)
-                answer = whole(there)
-                if b"/questions" in asked and not self.torn:
-                    self.torn += 1
-                else:
-                    here.sendall(answer)
-
-    def close(self) -> None:
-        self.door.shutdown(socket.SHUT_RDWR)
-        self.door.close()
-        self.thread.join()
-
-
-def whole(line: socket.socket) -> bytes:
-    """One HTTP message, by the length that it names."""
-    found = b""
-    while b"\r\n\r\n" not in found:
-        found += line.recv(1 << 16)
-    head, _, body = found.partition(b"\r\n\r\n")
-    named = [one for one in head.lower().split(b"\r\n") if one.startswith(b"content-length:")]
-    size = int(named[0].split(b":")[1]) if named else 0
-    while len(body) < size:
-        body += line.recv(1 << 16)
-    return head + b"\r\n\r\n" + body
-
-
-def test_a_broken_line_is_tried_again_and_charged_once(served: tuple[Town, str]) -> None:
-    town, url = served
-    before = len(town.curator.ledger.entries(kind="charge"))
-    between = Torn(url)
-    answer = connect(between.url, town.ann).sql("SELECT COUNT(*) AS n FROM people").release(epsilon=1)
-    between.close()
-    assert between.torn == 1
-    assert len(answer) == 1
-    assert len(town.curator.ledger.entries(kind="charge")) == before + 1
-
-
-def test_nobody_there() -> None:
-    with pytest.raises(LedgerUnavailable):
-        connect("http://127.0.0.1:1", "discreet_0_0")

@@ -1,8 +1,8 @@
-"""What can be asked here can be asked from afar: the same plans, the same prices, the same refusals."""
+"""What can be asked here can be asked remotely: the same plans, the same prices, the same refusals."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from fractions import Fraction
@@ -14,20 +14,14 @@ import discreet as dp
 from discreet.curator.client.client import RemoteQuery, RemoteSession
 from discreet.errors import BadParameter, BadQuestion, CuratorRefused, DiscreetError, Unsupported
 from discreet.session.session import Query
-from tests.helpers.curator.shop import Shop, open_shop
+from tests.helpers.curator.shop import Shop
 
 N = dp.count()
 Asking = Callable[[Any], Any]
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
-
-
 class Silent:
-    """A line that nobody may use."""
+    """A transport that nobody may use."""
 
     def get(self, path: str) -> Any:
         raise AssertionError(path)
@@ -37,23 +31,23 @@ class Silent:
 
 
 def silent(shop: Shop) -> RemoteSession:
-    """The session without its line: whatever it says, it says by itself."""
-    return replace(shop.afar, transport=Silent())  # type: ignore[arg-type]
+    """The session without its transport: what it refuses, it refuses by itself."""
+    return replace(shop.remote, transport=Silent())  # type: ignore[arg-type]
 
 
 def test_the_public_schema_is_the_schema(shop: Shop) -> None:
-    here, afar = shop.here.schemas, shop.afar.schemas
-    assert list(here) == list(afar) == ["orders", "lines", "regions"]
+    here, remote = shop.here.schemas, shop.remote.schemas
+    assert list(here) == list(remote) == ["orders", "lines", "regions"]
     for name, ours in here.items():
-        theirs = afar[name]
+        theirs = remote[name]
         assert theirs.stored == ours.stored
         long = {"shelf"} & set(ours.fields)
         assert {n: f for n, f in theirs.fields.items() if n not in long} == {
             n: f for n, f in ours.fields.items() if n not in long
         }
         assert replace(theirs.table, columns={}) == replace(ours.table, columns={}, source=None)
-    assert shop.afar.schema["neighbours"] == "ADD_REMOVE"
-    assert len(shop.afar.schema["tables"]["lines"]["columns"][-1]["keys"]) == 1000
+    assert shop.remote.schema["neighbours"] == "ADD_REMOVE"
+    assert len(shop.remote.schema["tables"]["lines"]["columns"][-1]["keys"]) == 1000
 
 
 VERBS: list[Asking] = [
@@ -83,27 +77,27 @@ VERBS: list[Asking] = [
 
 @pytest.mark.parametrize("asking", VERBS, ids=range(len(VERBS)))
 def test_the_same_plan_for_the_same_price(shop: Shop, asking: Asking) -> None:
-    here, afar = asking(shop.here), asking(shop.afar)
+    here, remote = asking(shop.here), asking(shop.remote)
     assert isinstance(here, Query)
-    assert isinstance(afar, RemoteQuery)
-    assert afar.plan == here.plan
-    a, b = here.preview(epsilon="1"), afar.preview(epsilon="1")
+    assert isinstance(remote, RemoteQuery)
+    assert remote.plan == here.plan
+    a, b = here.preview(epsilon="1"), remote.preview(epsilon="1")
     assert b.cost == a.cost
     assert [b.error(one.name) for one in a.columns] == [one.error for one in a.columns]
-    assert afar.explain(epsilon="1") == "\n".join(b.story)
-    if afar.prepared is not None:
-        assert afar.explain() == here.explain()
+    assert remote.explain(epsilon="1") == "\n".join(b.story)
+    if remote.prepared is not None:
+        assert remote.explain() == here.explain()
     else:  # keys of a public table, or a long list of them
         with pytest.raises(BadParameter, match="only the curator knows"):
-            afar.explain()
+            remote.explain()
 
 
 def test_an_answer_to_verbs_is_that_to_its_text(shop: Shop) -> None:
-    query = shop.afar["orders"].group_by("region").agg(n=N).order_by("n DESC")
+    query = shop.remote["orders"].group_by("region").agg(n=N).order_by("n DESC")
     answer = query.release(epsilon=1000)
     assert answer.columns == ("region", "n")
     assert sorted(answer["n"]) == pytest.approx([40, 40, 40], abs=5)
-    charge = shop.afar.answers()[-1]
+    charge = shop.remote.answers()[-1]
     assert charge["query"] == query.text == "SELECT region, COUNT(*) AS n FROM orders GROUP BY region ORDER BY n DESC"
     assert shop.here.sql(charge["query"]).plan == query.plan
 
@@ -132,12 +126,12 @@ REFUSED: list[Asking] = [
 
 
 @pytest.mark.parametrize("asking", REFUSED, ids=range(len(REFUSED)))
-def test_the_same_refusal_without_a_word_over_the_line(shop: Shop, asking: Asking) -> None:
+def test_the_same_refusal_without_a_word_over_the_network(shop: Shop, asking: Asking) -> None:
     with pytest.raises(DiscreetError) as here:
         asking(shop.here)
-    with pytest.raises(type(here.value)) as afar:
+    with pytest.raises(type(here.value)) as remote:
         asking(silent(shop))
-    assert (type(afar.value), str(afar.value)) == (type(here.value), str(here.value))
+    assert (type(remote.value), str(remote.value)) == (type(here.value), str(here.value))
 
 
 def test_what_the_client_cannot_know_the_curator_decides(shop: Shop) -> None:
@@ -148,7 +142,7 @@ def test_what_the_client_cannot_know_the_curator_decides(shop: Shop) -> None:
     ]
     for asking in ways:
         assert asking(silent(shop)).plan == asking(shop.here).plan
-        assert asking(shop.afar).preview(epsilon=1).cost == asking(shop.here).preview(epsilon=1).cost
+        assert asking(shop.remote).preview(epsilon=1).cost == asking(shop.here).preview(epsilon=1).cost
 
 
 def test_a_plan_without_a_text_is_refused_and_nothing_is_sent(shop: Shop) -> None:
@@ -158,14 +152,14 @@ def test_a_plan_without_a_text_is_refused_and_nothing_is_sent(shop: Shop) -> Non
 
 def test_a_curator_of_another_version(shop: Shop) -> None:
     old = {"tables": {"orders": {"unit": "buyer", "columns": []}}}
-    session = replace(shop.afar, schema=old)
+    session = replace(shop.remote, schema=old)
     with pytest.raises(CuratorRefused, match="version"):
         session.sql("SELECT COUNT(*) FROM orders")
 
 
-def test_errors_that_only_a_curator_can_tell_come_over_the_line(shop: Shop) -> None:
+def test_errors_that_only_a_curator_can_tell_come_over_the_network(shop: Shop) -> None:
     with pytest.raises(BadParameter):
-        shop.afar["orders"].agg(n=N).preview(epsilon=-1)
+        shop.remote["orders"].agg(n=N).preview(epsilon=-1)
     many = " UNION ALL ".join(["SELECT * FROM orders"] * 17)
     with pytest.raises(BadQuestion, match="at most 16"):
-        shop.afar.sql(f"SELECT COUNT(*) FROM ({many}) t").preview(epsilon=1)
+        shop.remote.sql(f"SELECT COUNT(*) FROM ({many}) t").preview(epsilon=1)

@@ -1,10 +1,9 @@
-"""Numbers that agree, from afar: what a session here gives, stored with the answer, for nothing."""
+"""Numbers that agree, remotely: what a session here gives, stored with the answer, for nothing."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ from discreet.errors import Unsupported
 from discreet.query.answer import answer as answers
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.serialize import dump
-from tests.helpers.curator.shop import Shop, open_shop
+from tests.helpers.curator.shop import Shop
 from tests.helpers.curator.town import Town
 
 QUESTIONS = [
@@ -31,14 +30,8 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
-
-
 def sent(found: TableAnswer, confidence: str = "0.9") -> RemoteAnswer:
-    """An answer as it comes over the line."""
+    """An answer as it comes over the network."""
     return RemoteAnswer(json.loads(dump({"answer": serialize.answer_for_client(found, confidence)})))
 
 
@@ -52,26 +45,26 @@ def test_an_answer_that_was_stored_without_intervals_together_has_those_of_its_e
 
 
 @pytest.mark.parametrize("sql", QUESTIONS)
-def test_what_comes_over_the_line_is_what_is_here(shop: Shop, sql: str) -> None:
+def test_what_comes_over_the_network_is_what_is_here(shop: Shop, sql: str) -> None:
     for epsilon in ("0.05", "3"):
         here = shop.here.sql(sql).release(epsilon=epsilon)
-        afar, agreed = sent(here).consistent(), here.consistent()
-        assert afar.columns == agreed.columns
-        assert afar.rows == agreed.rows
-        assert afar.errors() == agreed.errors("0.9")
-        assert afar.errors(simultaneous=True) == agreed.errors("0.9", simultaneous=True)
-        assert afar.intervals() == {
+        remote, agreed = sent(here).consistent(), here.consistent()
+        assert remote.columns == agreed.columns
+        assert remote.rows == agreed.rows
+        assert remote.errors() == agreed.errors("0.9")
+        assert remote.errors(simultaneous=True) == agreed.errors("0.9", simultaneous=True)
+        assert remote.intervals() == {
             name: [None if pair is None else tuple(map(finite, pair)) for pair in column]
             for name, column in agreed.intervals("0.9").items()
         }
-        for there, found in ((afar, agreed), (sent(here), here)):
+        for there, found in ((remote, agreed), (sent(here), here)):
             assert there.intervals(simultaneous=True) == {
                 name: [None if pair is None else tuple(map(finite, pair)) for pair in column]
                 for name, column in found.intervals("0.9", simultaneous=True).items()
             }
-        assert afar.story == agreed.story
-        assert (afar.cost, afar.counted) == (agreed.cost, agreed.counted)
-        assert afar.consistent() is afar
+        assert remote.story == agreed.story
+        assert (remote.cost, remote.counted) == (agreed.cost, agreed.counted)
+        assert remote.consistent() is remote
         assert sent(here).rows == here.rows  # and the answer itself stays as it was
 
 
@@ -81,20 +74,20 @@ def finite(end: Any) -> Any:
 
 
 def test_totals_are_the_sums_of_their_parts_and_nothing_is_charged(shop: Shop) -> None:
-    answer = shop.afar["orders"].rollup("region").agg(n=dp.count()).release(epsilon="0.2")
-    charges = len(shop.afar.answers())
+    answer = shop.remote["orders"].rollup("region").agg(n=dp.count()).release(epsilon="0.2")
+    charges = len(shop.remote.answers())
     *parts, total = answer.consistent()["n"]
     assert sum(parts) == total
     assert all(n >= 0 for n in parts)
     assert "least squares" in answer.consistent().explain()
     assert answer.consistent().to_arrow().column_names == ["region", "n", "n_error"]
     assert answer.consistent().receipt == answer.receipt
-    assert shop.afar.answer(answer.number).consistent().rows == answer.consistent().rows
-    assert len(shop.afar.answers()) == charges
+    assert shop.remote.answer(answer.number).consistent().rows == answer.consistent().rows
+    assert len(shop.remote.answers()) == charges
 
 
 def test_every_answer_of_a_workload_can_agree(shop: Shop) -> None:
-    both = shop.afar.workload([QUESTIONS[0], QUESTIONS[2]]).release(epsilon="0.1")
+    both = shop.remote.workload([QUESTIONS[0], QUESTIONS[2]]).release(epsilon="0.1")
     count, rollup = (one.consistent() for one in both)
     assert count["n"][0] >= 0
     *_, total = rollup["n"]

@@ -7,25 +7,21 @@ import os
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
-import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.curator.engine_process.ipc import pack, read_columns, read_exact, unpack, write_exact
 from discreet.curator.engine_process.process import Isolated
-from discreet.curator.engine_process.scratch import PREFIX, Scratch, sweep
+from discreet.curator.engine_process.scratch import PREFIX, sweep
 from discreet.curator.limits import Limits
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadData, EngineFailed, LedgerBusy
 from discreet.privacy.promises.measures import Pure
 from discreet.query.plan.schema import keys, table
-from discreet.query.plan.work import Exact
 from discreet.session.session import Session
 from tests.helpers.processes import gone
 
@@ -166,26 +162,6 @@ def test_what_a_crash_left_is_swept_away_and_what_is_in_use_is_not(
     engine.close()
 
 
-def test_a_folder_that_is_swept_before_it_is_locked_is_made_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    made, make = [], tempfile.mkdtemp
-
-    def robbed(**options: str) -> str:
-        made.append(make(**options))
-        if len(made) < 3:
-            assert sweep() == 1
-        return made[-1]
-
-    monkeypatch.setattr(tempfile, "mkdtemp", robbed)
-    scratch = Scratch()
-    assert (len(made), scratch.path) == (3, made[2])
-    assert sweep() == 0
-    scratch.remove()
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_process_that_does_not_listen_is_killed_at_the_deadline(source: str) -> None:
     """A question that is larger than the pipe waits for no reader beyond the deadline."""
     engine = Isolated(Limits(deadline=Fraction(1, 2)), threads=1)
@@ -240,61 +216,3 @@ def test_what_cannot_be_opened_says_so_without_a_value(tmp_path: Path, engine: I
     with pytest.raises(BadData) as found:
         engine.columns([str(path)])
     assert "canary" not in str(found.value)
-
-
-# --- frames ---------------------------------------------------------------------------------------------------------
-
-
-def test_exact_numbers_survive() -> None:
-    found = Exact(
-        ((1, "a", True, None), (2, "é\n", False, date(2025, 1, 2)), (3, "", None, datetime(2025, 1, 2, 3, 4, 5, 6))),
-        (np.array([1, -(2**63), 2**63 - 1]), np.array([2**100, 0, -1], dtype=object)),
-    )
-    (back,) = read_exact(write_exact([found]))
-    assert back.keys == found.keys
-    assert [n.tolist() for n in back.numbers] == [n.tolist() for n in found.numbers]
-    assert [n.dtype for n in back.numbers] == [np.int64, object]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"",
-        b"\x80\x04}.",  # a pickle
-        b"[]",
-        b"{}",
-        b'{"works": 3}',
-        b'{"works": [{"keys": [[1]], "numbers": [[1, 2]]}]}',
-        b'{"works": [{"keys": [[1]], "numbers": [[1.5]]}]}',
-        b'{"works": [{"keys": [[1]], "numbers": [[true]]}]}',
-        b'{"works": [{"keys": [[1]], "numbers": [["1"]]}]}',
-        b'{"works": [{"keys": [[1]], "numbers": [[null]]}]}',
-        b'{"works": [{"keys": [[1], [1]], "numbers": [[1, 2]]}]}',
-        b'{"works": [{"keys": [[1.5]], "numbers": [[1]]}]}',
-        b'{"works": [{"keys": [[{"date": "x"}]], "numbers": [[1]]}]}',
-        b'{"works": [{"keys": [[[1]]], "numbers": [[1]]}]}',
-        json.dumps({"works": [{"keys": [[1]], "numbers": [[10**60]]}]}).encode(),
-        b"[" * 100_000,
-    ],
-)
-def test_whatever_a_process_says_is_exact_numbers_or_a_failure(said: bytes) -> None:
-    with pytest.raises(EngineFailed):
-        read_exact(said)
-    with pytest.raises(EngineFailed):
-        read_columns(said)
-
-
-def test_frames_end_where_they_say() -> None:
-    data = pack(b"abc") + pack(b"") + b"\x00\x00"
-
-    def read(size: int) -> bytes:
-        nonlocal data
-        part, data = data[:size], data[size:]
-        return part
-
-    assert (unpack(read), unpack(read)) == (b"abc", b"")
-    with pytest.raises(EOFError):
-        unpack(read)
-    data = b"\xff" * 16
-    with pytest.raises(EOFError):
-        unpack(read)

@@ -14,7 +14,7 @@ import pytest
 
 from discreet.curator.service.reply_timing import Grid
 from tests.helpers.curator.land import CITIES
-from tests.helpers.curator.town import Town, open_town
+from tests.helpers.curator.town import COUNT, Town, open_town
 
 # Tests elsewhere that stand for a row.
 ELSEWHERE = {
@@ -124,8 +124,6 @@ ELSEWHERE = {
     ],
 }
 ROWS = [f"{letter}{i}" for letter, last in (("B", 8), ("D", 13), ("F", 8)) for i in range(1, last + 1)]
-
-COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
 
 
 def functions_in(path: Path) -> set[str]:

@@ -57,12 +57,12 @@ def test_a_log_that_repeats_the_words_of_an_engine_would_be_seen(
 ) -> None:
     """A planted bug: the words of an error go into the log and the ledger; the reply has constant words even then."""
     town = new_town
-    room = town.curator.open(town.curator.ledger.datasets["town"])
+    opened = town.curator.open(town.curator.ledger.datasets["town"])
 
     def run(*_: object) -> None:
         raise ValueError(f"could not convert '{CANARY} person 7' to INT32")
 
-    monkeypatch.setattr(room.engine, "run", run)
+    monkeypatch.setattr(opened.engine, "run", run)
     assert not holds_canary(town.ask("SELECT COUNT(*) AS n FROM people").content + caplog.text.encode())
     monkeypatch.setattr(service, "where", str)
     town.ask("SELECT COUNT(*) AS n FROM people")

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from random import Random
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from discreet.curator.engine_process.scratch import PREFIX
+from discreet.curator.http import serving
 from discreet.curator.service.opening import open_curator
 from discreet.ledger import verify_receipt
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.curator.servers import Server, Village
+from tests.helpers.curator.town import Town
 
 CLIENTS = 64
 
@@ -160,3 +164,20 @@ def test_dying_at_each_point_of_a_question(tmp_path: Path) -> None:
     curator = open_curator(village.config)
     assert len(curator.ledger.entries(kind="charge")) == len(POINTS)  # whatever happened, each was charged once
     curator.close()
+
+
+def test_a_client_that_never_ends_its_request_is_let_go(
+    served: tuple[Town, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, url = served
+    monkeypatch.setattr(serving, "PATIENCE", 0.2)
+    address = (urlsplit(url).hostname, urlsplit(url).port)
+    for begun in (b"", b"GET /api/health HTTP/1.1\r\nx: "):
+        with socket.create_connection(address, timeout=60) as line:
+            line.sendall(begun)
+            assert line.recv(100) == b""  # closed by the server
+    with socket.create_connection(address, timeout=60) as line:
+        line.sendall(b"GET /api/health HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert b" 200 " in line.recv(1000)
+        line.sendall(b"GET /api")  # a second request on the same line
+        assert b"" in iter(lambda: line.recv(1000), None)

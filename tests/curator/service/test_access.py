@@ -171,7 +171,7 @@ def test_answers_of_others_are_invisible(town: Town) -> None:
         assert "'Bob'" not in town.get(path, town.bob).text
 
 
-def test_a_data_set_without_leave_is_not_there(town: Town) -> None:
+def test_a_data_set_without_permission_is_not_there(town: Town) -> None:
     assert [one["name"] for one in town.get("/api/datasets", town.ann).json()] == ["town"]
     assert {one["name"] for one in town.get("/api/datasets", town.owner).json()} == {"town", "other"}
     for path in ("other", "nowhere"):

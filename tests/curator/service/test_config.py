@@ -9,12 +9,10 @@ import pytest
 
 from discreet.curator.service import declarations
 from discreet.curator.service.config import Config, read_config
-from discreet.curator.service.opening import open_curator
 from discreet.errors import BadParameter
 from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.measures import Approx
 from discreet.privacy.promises.neighbours import Neighbours
-from tests.helpers.curator.land import TOML, write_town
 
 GOOD = """
 [server]
@@ -141,55 +139,3 @@ def test_what_is_no_toml_or_no_file(tmp_path: Path) -> None:
         read(tmp_path, "[server")
     with pytest.raises(BadParameter, match="discreet init"):
         read_config(tmp_path / "nowhere.toml")
-
-
-@pytest.mark.parametrize(
-    ("said", "promise"),
-    [
-        ({"epsilon": 0.1}, Pure("0.1")),
-        ({"epsilon": "1/3", "delta": "1e-30"}, Approx("1/3", "1e-30")),
-        ({"epsilon": 1, "delta": 0}, Pure(1)),
-        ({"rho": "0.5"}, ZCDP("0.5")),
-        ({"rho": "0.5", "delta": "1e-9"}, ZCDP("0.5", "1e-9")),
-    ],
-)
-def test_promises(said: object, promise: object) -> None:
-    assert declarations.read_promise(said, "budget") == promise
-
-
-def test_a_budget_in_the_file_never_changes_the_one_in_the_ledger(tmp_path: Path) -> None:
-    path = write_town(tmp_path / "town", epsilon="2")
-    open_curator(read_config(path), create=True).close()
-    path.write_text(TOML.format(epsilon="3"))
-    with pytest.raises(BadParameter) as found:
-        open_curator(read_config(path))
-    assert found.value.name == "datasets.town.budget"
-
-
-def test_a_budget_that_the_owner_changed_in_the_ledger_counts_and_the_old_one_may_stay_in_the_file(
-    tmp_path: Path,
-) -> None:
-    path = write_town(tmp_path / "town", epsilon="2")
-    curator = open_curator(read_config(path), create=True)
-    curator.ledger.owner.set_budget("town", Approx(3, "1e-18"), reason="a wider study")
-    curator.close()
-    again = open_curator(read_config(path))
-    assert again.ledger.populations["town"].budget == Approx(3, "1e-18")
-    again.close()
-
-
-def test_a_new_description_is_taken_into_the_ledger_and_the_old_one_stays_recorded(tmp_path: Path) -> None:
-    path = write_town(tmp_path / "town")
-    open_curator(read_config(path), create=True).close()
-    path.write_text(TOML.format(epsilon="1000000").replace("[0, 1000]", "[0, 2000]"))
-    curator = open_curator(read_config(path))
-    told = [
-        line.entry.body["about"]
-        for line in curator.ledger.entries(kind="dataset")
-        if line.entry.body["dataset"] == "town"
-    ]
-    curator.close()
-    assert [one["tables"]["people"]["columns"]["pay"]["bounds"] for one in told] == [["0", "1000"], ["0", "2000"]]
-    again = open_curator(read_config(path))
-    assert len(again.ledger.entries(kind="dataset")) == 3  # nothing new, nothing written
-    again.close()

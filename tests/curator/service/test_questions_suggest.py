@@ -1,8 +1,8 @@
-"""Bounds and caps as paid estimates from afar: the same as in a session here, charged, stored, once for each key."""
+"""Bounds and caps as paid estimates remotely: the same as in a session here, charged, stored, once for each key."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,15 +11,8 @@ from discreet.curator.error_replies import reply
 from discreet.errors import DiscreetError, EngineFailed, KeyReused, NoEstimate
 from discreet.ledger import verify_card, verify_receipt
 from tests.curator.client.test_client_plans import silent
-from tests.curator.http.test_app import broken, charges
-from tests.helpers.curator.shop import Shop, open_shop
-from tests.helpers.curator.town import Town
-
-
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
+from tests.helpers.curator.shop import Shop
+from tests.helpers.curator.town import Town, broken, charges
 
 
 def bounds(town: Town, token: str | None = None, **body: Any) -> Any:
@@ -29,57 +22,57 @@ def bounds(town: Town, token: str | None = None, **body: Any) -> Any:
 @pytest.mark.parametrize("column", ["amount", "price", "orders.size", "lines.pieces", "lines.order_id"])
 def test_the_same_bounds_as_here(shop: Shop, column: str) -> None:
     """For a price at which every value stands out from the noise."""
-    here, afar = (session.suggest_bounds(column, epsilon=50_000) for session in (shop.here, shop.afar))
-    assert afar == here
-    assert afar.declared == here.declared
+    here, remote = (session.suggest_bounds(column, epsilon=50_000) for session in (shop.here, shop.remote))
+    assert remote == here
+    assert remote.declared == here.declared
 
 
 def test_it_is_charged_once_and_stored(shop: Shop) -> None:
-    before = shop.afar.answers()
-    first = shop.afar.suggest_bounds("price", epsilon="1000", key="bounds")
-    assert shop.afar.suggest_bounds("orders.price", epsilon=1000, key="bounds") == first
-    (charge,) = shop.afar.answers()[len(before) :]
+    before = shop.remote.answers()
+    first = shop.remote.suggest_bounds("price", epsilon="1000", key="bounds")
+    assert shop.remote.suggest_bounds("orders.price", epsilon=1000, key="bounds") == first
+    (charge,) = shop.remote.answers()[len(before) :]
     assert charge["query"] == "suggest_bounds(orders.price)"
     assert charge["parameters"] == {"epsilon": "1000", "confidence": "9999999/10000000", "estimate": "bounds"}
-    answer = shop.afar.answer(charge["number"])
+    answer = shop.remote.answer(charge["number"])
     assert answer.columns == ("power", "n")
     assert len(answer) == 123
-    assert verify_receipt(answer.receipt, shop.afar.public_key).query == charge["query"]
-    assert verify_card(answer.card, shop.afar.public_key)["accuracy"]["n"].startswith("within ")
+    assert verify_receipt(answer.receipt, shop.remote.public_key).query == charge["query"]
+    assert verify_card(answer.card, shop.remote.public_key)["accuracy"]["n"].startswith("within ")
     for other in (
-        lambda: shop.afar.suggest_bounds("amount", epsilon=1000, key="bounds"),
-        lambda: shop.afar.suggest_bounds("price", epsilon=2, key="bounds"),
-        lambda: shop.afar.sql("SELECT COUNT(*) FROM orders").release(epsilon=1000, key="bounds"),
+        lambda: shop.remote.suggest_bounds("amount", epsilon=1000, key="bounds"),
+        lambda: shop.remote.suggest_bounds("price", epsilon=2, key="bounds"),
+        lambda: shop.remote.sql("SELECT COUNT(*) FROM orders").release(epsilon=1000, key="bounds"),
     ):
         with pytest.raises(KeyReused):
             other()
-    assert len(shop.afar.answers()) == len(before) + 1
+    assert len(shop.remote.answers()) == len(before) + 1
 
 
 def test_nothing_stands_out_for_a_small_price(shop: Shop) -> None:
     """The counts are paid and stored; that no bounds follow from them is found at the client."""
-    before = len(shop.afar.answers())
+    before = len(shop.remote.answers())
     left = shop.here.remaining
     with pytest.raises(NoEstimate, match=r"was paid for.*larger epsilon") as here:
         shop.here.suggest_bounds("price", epsilon="0.001")
-    with pytest.raises(NoEstimate) as afar:
-        shop.afar.suggest_bounds("price", epsilon="0.001")
-    assert str(afar.value) == str(here.value)
+    with pytest.raises(NoEstimate) as remote:
+        shop.remote.suggest_bounds("price", epsilon="0.001")
+    assert str(remote.value) == str(here.value)
     assert shop.here.remaining != left
-    assert len(shop.afar.answers()) == before + 1
+    assert len(shop.remote.answers()) == before + 1
 
 
 def test_caps_are_suggested(shop: Shop) -> None:
-    here, afar = (session.suggest_max_rows("orders", epsilon=1000) for session in (shop.here, shop.afar))
-    assert here == afar == 3
-    charge = shop.afar.answers()[-1]
+    here, remote = (session.suggest_max_rows("orders", epsilon=1000) for session in (shop.here, shop.remote))
+    assert here == remote == 3
+    charge = shop.remote.answers()[-1]
     assert charge["query"].startswith(
         "WITH step1 AS (SELECT buyer, COUNT(*) AS rows_of_one FROM orders GROUP BY buyer)"
     )
-    before = len(shop.afar.answers())
-    found = {shop.afar.suggest_max_rows("orders", epsilon=1, level="0.5", most=9, key="rows") for _ in range(3)}
+    before = len(shop.remote.answers())
+    found = {shop.remote.suggest_max_rows("orders", epsilon=1, level="0.5", most=9, key="rows") for _ in range(3)}
     assert len(found) == 1
-    assert len(shop.afar.answers()) == before + 1
+    assert len(shop.remote.answers()) == before + 1
 
 
 REFUSED: list[Callable[[Any], object]] = [
@@ -98,12 +91,12 @@ REFUSED: list[Callable[[Any], object]] = [
 
 
 @pytest.mark.parametrize("asking", REFUSED, ids=range(len(REFUSED)))
-def test_the_same_refusal_without_a_word_over_the_line(shop: Shop, asking: Callable[[Any], object]) -> None:
+def test_the_same_refusal_without_a_word_over_the_network(shop: Shop, asking: Callable[[Any], object]) -> None:
     with pytest.raises(DiscreetError) as here:
         asking(shop.here)
-    with pytest.raises(type(here.value)) as afar:
+    with pytest.raises(type(here.value)) as remote:
         asking(silent(shop))
-    assert str(afar.value) == str(here.value)
+    assert str(remote.value) == str(here.value)
 
 
 @pytest.mark.parametrize(

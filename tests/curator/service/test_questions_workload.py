@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,11 +14,9 @@ from discreet.curator.service.questions import WorkloadQuestion
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused
 from discreet.ledger import verify_card, verify_receipt
 from discreet.session.price import Price
-from tests.curator.http.test_app import broken, charges
-from tests.helpers.curator.shop import Shop, open_shop
-from tests.helpers.curator.town import Town
+from tests.helpers.curator.shop import Shop
+from tests.helpers.curator.town import COUNT, Town, broken, charges
 
-COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
 PAY = "SELECT city, AVG(pay) AS pay FROM people GROUP BY city"
 DAYS = "SELECT MIN(day) AS first FROM trips"
 
@@ -184,12 +181,6 @@ def test_a_failure_after_the_payment_is_the_constant_one(
 # --- from Python ------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
-    with open_shop(tmp_path_factory.mktemp("shop") / "town") as found:
-        yield found
-
-
 def texts(session: Any) -> list[Any]:
     return [
         "SELECT region, COUNT(*) AS n FROM orders GROUP BY region",
@@ -199,43 +190,43 @@ def texts(session: Any) -> list[Any]:
 
 
 def test_it_is_like_a_workload_here(shop: Shop) -> None:
-    here, afar = shop.here.workload(texts(shop.here)), shop.afar.workload(texts(shop.afar))
-    a, b = here.preview(epsilon="2"), afar.preview(epsilon="2", rows=None)
+    here, remote = shop.here.workload(texts(shop.here)), shop.remote.workload(texts(shop.remote))
+    a, b = here.preview(epsilon="2"), remote.preview(epsilon="2", rows=None)
     assert [one.cost for one in b] == [one.cost for one in a]
     assert [[one.error(c.name) for c in other.columns] for one, other in zip(b, a, strict=True)] == [
         [c.error for c in other.columns] for other in a
     ]
-    alone = shop.afar.sql(texts(shop.afar)[0]).preview(epsilon="2")
+    alone = shop.remote.sql(texts(shop.remote)[0]).preview(epsilon="2")
     assert alone.error("n") < b[0].error("n")  # the price is for all
-    before = len(shop.afar.answers())
-    counts, means, first = afar.release(epsilon="2000")
-    assert len(shop.afar.answers()) == before + 1
+    before = len(shop.remote.answers())
+    counts, means, first = remote.release(epsilon="2000")
+    assert len(shop.remote.answers()) == before + 1
     assert sorted(counts["n"]) == pytest.approx([40, 40, 40], abs=5)
     assert means.columns == ("region", "mean")
     assert means["mean"] == sorted(means["mean"])
     assert len(first) == 1
     assert counts.number == means.number
-    assert verify_receipt(counts.receipt, shop.afar.public_key).sequence == counts.number
-    again = shop.afar.answers_to(counts.number)
+    assert verify_receipt(counts.receipt, shop.remote.public_key).sequence == counts.number
+    again = shop.remote.answers_to(counts.number)
     assert [one.rows for one in again] == [counts.rows, means.rows, first.rows]
     assert all(isinstance(one, RemoteAnswer) for one in again)
     with pytest.raises(BadParameter, match="answers_to"):
-        shop.afar.answer(counts.number)
-    single = shop.afar.sql(texts(shop.afar)[0]).release(epsilon=1)
-    assert [one.rows for one in shop.afar.answers_to(single.number)] == [single.rows]
+        shop.remote.answer(counts.number)
+    single = shop.remote.sql(texts(shop.remote)[0]).release(epsilon=1)
+    assert [one.rows for one in shop.remote.answers_to(single.number)] == [single.rows]
 
 
 def test_a_key_of_a_workload(shop: Shop) -> None:
-    both = shop.afar.workload(texts(shop.afar))
+    both = shop.remote.workload(texts(shop.remote))
     assert both.release(epsilon="1", key="w")[0].reply == both.release(epsilon="1", key="w")[0].reply
     with pytest.raises(KeyReused):
-        shop.afar.workload(texts(shop.afar)[:2]).release(epsilon="1", key="w")
+        shop.remote.workload(texts(shop.remote)[:2]).release(epsilon="1", key="w")
 
 
 def test_refusals_of_a_workload(shop: Shop) -> None:
     with pytest.raises(BadParameter, match="queries"):
-        shop.afar.workload([])
+        shop.remote.workload([])
     with pytest.raises(BadQuestion):
-        shop.afar.workload(["SELECT COUNT(*) FROM nowhere"])
+        shop.remote.workload(["SELECT COUNT(*) FROM nowhere"])
     with pytest.raises(BadParameter, match="epsilon"):
-        shop.afar.workload(texts(shop.afar)).preview()
+        shop.remote.workload(texts(shop.remote)).preview()

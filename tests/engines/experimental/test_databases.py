@@ -11,25 +11,21 @@ from typing import Any
 import pytest
 import sqlglot
 import sqlglot.expressions as exp
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from discreet.engines.experimental.databases import WAREHOUSES
-from discreet.engines.experimental.dialects import BIGQUERY, DATABRICKS, MARIADB, MYSQL
+from discreet.engines.experimental.dialects import DATABRICKS, MARIADB, MYSQL
 from discreet.engines.experimental.sqlserver import SQLSERVER
 from discreet.engines.experimental.trial_run import PROBES, origin, works
 from discreet.engines.sql.dialects import SPARK, Dialect, Sort
 from discreet.engines.sql.emit import emit
-from discreet.engines.sql.primitives import write
 from discreet.engines.sql.relations import Origin
-from discreet.engines.sql.scope import Piece, Scope
 from discreet.errors import Unsupported
 from discreet.query.front.sql.parse import question
-from discreet.query.plan.expressions import Call, Column, Literal
+from discreet.query.plan.expressions import Call
 from discreet.query.plan.primitives import PRIMITIVES
-from tests.engines.sql.test_emit import ANY_TEXT, EXPERIMENTAL, PARSERS
 from tests.helpers.cases import answered, priced_question, texts
 from tests.helpers.shop import schemas
+from tests.helpers.works import EXPERIMENTAL, PARSERS, refusal
 
 COMMON = "abs cast coalesce count floor max min nullif row_number sqrt sum "
 # Words before a bracket that are no functions.
@@ -61,7 +57,7 @@ DOCUMENTED["mariadb"] = DOCUMENTED["mysql"]
 
 @cache
 def emitted(name: str) -> tuple[str, ...]:
-    """What the database is asked for all case files, and in the rehearsal."""
+    """What the database is asked for all case files, and in the trial run."""
     dialect = WAREHOUSES[name].dialect
     fields, found = {table: schema.fields for table, schema in schemas().items()}, []
     for case in answered().values():
@@ -120,26 +116,6 @@ def test_two_dialects_say_what_another_says() -> None:
 
 # --- refusals -------------------------------------------------------------------------------------------------------
 
-T = Column("t")
-REFUSED = {
-    "sqlserver": [
-        *(Call(function, (T, Literal("a"))) for function in ("lt", "le", "gt", "ge", "least", "greatest")),
-        Call("like", (T, Literal("a_b"))),
-    ]
-}
-
-
-def refusal(dialect: Dialect, probe: Call) -> str | None:
-    columns = {
-        "t": Piece(dialect.identifier("t"), Sort.TEXT, simple=True),
-        **{name: Piece(dialect.identifier(name), Sort.OTHER, simple=True) for name in "ijxsbdm"},
-    }
-    try:
-        write(probe, Scope(dialect, columns))
-    except Unsupported as error:
-        return str(error)
-    return None
-
 
 def test_the_probes_try_every_primitive() -> None:
     def functions(call: Any) -> set[str]:
@@ -152,51 +128,3 @@ def test_the_probes_try_every_primitive() -> None:
 def test_what_is_not_refused_is_written(dialect: Dialect) -> None:
     refused = [refusal(dialect, probe) for probe in PROBES]
     assert len([why for why in refused if why]) == (4 if dialect is SQLSERVER else 0)
-    for probe in REFUSED.get(dialect.name, []):
-        why = refusal(dialect, probe)
-        assert why is not None
-        assert dialect.name in why
-
-
-# --- quoting --------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dialect", EXPERIMENTAL, ids=lambda d: d.name)
-@settings(max_examples=60, deadline=None)
-@given(ANY_TEXT)
-def test_a_text_is_one_literal(dialect: Dialect, text: str) -> None:
-    sql = dialect.text(text)
-    (found,) = sqlglot.parse_one(f"SELECT {sql}", dialect=PARSERS.get(dialect.name, dialect.name)).expressions
-    kinds = {type(node) for node in found.walk()}
-    plain = {exp.Literal, exp.National, exp.HexString, exp.Cast, exp.Convert, exp.DataType, exp.CharacterSet, exp.Var,
-             exp.Paren, exp.Add, exp.Identifier, exp.CastToStrType, exp.Anonymous}  # fmt: skip
-    assert kinds <= plain
-    if dialect not in (MYSQL, MARIADB, SQLSERVER):
-        assert isinstance(found, exp.Literal)
-    if dialect in (MYSQL, MARIADB):
-        assert "\\" not in sql  # a setting of the server decides what it would mean
-    if dialect is BIGQUERY:
-        assert "\n" not in sql  # its short literals end with the line
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.text(alphabet="\\\r\n'a", max_size=12))
-def test_a_backslash_at_the_end_of_a_line_is_kept(text: str) -> None:
-    sql = SQLSERVER.text(text)
-    assert "\\\n" not in sql
-    assert "\\\r" not in sql
-    parts = re.findall(r"N'((?:[^']|'')*)'", sql)
-    assert "".join(parts).replace("''", "'") == text
-
-
-@settings(max_examples=100, deadline=None)
-@given(ANY_TEXT.filter(lambda text: text and "\0" not in text))
-def test_a_name_is_one_name(name: str) -> None:
-    for dialect in EXPERIMENTAL:
-        try:
-            sql = dialect.identifier(name)
-        except Unsupported:
-            assert not dialect.any_name
-            continue
-        (column,) = sqlglot.parse_one(f"SELECT 1 AS {sql}", dialect=PARSERS.get(dialect.name, dialect.name)).expressions
-        assert column.alias == name

@@ -7,7 +7,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,53 +18,19 @@ import pytest
 import discreet as dp
 from discreet.checking.exact.queries import check_query
 from discreet.engines.postgres.connections import address
-from discreet.engines.postgres.engine import Postgres, postgres
-from discreet.engines.postgres.source import postgres_table
+from discreet.engines.postgres.engine import postgres
 from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable, MissingExtra
 from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.nodes import Project, Scan
-from discreet.query.plan.schema import Stored, StoredKind, Table, resolve
+from discreet.query.plan.schema import Table, resolve
 from discreet.query.plan.work import AnyWork, Form, RowSum, Weights, Work, WorkKey
 from tests.contracts.engines import forms
-from tests.contracts.engines.lab import ORACLE, UNIT, Lab, Numbers, f, numbers
+from tests.contracts.engines.lab import ORACLE, UNIT, Lab, f, numbers
 from tests.helpers import postgres_tables
+from tests.helpers.postgres_engine import as_role, asked, count_rows, execute
 from tests.helpers.tables import crowd
 
 ROWS = crowd(90)
-
-
-def execute(dsn: str, *statements: str) -> None:
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        for statement in statements:
-            connection.execute(statement.encode())
-
-
-def as_role(dsn: str, role: str, **more: str) -> str:
-    return psycopg.conninfo.make_conninfo(dsn, user=role, **more)
-
-
-@pytest.fixture
-def shop(fresh_database: str) -> Iterator[str]:
-    """A database whose role ``reader`` may look at the schema public, and no more."""
-    execute(fresh_database, "CREATE ROLE reader LOGIN", "GRANT USAGE ON SCHEMA public TO reader")
-    yield fresh_database
-    execute(fresh_database, "DROP OWNED BY reader", "DROP ROLE reader")
-
-
-def values(engine: Postgres, source: object, **reads: tuple[object, ...]) -> list[tuple[Any, ...]]:
-    """What the columns of a table are read as, row by row; ``id`` is its unit."""
-    columns = {name: f(str(how), Column(name), *more) for name, (how, *more) in reads.items()}  # type: ignore[arg-type]
-    relation = Project(Scan("t"), ((UNIT, Column("id")), ("id", Column("id")), *columns.items()))
-    keys = tuple(WorkKey(name, Column(name), None) for name in ("id", *columns))
-    weights = Weights(form=Form.ROWS, cap=1, scale=1)
-    work = Work(source=relation, unit=UNIT, keys=keys, cells=(RowSum(Literal(1)),), weights=weights)
-    (found,) = asked(engine, source, [work])
-    return [tuple(value for _, value in key)[1:] for key in sorted(found, key=lambda key: str(key[0]))]
-
-
-def asked(engine: Postgres, source: object, works: Any) -> list[Numbers]:
-    schema = resolve("t", Table(source=source, unit=None, public=True), engine.columns(source))
-    return [numbers(exact) for exact in engine.run(works, {"t": schema})]
 
 
 def some_works() -> list[AnyWork]:
@@ -75,170 +40,6 @@ def some_works() -> list[AnyWork]:
     plain = (forms.sums((forms.key("g"),), weights) for weights in forms.BOUNDING[1::4])
     found += [replace(work, source=as_stored, cells=(forms.ONE,)) for work in plain]
     return [*found, *list(forms.distinct("days"))[::5], *list(forms.split("truth"))[::6]]
-
-
-# --- what a column is -------------------------------------------------------------------------------------------------
-
-
-def test_stored_types_come_from_the_catalogue(fresh_database: str) -> None:
-    execute(
-        fresh_database,
-        "CREATE TYPE mood AS ENUM ('good', 'bad')",
-        "CREATE DOMAIN price AS numeric(10, 3) CHECK (VALUE > 0)",
-        "CREATE DOMAIN fee AS price",
-        "CREATE DOMAIN loose AS numeric",
-        "CREATE TYPE text AS ENUM ('not text')",
-        """CREATE TABLE t (a smallint, b integer, c bigint, d numeric(12, 2), e numeric, f real, g double precision,
-           h pg_catalog.text, i varchar(5), j char(7), k boolean, l date, m timestamp(3), n timestamptz, o uuid,
-           p mood, q price, r fee, s loose, t integer[], u json, v bytea, w interval, x numeric(3, -2),
-           y numeric(60, 50), z public.text, "A" money)""",
-    )
-    kinds = {
-        "a": StoredKind.INTEGER, "b": StoredKind.INTEGER, "c": StoredKind.INTEGER, "e": StoredKind.OTHER,
-        "f": StoredKind.REAL, "g": StoredKind.REAL, "h": StoredKind.TEXT, "i": StoredKind.TEXT, "j": StoredKind.TEXT,
-        "k": StoredKind.BOOLEAN, "l": StoredKind.DATE, "m": StoredKind.TIMESTAMP, "n": StoredKind.TIMESTAMP,
-        "o": StoredKind.TEXT, "p": StoredKind.TEXT, "s": StoredKind.OTHER, "t": StoredKind.OTHER, "u": StoredKind.OTHER,
-        "v": StoredKind.OTHER, "w": StoredKind.OTHER, "y": StoredKind.OTHER, "z": StoredKind.TEXT,
-        "A": StoredKind.OTHER,
-    }  # fmt: skip
-    decimals = {"d": 2, "q": 3, "r": 3, "x": 0}
-    expected = {name: Stored(kind) for name, kind in kinds.items()}
-    expected |= {name: Stored(StoredKind.DECIMAL, scale) for name, scale in decimals.items()}
-    assert postgres(fresh_database).columns("t") == expected
-
-
-def test_values_that_only_postgresql_has(fresh_database: str) -> None:
-    name = psycopg.conninfo.conninfo_to_dict(fresh_database)["dbname"]
-    execute(
-        fresh_database,
-        f"ALTER DATABASE {name} SET TimeZone = 'Asia/Kathmandu'",
-        "CREATE TYPE mood AS ENUM ('Good', 'bad')",
-        "CREATE TABLE t (id bigint, n numeric(6, 2), d date, m timestamp, z timestamptz, c char(4), e mood, u uuid)",
-        """INSERT INTO t VALUES
-           (1, 'NaN', 'infinity', 'infinity', 'infinity', 'a', 'Good', '12345678-ABCD-0000-0000-000000000000'),
-           (2, -9999.99, '-infinity', '-infinity', '-infinity', ' b  ', 'bad', NULL),
-           (3, 0.01, '0044-03-15 BC', '0044-03-15 BC', '0001-01-01 BC', '', NULL, NULL),
-           (4, 12, '20000-01-01', '200000-01-01', '10000-01-01 00:30:00+02', NULL, NULL, NULL)""",
-    )
-    texts: dict[str, tuple[object, ...]] = dict.fromkeys(("c", "e", "u"), ("read_text",))
-    found = values(postgres(fresh_database), "t", n=("read_decimal", 2, -500, 500_000), **texts)
-    uuid = "12345678-abcd-0000-0000-000000000000"
-    assert found == [
-        (None, "a", "Good", uuid),
-        (-500, " b", "bad", None),
-        (1, "", None, None),
-        (1200, None, None, None),
-    ]
-    times = values(postgres(fresh_database), "t", d=("read_date",), m=("read_timestamp",), z=("read_timestamp",))
-    first, last = (date.min, datetime.min), (date.max, datetime.max)
-    near = datetime(9999, 12, 31, 22, 30)
-    assert times == [(*last, datetime.max), (*first, datetime.min), (*first, datetime.min), (*last, near)]
-
-
-def test_decimals_of_every_scale(fresh_database: str) -> None:
-    execute(
-        fresh_database,
-        "CREATE TABLE t (id bigint, a numeric(44, 38), b numeric(3, -2), c numeric(30, 0), d numeric(18, 18))",
-        "INSERT INTO t VALUES (1, 1e-38, 12345, 1e29, 0.000000000000000001), (2, -999999, -99900, -7, -0.9), "
-        "(3, 0.5, NULL, 'NaN', 0)",
-    )
-    most = 1 << 62
-    reads = {name: ("read_decimal", scale, -most, most) for name, scale in {"a": 38, "b": 0, "c": 0, "d": 18}.items()}
-    assert values(postgres(fresh_database), "t", **reads) == [
-        (1, 12300, most, 1),
-        (-most, -99900, -7, -9 * 10**17),
-        (most, None, None, 0),
-    ]
-
-
-# --- names and rights -------------------------------------------------------------------------------------------------
-
-ODD = 'x"; DROP TABLE "t'
-
-
-def test_any_name_can_be_used(fresh_database: str) -> None:
-    quoted = ODD.replace('"', '""')
-    execute(
-        fresh_database,
-        f'CREATE SCHEMA "{quoted}"',
-        f'CREATE TABLE "{quoted}"."a.b" (id bigint, "{quoted}" integer, "%s" integer, "t" integer, "é{{0}}" integer)',
-        f'INSERT INTO "{quoted}"."a.b" VALUES (7, 1, 2, 3, 4)',
-    )
-    source = postgres_table("a.b", schema=ODD)
-    reads: dict[str, tuple[object, ...]] = dict.fromkeys((ODD, "%s", "t", "é{0}"), ("read_integer", 0, 9))
-    assert values(postgres(fresh_database), source, **reads) == [(1, 2, 3, 4)]
-    assert list(postgres(fresh_database, schema=ODD).columns(postgres_table("a.b", schema=ODD)))[1] == ODD
-
-
-def test_a_table_without_a_schema_is_looked_for_in_one(fresh_database: str) -> None:
-    execute(fresh_database, "CREATE SCHEMA clinic", "CREATE TABLE clinic.visits (who bigint)")
-    assert list(postgres(fresh_database, schema="clinic").columns("visits")) == ["who"]
-    assert list(postgres(fresh_database).columns("clinic.visits")) == ["who"]
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "nothing",
-        "public.nothing",
-        "T",
-        "pg_catalog.nothing",
-        "",
-        ".t",
-        "public.",
-        "a.b.c",
-        "t\0",
-        7,
-        None,
-        pa.table({}),
-    ],
-)
-def test_what_is_no_table_is_refused(fresh_database: str, source: object) -> None:
-    execute(fresh_database, "CREATE TABLE t (id bigint)")
-    with pytest.raises(BadData, match="must"):
-        postgres(fresh_database).columns(source)
-
-
-def test_a_role_sees_the_columns_that_it_may_read(shop: str) -> None:
-    execute(
-        shop,
-        "CREATE TABLE t (id bigint, x integer, f double precision, secret text)",
-        "INSERT INTO t VALUES (1, 5, 0.5, 'no')",
-        "CREATE SCHEMA other",
-        "CREATE TABLE other.t (id bigint)",
-        "GRANT SELECT ON other.t TO reader",
-    )
-    reader = postgres(as_role(shop, "reader"))
-    for source in ("t", "other.t"):
-        with pytest.raises(BadData, match="role may read"):
-            reader.columns(source)
-    execute(shop, "GRANT SELECT (id, x, f) ON t TO reader")
-    assert list(reader.columns("t")) == ["id", "x", "f"]
-    assert values(reader, "t", x=("read_integer", 0, 9), f=("read_real", -60, -(1 << 61), 1 << 61)) == [(5, 1 << 59)]
-
-
-def test_row_level_security_is_refused(shop: str) -> None:
-    execute(
-        shop,
-        "CREATE TABLE t (id bigint)",
-        "GRANT SELECT ON t TO reader",
-        "CREATE POLICY few ON t TO reader USING (id < 5)",
-    )
-    reader, works = postgres(as_role(shop, "reader")), [_count()]
-    assert asked(reader, "t", works) == [{}]
-    execute(shop, "INSERT INTO t VALUES (1), (9)", "ALTER TABLE t ENABLE ROW LEVEL SECURITY")
-    schema = resolve("t", Table(source="t", unit=None, public=True), {"id": Stored(StoredKind.INTEGER)})
-    with pytest.raises(EngineFailed):  # a policy that came later: no silent choice of rows
-        reader.run(works, {"t": schema})
-    with pytest.raises(BadData, match="row-level security"):
-        reader.columns("t")
-    assert list(postgres(shop).columns("t")) == ["id"]  # the owner sees all rows
-
-
-def _count() -> Work:
-    relation = Project(Scan("t"), ((UNIT, Column("id")),))
-    weights = Weights(form=Form.ROWS, cap=1, scale=1)
-    return Work(source=relation, unit=UNIT, keys=(), cells=(RowSum(Literal(1)),), weights=weights)
 
 
 def test_only_databases_in_utf8(postgres_dsn: str) -> None:
@@ -328,11 +129,11 @@ class Meanwhile(list[Work]):
 
 def test_all_works_see_one_state(fresh_database: str) -> None:
     execute(fresh_database, "CREATE TABLE t AS SELECT 1::bigint AS id")
-    works = Meanwhile([_count()] * 3)
+    works = Meanwhile([count_rows()] * 3)
     works.dsn, works.statement = fresh_database, "INSERT INTO t SELECT max(id) + 1 FROM t"
     found = asked(postgres(fresh_database), "t", works)
     assert found[0] == found[1] == found[2]
-    assert asked(postgres(fresh_database), "t", [_count()]) != found[:1]
+    assert asked(postgres(fresh_database), "t", [count_rows()]) != found[:1]
 
 
 def test_nothing_can_be_written(fresh_database: str) -> None:
@@ -343,7 +144,7 @@ def test_nothing_can_be_written(fresh_database: str) -> None:
         "CREATE VIEW t AS SELECT note() AS id",
     )
     with pytest.raises(EngineFailed):
-        asked(postgres(fresh_database), "t", [_count()])
+        asked(postgres(fresh_database), "t", [count_rows()])
     with psycopg.connect(fresh_database) as connection:
         assert connection.execute("SELECT count(*) FROM seen").fetchone() == (0,)
 
@@ -428,7 +229,7 @@ def test_failures_say_the_same_and_hold_nothing(fresh_database: str, caplog: pyt
     said = set()
     for source, timeout in (("t", "10min"), ("slow", "50ms")):
         with pytest.raises(EngineFailed) as caught, caplog.at_level(logging.DEBUG):
-            asked(postgres(fresh_database, statement_timeout=timeout), source, [_count()])
+            asked(postgres(fresh_database, statement_timeout=timeout), source, [count_rows()])
         assert caught.value.__cause__ is caught.value.__context__ is None
         said.add(str(caught.value))
     assert said == {str(EngineFailed())}
@@ -437,7 +238,7 @@ def test_failures_say_the_same_and_hold_nothing(fresh_database: str, caplog: pyt
     assert "57014" in caplog.text
 
 
-# --- through the front door -------------------------------------------------------------------------------------------
+# --- whole sessions ---------------------------------------------------------------------------------------------------
 
 
 def test_a_session_on_postgresql(fresh_database: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -13,100 +12,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
-from discreet.engines.spark import staging as spark_staging
-from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable
+from discreet.errors import BadParameter, EngineFailed, EngineUnreachable
 from tests.helpers.processes import until
 from tests.helpers.spark import Cluster
+from tests.helpers.spark_rows import COUNTS, ROWS, SURE, counted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROWS = pa.table(
-    {
-        "user": [i // 2 for i in range(60)],
-        "place": ["a" if i % 3 else "b" for i in range(60)],
-        "amount": [i % 7 for i in range(60)],
-    }
-)
-COUNTS = {"a": 40, "b": 20, "c": 0}
-SURE = 1000
 """An epsilon at which noise is 0, but for a chance below 1e-100."""
-
-
-def counted(source: Any, engine: Any, question: str = "SELECT place, COUNT(*) AS n FROM t GROUP BY place") -> Any:
-    """The number of rows at each place."""
-    columns = {"place": dp.keys(list(COUNTS)), "amount": dp.bounds(0, 6)}
-    table = dp.table(source, unit="user", columns=columns, max_rows=2)
-    answer = dp.Session(t=table, budget=dp.Pure(SURE), engine=engine).sql(question).release(epsilon=SURE)
-    return dict(zip(answer["place"], answer["n"], strict=True))
-
-
-@pytest.fixture
-def frame(spark: SparkSession) -> Any:
-    return spark.createDataFrame(ROWS)
-
-
-# --- sources ----------------------------------------------------------------------------------------------------------
-
-
-def test_frames_tables_and_files(spark: SparkSession, frame: Any, tmp_path: Path) -> None:
-    frame.createOrReplaceTempView("some_trips")
-    pq.write_table(ROWS, tmp_path / "one.parquet")
-    (tmp_path / "folder").mkdir()
-    pq.write_table(ROWS.slice(0, 31), tmp_path / "folder" / "x.parquet")
-    pq.write_table(ROWS.slice(31), tmp_path / "folder" / "y.parquet")
-    ROWS.to_pandas().to_csv(tmp_path / "trips.csv", index=False)
-    sources = {
-        "a DataFrame": frame,
-        "a table": "some_trips",
-        "a file": str(tmp_path / "one.parquet"),
-        "a path": tmp_path / "one.parquet",
-        "a folder": tmp_path / "folder",
-        "CSV": str(tmp_path / "trips.csv"),
-        "Arrow": ROWS,
-        "pandas": ROWS.to_pandas(),
-    }
-    engine = dp.engines.spark(spark)
-    for name, source in sources.items():
-        assert counted(source, engine) == COUNTS, name
-    spark.catalog.dropTempView("some_trips")
-
-
-@pytest.mark.parametrize("source", ["nowhere", "no/such.parquet", 7, None, [1, 2]])
-def test_what_cannot_be_opened_is_said_before_anything_is_spent(spark: SparkSession, source: Any) -> None:
-    with pytest.raises(BadData):
-        dp.engines.spark(spark).columns(source)
-
-
-def test_names_that_differ_in_case_only_are_refused(spark: SparkSession) -> None:
-    with pytest.raises(BadData, match="upper and lower case"):
-        dp.engines.spark(spark).columns(spark.createDataFrame(pa.table({"a": [1], "A": [2]})))
-
-
-def test_a_frame_of_another_session_is_refused(spark: SparkSession) -> None:
-    with pytest.raises(BadData):
-        dp.engines.spark(spark).columns(spark.newSession().range(3))
-
-
-def test_without_a_session_that_of_the_frame_is_used(frame: Any) -> None:
-    assert counted(frame, dp.engines.spark()) == COUNTS
-
-
-def test_stored_types(spark: SparkSession) -> None:
-    frame = spark.sql(
-        "SELECT 1Y AS tiny, 1L AS big, 1.50BD AS cents, 1F AS f, 'x' COLLATE UTF8_LCASE AS t, true AS b, "
-        "DATE '2024-01-01' AS d, TIMESTAMP_NTZ '2024-01-01 00:00:00' AS m, TIMESTAMP '2024-01-01 00:00:00' AS z, "
-        "array(1) AS many"
-    )
-    kinds = {name: stored.kind.value for name, stored in dp.engines.spark(spark).columns(frame).items()}
-    assert kinds == {
-        "tiny": "integer", "big": "integer", "cents": "decimal", "f": "real", "t": "text", "b": "boolean",
-        "d": "date", "m": "timestamp", "z": "timestamp", "many": "other",
-    }  # fmt: skip
 
 
 def test_bad_parameters() -> None:
@@ -186,44 +103,10 @@ def test_a_text_is_a_text(spark: SparkSession) -> None:
     assert set(s.sql("SELECT place, COUNT(*) AS n FROM t GROUP BY place").release(epsilon=SURE // 2)["n"]) == {1}
 
 
-def test_collations_do_not_matter(spark: SparkSession) -> None:
-    rows = spark.sql(
-        "SELECT CAST(id AS STRING) COLLATE UTF8_LCASE AS user, "
-        "(CASE WHEN id % 2 = 0 THEN 'a' ELSE 'A' END) COLLATE UTF8_LCASE AS place, 1 AS amount "
-        "FROM range(10)"
-    )
-    assert counted(rows, dp.engines.spark(spark)) == {"a": 5, "b": 0, "c": 0}
-
-
 def test_no_warning_reaches_the_user(spark: SparkSession) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert counted(ROWS.to_pandas(), dp.engines.spark(spark)) == COUNTS
-
-
-# --- many groups ------------------------------------------------------------------------------------------------------
-
-
-MANY = pa.table({"user": list(range(3000)), "key": [f"k{i % 40}" if i < 2000 else f"rare {i}" for i in range(3000)]})
-
-
-@pytest.mark.parametrize("staging", ["of its own", "given", "none", "heavy units"])
-def test_unknown_keys_in_batches(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, staging: str
-) -> None:
-    monkeypatch.setattr(spark_staging, "BATCH", 97)
-    given = str(tmp_path) if staging == "given" else None
-    engine = dp.engines.spark(spark, staging=given, heavy_units=staging == "heavy units")
-    if staging == "none":
-        monkeypatch.setattr(sys.modules[type(engine).__module__], "_here", lambda _session: False)
-    table = dp.table(MANY, unit="user", columns={"key": dp.unknown_keys()})
-    s = dp.Session(t=table, budget=dp.Approx(2 * SURE, "1e-15"), engine=engine)
-    answer = s.sql("SELECT key, COUNT(*) AS n FROM t GROUP BY key").release(epsilon=SURE)
-    assert dict(zip(answer["key"], answer["n"], strict=True)) == {f"k{i}": 50 for i in range(40)}
-    assert not list(tmp_path.iterdir()), "nothing stays behind"
-    for copy in ("one", "two"):  # what was released once is the same in every copy
-        answer.write(tmp_path / copy)
-        assert pq.read_table(tmp_path / copy).equals(answer.to_arrow())
 
 
 # --- away, or interrupted ---------------------------------------------------------------------------------------------

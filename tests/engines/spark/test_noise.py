@@ -214,7 +214,7 @@ def test_sums_beyond_64_bits_stay_exact_on_spark_executors(spark: SparkSession) 
 # --- whether executors can --------------------------------------------------------------------------------------------
 
 
-def test_a_session_on_this_machine_draws_here_unless_told(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_on_this_machine_draws_here_unless_set(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(staging, "with_noise", None)
     monkeypatch.setattr(spark_noise, "_question", None)  # nobody is even asked
     for wanted in (None, False):

@@ -69,11 +69,11 @@ def files(folder: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Shop:
-    """The shop behind a curator, from afar and here."""
+    """The shop behind a curator, remotely and here."""
 
     town: Town
     url: str
-    afar: RemoteSession
+    remote: RemoteSession
     here: dp.Session
 
 

@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
@@ -25,6 +26,8 @@ from discreet.ledger.journal import utc
 from tests.helpers.curator.land import write_town
 from tests.helpers.processes import until
 
+COUNT = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
+
 
 class Clock:
     """A clock that a test moves."""
@@ -33,6 +36,16 @@ class Clock:
         self.now = utc()
 
     def __call__(self) -> datetime:
+        return self.now
+
+
+class Ticking:
+    """A clock in seconds that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
         return self.now
 
 
@@ -61,6 +74,21 @@ class Town:
 
     def preview(self, sql: str, token: str | None = None, **more: Any) -> Any:
         return self.post("/api/datasets/town/preview", {"sql": sql, **more}, token or self.ann)
+
+
+def charges(town: Town) -> int:
+    """How many questions were charged."""
+    return len(town.curator.ledger.entries(kind="charge", limit=10_000))
+
+
+def broken(town: Town, monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """An engine that fails in this way, after the payment."""
+    opened = town.curator.open(town.curator.ledger.datasets["town"])
+
+    def run(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(opened.engine, "run", run)
 
 
 def scope(path: str, token: str) -> dict[str, Any]:
@@ -102,7 +130,7 @@ def open_town(folder: Path, **options: Any) -> Iterator[Town]:
     clock = Clock()
     config = read_config(write_town(folder, **options))
     curator = open_curator(config, create=True, clock=clock)
-    curator.strangers = Meter(config.limits)
+    curator.anonymous_meter = Meter(config.limits)
     for name in ("ann", "bob"):
         curator.ledger.owner.add_analyst(name)
         curator.ledger.owner.grant(name, "town")

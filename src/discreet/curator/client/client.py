@@ -56,7 +56,7 @@ def connect(url: str, token: str, dataset: str | None = None) -> RemoteSession:
     """A curator's data set, to be asked like a ``Session``; ``dataset`` may be left out if there is one.
 
     Guarantee: each release is charged once, however often the connection breaks. Nothing is sent to anybody but the
-    curator. ``CuratorRefused`` if the token is not good, ``LedgerUnavailable`` if nobody is there.
+    curator. ``CuratorRefused`` if the token is not good, ``LedgerUnavailable`` if it cannot be reached.
 
     >>> connect("curator.example", "discreet_...")
     Traceback (most recent call last):
@@ -172,7 +172,7 @@ class RemoteSession:
     with_columns = _refused("with_columns", _OWNER)
 
     def _prepared(self, asked: Question) -> Prepared | None:
-        """Refuse here, in the curator's words, what it would refuse by public things.
+        """Refuse here, with the curator's message, what it would refuse from public metadata.
 
         Keys of public tables are read there, and long lists are sent in part; what depends on them is decided there.
         """
@@ -264,7 +264,7 @@ class RemoteQuery(Asked):
         """The plan, with how far one unit reaches at each step; with a price also the noise. Free."""
         if epsilon is None and rho is None:
             if self.prepared is None:
-                raise BadParameter("epsilon", None, "must say a price, such as 0.1: only the curator knows all keys")
+                raise BadParameter("epsilon", None, "must be given, such as 0.1: only the curator knows all keys")
             return tell(self.prepared, None)
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 

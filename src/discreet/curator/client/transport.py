@@ -1,7 +1,7 @@
 """HTTP to a curator, with a token.
 
-Promise: nobody but the curator is talked to. Errors are those of the tree, raised here as they were there, with their
-fields.
+Promise: requests go to the curator and to nobody else. Errors are those of the tree, raised here as they were there,
+with their fields.
 """
 
 from __future__ import annotations

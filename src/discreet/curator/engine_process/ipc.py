@@ -77,7 +77,10 @@ def write_exact(found: Sequence[Exact]) -> bytes:
     ((1,), (None,))
     """
     works = [
-        {"keys": [[_say(value) for value in key] for key in one.keys], "numbers": [n.tolist() for n in one.numbers]}
+        {
+            "keys": [[_encode_key(value) for value in key] for key in one.keys],
+            "numbers": [n.tolist() for n in one.numbers],
+        }
         for one in found
     ]
     return json.dumps({"works": works}, separators=(",", ":")).encode()
@@ -92,7 +95,7 @@ def read_exact(payload: bytes) -> tuple[Exact, ...]:
 
 
 def _one(work: Any) -> Exact:
-    keys = tuple(tuple(_hear(value) for value in key) for key in work["keys"])
+    keys = tuple(tuple(_decode_key(value) for value in key) for key in work["keys"])
     if len(set(keys)) != len(keys):
         raise ValueError("a key comes twice")
     return Exact(keys, tuple(_numbers(listed) for listed in work["numbers"]))
@@ -105,7 +108,7 @@ def _numbers(listed: Any) -> Any:
     return np.array(listed, dtype=np.int64 if small else object)
 
 
-def _say(value: Value) -> Any:
+def _encode_key(value: Value) -> Any:
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, datetime):
@@ -115,7 +118,7 @@ def _say(value: Value) -> Any:
     raise TypeError("not a key")
 
 
-def _hear(value: Any) -> Value:
+def _decode_key(value: Any) -> Value:
     if value is None or isinstance(value, bool | str | int):
         return value
     match value:

@@ -1,6 +1,6 @@
 """The engine in a process of its own: limited memory, a deadline that no data can move, killed when it is over.
 
-Promise: ``run`` gives exact integers of a checked shape or raises EngineFailed, whose words are always the same. A
+Promise: ``run`` gives exact integers of a checked shape or raises EngineFailed, whose message is always the same. A
 process that hangs is killed at the deadline; the next question gets a new one. Noise, keys and the ledger are never
 there. What it wrote to the disk goes with it, or at the next start (scratch.py).
 """
@@ -36,7 +36,7 @@ _STARTING = 60.0
 
 
 class Isolated:
-    """An engine whose questions are computed elsewhere. ``processes`` of them, each for one question at a time."""
+    """An engine that computes in ``processes`` child processes, each for one question at a time."""
 
     def __init__(self, limits: Limits, *, processes: int = 1, threads: int = 2) -> None:
         self._limits = limits
@@ -83,7 +83,7 @@ class Isolated:
             return self._here.process.run(works, schemas)  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        """End all processes. A question that is being computed fails; its own thread then clears up behind it."""
+        """End all processes. A question that is being computed fails; its own thread then cleans up."""
         for process in self._all:
             process.closed = True
         idle = []
@@ -126,7 +126,7 @@ class _Process:
         return read_exact(payload)
 
     def _ask(self, request: tuple[str, Any], seconds: float) -> bytes:
-        """Send a request and wait for the reply; after the deadline the process is no more."""
+        """Send a request and wait for the reply; after the deadline the process is killed."""
         process = self._process
         if process is None or process.stdin is None or process.stdout is None:
             raise EngineFailed
@@ -165,7 +165,7 @@ class _Process:
             os.set_blocking(self._process.stdin.fileno(), False)
 
     def kill(self) -> None:
-        """Kill the process under the hands of whoever waits for it."""
+        """Kill the process while another thread waits for it."""
         if self._process is not None:
             self._process.kill()
 

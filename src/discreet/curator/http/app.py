@@ -47,7 +47,7 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 }  # fmt: skip
 _ERRORS |= {status: {"model": responses.Error, "description": text} for status, text in _ALWAYS.items()}
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
-"""Newer versions of FastAPI measure times and record the words of errors, for whoever asks through the environment."""
+"""Newer versions of FastAPI measure times and record the messages of errors, if an environment variable asks for it."""
 Small = Annotated[str, Query(min_length=1, max_length=40)]
 
 
@@ -172,7 +172,7 @@ def _refused(request: Request, error: Exception) -> Response:
 
 
 def _invalid(_: Request, error: Exception) -> Response:
-    """Says where a request is wrong and what it must be; what was sent is not repeated."""
+    """Names where a request is wrong and what it must be; what was sent is not repeated."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
     places = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:5])
     status, body = reply(Refusal(422, "Malformed", places[:1000] or "the request cannot be understood"))

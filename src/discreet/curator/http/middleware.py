@@ -2,7 +2,7 @@
 
 Promise: a request whose route is not in the table of access.py, whose token does not allow it, which comes too often,
 is too large, too slow or not JSON, is refused before its body is understood. Replies to questions leave on the grid of
-time, whatever they say. No reply and no log holds the words of an unexpected error.
+time, whatever they say. No reply and no log holds the message of an unexpected error.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class AccessMiddleware:
                 self._curator.meter.count(caller.name)
                 held.enter_context(self._curator.meter.under_way(caller.name))
             elif path.startswith("/api/"):
-                self._count_stranger(scope)
+                self._count_anonymous(scope)
             if method not in ("GET", "HEAD"):
                 receive = await self._body(scope, receive)
             await self._app(scope, receive, out.send)
@@ -88,11 +88,11 @@ class AccessMiddleware:
         sent = dict(scope["headers"]).get(b"authorization")
         header = None if sent is None else sent.decode("latin-1")
         if not self._curator.access.seen(header):
-            self._count_stranger(scope)
+            self._count_anonymous(scope)
         return await run_sync(self._curator.access.who, header)
 
-    def _count_stranger(self, scope: Scope) -> None:
-        self._curator.strangers.count(str((scope.get("client") or ("",))[0]))
+    def _count_anonymous(self, scope: Scope) -> None:
+        self._curator.anonymous_meter.count(str((scope.get("client") or ("",))[0]))
 
     async def _body(self, scope: Scope, receive: Receive) -> Receive:
         """The body, whole, if it is JSON and neither too large nor too slow."""

@@ -310,7 +310,7 @@ class Done(BaseModel):
 
 
 class Health(BaseModel):
-    """Whether the service is up. It says nothing about the ledger or the data."""
+    """Whether the service is up. It reveals nothing about the ledger or the data."""
 
     ok: bool
 
@@ -330,7 +330,7 @@ class StoredColumn(BaseModel):
 
 
 class HouseholdOut(BaseModel):
-    """What a group of people has lost so far, and at most; null where no theorem says anything."""
+    """What a group of people has lost so far, and at most; null where no bound is known."""
 
     people: int
     spent: Amount | None

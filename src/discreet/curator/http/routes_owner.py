@@ -154,13 +154,13 @@ def _add_analysts(app: FastAPI, curator: Curator) -> None:
 
     @app.post("/api/analysts/{analyst}/revoke")
     def revoke_analyst(request: Request, analyst: Name, body: requests.ReasonIn) -> responses.Done:
-        """Revoke an analyst: all their tokens are worthless from now on."""
+        """Revoke an analyst: none of their tokens is valid from now on."""
         done = owner.revoke_analyst(analyst, reason=body.reason, by=caller_of(request).name)
         return responses.Done(sequence=done.sequence)
 
     @app.post("/api/tokens/{token}/revoke")
     def revoke_token(request: Request, token: Name, body: requests.ReasonIn) -> responses.Done:
-        """Make one token worthless; it is named by its public part."""
+        """Revoke one token, named by its public part."""
         done = curator.access.revoke(token, reason=body.reason, by=caller_of(request).name)
         return responses.Done(sequence=done)
 
@@ -187,7 +187,7 @@ def _add_ledger(app: FastAPI, curator: Curator) -> None:
 
     @app.post("/api/ledger/acknowledge")
     def acknowledge(request: Request, body: requests.ReasonIn) -> responses.Done:
-        """After a mismatch: say why the ledger is not the one that was seen before, and go on from what is there."""
+        """After a mismatch: record why the ledger is not the one that was seen before, and continue with it."""
         if curator.ledger.trouble is None:
             raise Refusal(
                 409, "NoMismatch", "there is nothing to acknowledge: the ledger is the one that was seen before"

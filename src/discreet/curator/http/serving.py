@@ -26,7 +26,7 @@ PATIENCE = 20.0
 """Seconds in which the head of a request must have come; middleware.py has the limit for its body."""
 
 
-class Impatient(H11Protocol):
+class RequestTimeoutProtocol(H11Protocol):
     """HTTP/1.1 on one connection, closed when the head of a request does not come in time."""
 
     _timeout: asyncio.TimerHandle | None = None
@@ -63,7 +63,7 @@ def options(host: str, port: int) -> dict[str, Any]:
     return {
         "host": host,
         "port": port,
-        "http": Impatient,
+        "http": RequestTimeoutProtocol,
         "ws": "none",
         "server_header": False,
         "date_header": False,

@@ -1,4 +1,4 @@
-"""The learning corner: what ε means, how budgets add up, what noise looks like. All from the library's own functions.
+"""The teaching page: what ε means, how budgets add up, what noise looks like. All from the library's own functions.
 
 Nothing here knows any data: the numbers are the same for everybody.
 """

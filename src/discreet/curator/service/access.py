@@ -3,7 +3,7 @@
 Promise: what the table does not allow is refused. A token is 256 random bits, shown once, kept as a hash in the
 ledger; it is taken from the Authorization header only, expires, and can be revoked. Comparing takes the same time
 whatever was sent.
-Believes: SHA-256, and that the channel between the analyst and the service is private (TLS).
+Assumes: SHA-256, and that the channel between the analyst and the service is private (TLS).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from discreet.ledger.store import Ledger
 
 PREFIX = "discreet"
 DAYS = 90
-"""How long a token is good, unless the owner says otherwise."""
+"""How many days a token is valid by default."""
 OWNER = "owner"
 """The name under which the owner's acts are recorded."""
 R = TypeVar("R", bound=Record)
@@ -142,7 +142,7 @@ class TokenRecord(Record):
 
 @dataclass(frozen=True, slots=True)
 class TokenRevokedRecord(Record):
-    """A token is good no more."""
+    """A token was revoked."""
 
     KIND = "access.revoked"
     token: str
@@ -172,7 +172,7 @@ def check_allowed(method: str, path: str, caller: Allowed | None) -> None:
 
 
 def check_analyst(name: str) -> str:
-    """A name for an analyst: one that can stand in an address, and that nobody takes for the owner."""
+    """A name for an analyst: one that can stand in an address, and that cannot be mistaken for the owner."""
     if name.casefold() == OWNER:
         raise BadParameter("analyst", name, "must be another name: this one is the owner's")
     return read_name(name, "analyst")
@@ -197,9 +197,7 @@ class Access:
             if known is None:
                 raise BadParameter("analyst", name, "must be added first")
             if known.revoked:
-                raise BadParameter(
-                    "analyst", name, "must be somebody who was not revoked: that is for good; add a new name"
-                )
+                raise BadParameter("analyst", name, "must not be revoked, which is permanent: add a new name")
         identity, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         expires = self._clock() + timedelta(days=days)
         record = TokenRecord(
@@ -214,20 +212,20 @@ class Access:
         return f"{PREFIX}_{identity}_{secret}"
 
     def revoke(self, identity: str, *, reason: str, by: str = OWNER) -> int:
-        """Make a token worthless, at once on all servers; the number of the entry."""
+        """Revoke a token, at once on all servers; the number of the entry."""
         if identity not in self.tokens():
             raise NotRegistered("there is no such token")
         record = TokenRevokedRecord(identity, reason)
         return self._ledger.owner.record(record.kind, record.body(), by=by).sequence
 
     def seen(self, header: str | None) -> bool:
-        """Whether this header has a token that this server knows, without looking into the ledger; it may be dead."""
+        """Whether this server knows the token of this header, without reading the ledger; it may be invalid by now."""
         _, _, identity, secret = _parts(header)
         found = self._known.get(identity)
         return hmac.compare_digest(found.digest if found else _digest(""), _digest(secret)) and found is not None
 
     def who(self, header: str | None) -> Caller:
-        """Who sent this Authorization header; refuses with one and the same words whatever is wrong with it."""
+        """Who sent this Authorization header; refuses with the same message whatever is wrong with it."""
         scheme, prefix, identity, secret = _parts(header)
         state = self._ledger.look()
         found = self._tokens(state).get(identity)

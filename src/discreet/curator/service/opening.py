@@ -1,7 +1,7 @@
 """Opening a curator: its ledger, and the data sets of its file.
 
-Promise: what the file says of a data set is registered once; a budget that is in the ledger is changed there, by an act
-of the owner, and never by a file.
+Promise: what the file declares of a data set is registered once; a budget that is in the ledger is changed there, by
+an act of the owner, and never by a file.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def open_curator(config: Config, *, create: bool = False, clock: Clock = utc, at
 
 
 def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> None:
-    """Bring the ledger up to what the file says of a data set; a new budget takes an act of the owner.
+    """Bring the ledger up to what the file declares of a data set; a new budget takes an act of the owner.
 
-    A budget that the ledger had before is the file's way of being out of date: the later act counts.
+    A budget that the ledger had before means that the file is out of date: the later act counts.
     """
     people, known = curator.ledger.populations.get(configured.population), curator.ledger.datasets.get(name)
     if people is not None and configured.budget not in (None, *_budgets(curator.ledger, people.name)):

@@ -1,8 +1,8 @@
-"""Replies leave on a grid of time, so that how long an answer took says as little as possible.
+"""Replies leave on a grid of time, so that the time an answer took reveals as little as possible.
 
 Promise: a reply to a question leaves a whole number of quanta after the request began, whatever it is: an answer, a
-refusal or a failure. Nothing that is sent tells a time. An answer is stored in the middle between two lines, so that
-whoever keeps asking whether it is there learns no more than the reply would tell.
+refusal or a failure. No reply contains a time. An answer is stored in the middle between two lines, so that
+polling for it reveals no more than the reply itself.
 What is left: how many quanta it took, if the work takes longer than one; choose a quantum longer than most questions.
 """
 

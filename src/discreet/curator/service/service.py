@@ -58,8 +58,8 @@ from discreet.session.query import Order, Query
 from discreet.session.session import Session
 
 Point = Callable[[str], None]
-STRANGERS = Limits(requests_per_second=Fraction(10), burst=60)
-"""What one address may ask for without a good token."""
+ANONYMOUS_LIMITS = Limits(requests_per_second=Fraction(10), burst=60)
+"""What one address may ask for without a valid token."""
 _SLACK = 5
 """Seconds after the deadline after which a charge without an answer is known to be lost."""
 
@@ -72,7 +72,7 @@ class Curator:
         self.ledger = ledger
         self.access = Access(ledger, clock)
         self.meter = Meter(config.limits)
-        self.strangers = Meter(STRANGERS)
+        self.anonymous_meter = Meter(ANONYMOUS_LIMITS)
         self.grid = Grid(float(config.quantum))
         self.open_datasets = OpenDatasets(config)
         self._clock = clock

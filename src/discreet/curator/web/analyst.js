@@ -12,7 +12,7 @@ let draft = { sql: "", mode: "price", epsilon: "0.3", error: "25", confidence: "
 export async function askView(place) {
   const [datasets, budgets] = await Promise.all([get("/api/datasets"), get("/api/budget")]);
   if (!datasets.length) {
-    show(place, h("p", { class: "empty" }, "There is no data set that you may ask about yet. The owner can give you leave."));
+    show(place, h("p", { class: "empty" }, "There is no data set that you may ask about yet. The owner can give you permission."));
     return () => {};
   }
   if (!datasets.some((one) => one.name === draft.dataset)) draft.dataset = datasets[0].name;
@@ -30,12 +30,12 @@ export async function askView(place) {
   const lookAhead = async () => {
     state.controller?.abort();
     state.controller = new AbortController();
-    if (!draft.sql.trim()) { show(preview, h("p", { class: "quiet" }, "Write a question: what it would cost, and how far off its answer would be, is shown here for free.")); return; }
+    if (!draft.sql.trim()) { show(preview, h("p", { class: "quiet" }, "Write a question: its cost and its error bars are shown here for free.")); return; }
     preview.classList.add("waiting");
     try {
-      const said = await post(at("datasets", draft.dataset, "preview"), question(state), state.controller.signal);
-      drawPreview(preview, said, state, price);
-      button.disabled = !said.affordable;
+      const data = await post(at("datasets", draft.dataset, "preview"), question(state), state.controller.signal);
+      drawPreview(preview, data, state, price);
+      button.disabled = !data.affordable;
     } catch (error) {
       if (error.name === "AbortError") return;
       show(preview, h("h2", {}, "Not yet a question"), complaint(error));
@@ -127,8 +127,8 @@ function priceControl(state, changed) {
     for (const [name, one] of Object.entries(choices)) one.setAttribute("aria-pressed", String(name === mode));
   };
   const choices = {
-    price: h("button", { type: "button", id: "by-price", onclick: () => { pick("price"); changed(); } }, "Say the price"),
-    error: h("button", { type: "button", id: "by-error", onclick: () => { pick("error"); changed(); } }, "Say the error"),
+    price: h("button", { type: "button", id: "by-price", onclick: () => { pick("price"); changed(); } }, "Set the price"),
+    error: h("button", { type: "button", id: "by-error", onclick: () => { pick("error"); changed(); } }, "Set the error"),
   };
   pick(draft.mode);
   return {
@@ -154,28 +154,28 @@ function share(amount, left) {
   return most;
 }
 
-function drawPreview(place, said, state) {
-  const spent = state.budget.gone, mine = state.budget.share, takes = share(said.price, said.left) * (1 - spent);
-  const cost = said.price_epsilon !== null ? `ε ${eps(said.price_epsilon)}` : said.cost;
-  const level = `${Number((said.confidence * 100).toPrecision(6))}\u00a0%`;
+function drawPreview(place, data, state) {
+  const spent = state.budget.gone, mine = state.budget.share, takes = share(data.price, data.left) * (1 - spent);
+  const cost = data.price_epsilon !== null ? `ε ${eps(data.price_epsilon)}` : data.cost;
+  const level = `${Number((data.confidence * 100).toPrecision(6))}\u00a0%`;
   show(place,
     h("h2", {}, "What you would get"),
-    h("ul", { class: "bars" }, said.columns.map((one) => h("li", {},
+    h("ul", { class: "bars" }, data.columns.map((one) => h("li", {},
       h("span", { class: "column" }, one.name),
       h("span", { class: "error" }, "± ", h("b", {}, short(one.error)), one.unit ? ` ${one.unit}` : ""),
       whisker(one, state),
       one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
-    said.named_from === null ? null : h("p", { class: "note" }, `Keys that nobody listed: one is named from about ${short(said.named_from)} people on.`),
-    h("p", { class: "quiet small" }, `${said.noise}; each bar holds with ${level}. ${sentence(said.advice)}`),
+    data.named_from === null ? null : h("p", { class: "note" }, `Keys are not listed: a key is shown if about ${short(data.named_from)} people or more have it.`),
+    h("p", { class: "quiet small" }, `${data.noise}; each bar holds with ${level}. ${sentence(data.advice)}`),
     h("h3", {}, "What it costs"),
-    gauge(spent, takes, { label: "your budget", over: !said.affordable }),
+    gauge(spent, takes, { label: "your budget", over: !data.affordable }),
     h("div", { class: "legend" },
       h("span", {}, h("i", { class: "dot spent" }), "spent by you ", h("b", {}, `${(mine * 100).toFixed(1)} %`)),
       spent - mine > 0.0005 ? h("span", {}, h("i", { class: "dot spent" }), "gone otherwise ", h("b", {}, `${((spent - mine) * 100).toFixed(1)} %`)) : null,
       h("span", {}, h("i", { class: "dot asked" }), "this question ", h("b", { id: "cost" }, cost)),
-      h("span", {}, h("i", { class: "dot" }), "left after ", h("b", { id: "left" }, said.affordable ? (said.left_after_epsilon !== null ? `ε ${eps(said.left_after_epsilon)}` : said.left_after.text) : "not enough"))),
-    said.affordable ? null : h("p", { class: "complaint" }, "The budget does not cover this: ask for less, or accept more error."),
-    h("details", {}, h("summary", {}, "How it would be made"), h("ol", { class: "story" }, said.story.map((line) => h("li", {}, line)))));
+      h("span", {}, h("i", { class: "dot" }), "left after ", h("b", { id: "left" }, data.affordable ? (data.left_after_epsilon !== null ? `ε ${eps(data.left_after_epsilon)}` : data.left_after.text) : "not enough"))),
+    data.affordable ? null : h("p", { class: "complaint" }, "The budget does not cover this: ask for less, or accept more error."),
+    h("details", {}, h("summary", {}, "How it would be made"), h("ol", { class: "story" }, data.story.map((line) => h("li", {}, line)))));
 }
 
 /** An error bar whose length moves with the price: on a scale of powers, and half of the width when first seen. */
@@ -197,22 +197,22 @@ function schemaPanel(schema, datasets, box, choose) {
     pick,
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, schema.protects), "."),
     Object.entries(schema.tables).map(([name, table]) => h("div", { class: "table" },
-      h("h3", {}, h("button", { class: "plain mono", title: "Write it into the question", onclick: () => box.insert(name) }, name),
+      h("h3", {}, h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(name) }, name),
         table.public ? h("span", { class: "chip" }, "public") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
       h("ul", { class: "columns" }, table.columns.map((column) => h("li", {},
-        h("button", { class: "plain mono", title: "Write it into the question", onclick: () => box.insert(column.name) }, column.name),
+        h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(column.name) }, column.name),
         h("span", { class: "kind" }, describe(column))))))),
   ];
 }
 
 function describe(column) {
-  if (column.unit) return h("span", { class: "chip unit", title: "Whose row it is; it can be counted, never shown" }, "unit");
+  if (column.unit) return h("span", { class: "chip unit", title: "Identifies the person of each row; it can be counted, never shown" }, "unit");
   if (column.keys && column.kind !== "boolean") {
     const known = column.keys.map((key) => (key === null ? "NULL" : String(key)));
     const text = known.slice(0, 4).join(", ") + (known.length + column.more_keys > 4 ? ", …" : "");
     return h("span", { title: known.slice(0, 100).join(", ") }, text);
   }
-  if (column.unknown_keys) return h("span", { title: "Nobody lists the keys: one is named if enough people have it" }, "keys unknown");
+  if (column.unknown_keys) return h("span", { title: "The keys are not listed: a key is shown if enough people have it" }, "keys unknown");
   if (column.low !== null) return `${column.low} … ${column.high}`;
   return column.kind;
 }
@@ -226,7 +226,7 @@ export async function historyView(place, [chosen]) {
     try { show(side, answerView(await get(at("answers", number)))); } catch (error) { show(side, complaint(error)); }
   };
   if (!charges.length) {
-    show(place, h("p", { class: "empty" }, "Nothing was asked yet. ", h("a", { href: "#ask" }, "Ask something.")));
+    show(place, h("p", { class: "empty" }, "No questions yet. ", h("a", { href: "#ask" }, "Ask something.")));
     return;
   }
   show(place, h("div", { class: "two" },

@@ -5,24 +5,24 @@ import { download, eps, h, short, show, toast } from "./dom.js";
 
 const MOST = 40;
 
-export function answerView(said) {
-  const many = said.answer.answers ?? [said.answer], texts = questions(said);
+export function answerView(data) {
+  const many = data.answer.answers ?? [data.answer], texts = questions(data);
   return h("article", { class: "card answer" },
-    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${said.number}`), h("span", { class: "grow" }),
-      h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(said)))),
+    h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${data.number}`), h("span", { class: "grow" }),
+      h("span", { class: "quiet small" }, "paid ", h("b", {}, paid(data)))),
     many.map((answer, i) => oneAnswer(answer, texts[i])),
     h("div", { class: "actions" },
-      h("button", { id: "card", onclick: () => download(`card-${said.number}.json`, said.card) }, "Release card"),
-      h("button", { id: "receipt", onclick: () => download(`receipt-${said.number}.json`, said.receipt) }, "Receipt"),
+      h("button", { id: "card", onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card"),
+      h("button", { id: "receipt", onclick: () => download(`receipt-${data.number}.json`, data.receipt) }, "Receipt"),
       many.map((answer, i) => h("button", { onclick: () => copy(answer) }, many.length > 1 ? `Copy ${i + 1} as CSV` : "Copy as CSV"))),
     h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => answer.story.map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
 }
 
 /** The texts of the questions: those of a workload stand one after the other, with their lengths in characters. */
-function questions(said) {
-  const lengths = said.parameters.workload;
-  if (!lengths) return [said.query];
-  const letters = [...said.query];
+function questions(data) {
+  const lengths = data.parameters.workload;
+  if (!lengths) return [data.query];
+  const letters = [...data.query];
   let from = 0;
   return lengths.map((length) => { const text = letters.slice(from, from + length).join(""); from += length + 2; return text; });
 }
@@ -69,7 +69,7 @@ function table(answer, measures, level) {
 
 const ratio = (exact) => { const [a, b] = String(exact).split("/"); return b ? a / b : Number(a); };
 
-const paid = (said) => (said.parameters.epsilon ? `ε ${eps(ratio(said.parameters.epsilon))} (${said.price.text})` : said.price.text);
+const paid = (data) => (data.parameters.epsilon ? `ε ${eps(ratio(data.parameters.epsilon))} (${data.price.text})` : data.price.text);
 
 const text = (value) => (value === null ? "NULL" : String(value));
 

@@ -9,11 +9,11 @@ export const token = {
 };
 
 export class Refused extends Error {
-  constructor(status, said) {
-    super(said.message || "the service cannot be reached");
+  constructor(status, data) {
+    super(data.message || "the service cannot be reached");
     this.status = status;
-    this.kind = said.kind || "Unreachable";
-    this.hint = said.hint || "";
+    this.kind = data.kind || "Unreachable";
+    this.hint = data.hint || "";
   }
 }
 
@@ -31,9 +31,9 @@ async function send(method, path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new Refused(0, {});
   }
-  const said = await reply.json().catch(() => ({}));
-  if (!reply.ok) throw new Refused(reply.status, said.error || {});
-  return said;
+  const data = await reply.json().catch(() => ({}));
+  if (!reply.ok) throw new Refused(reply.status, data.error || {});
+  return data;
 }
 
 export const get = (path, signal) => send("GET", path, undefined, signal);

@@ -82,7 +82,7 @@ export function gauge(spent, asked = 0, { label = "budget", over = false } = {})
 /** How a budget went down: shares after each charge. */
 export function steps(shares) {
   const wide = 320, tall = 64;
-  if (shares.length < 2) return h("p", { class: "quiet small" }, "Nothing was asked yet.");
+  if (shares.length < 2) return h("p", { class: "quiet small" }, "No questions yet.");
   const x = (i) => (i / (shares.length - 1)) * wide, y = (s) => 4 + Math.min(1, s) * (tall - 8);
   let path = `M0 ${y(shares[0])}`;
   shares.forEach((s, i) => { if (i) path += ` H${x(i).toFixed(1)} V${y(s).toFixed(1)}`; });

@@ -18,7 +18,7 @@ export async function learnView(place) {
   const stop = [];
   show(place, h("div", { class: "learn" },
     h("div", { class: "intro" }, h("h1", {}, "What does ε mean?"),
-      h("p", {}, "Differential privacy promises each person that nobody who sees the answers can tell well whether they are in the data. ε says how well is “well”; a budget says for how many answers together.")),
+      h("p", {}, "Differential privacy promises each person that nobody who sees the answers can determine with confidence whether they are in the data. ε bounds that confidence; a budget bounds it for all answers together.")),
     await attacker(), await composition(), await noise(stop)));
   return () => stop.forEach((f) => f());
 }
@@ -26,10 +26,10 @@ export async function learnView(place) {
 async function attacker() {
   const picture = h("div", {}), words = h("p", { class: "big" });
   const draw = async () => {
-    const said = await get(`/api/learn/attacker?epsilon=${encodeURIComponent(epsilon.value)}&delta=1e-6`);
-    const points = said.false_positives.map((x, i) => [x, said.true_positives[i]]);
-    show(picture, curves([{ points, class: "one", area: true }], { x: [0, 1], y: [0, 1], xlabel: "says “yes” although the person is not there", ylabel: "finds the person who is there", label: `What an attacker can do at epsilon ${epsilon.value}`, diagonal: true }));
-    show(words, "With a fair coin for “is she in?”, the best attacker guesses right ", h("b", {}, `${(said.guess * 100).toFixed(1)} %`), " of the time. 50 % is no knowledge at all.");
+    const data = await get(`/api/learn/attacker?epsilon=${encodeURIComponent(epsilon.value)}&delta=1e-6`);
+    const points = data.false_positives.map((x, i) => [x, data.true_positives[i]]);
+    show(picture, curves([{ points, class: "one", area: true }], { x: [0, 1], y: [0, 1], xlabel: "false positives", ylabel: "true positives", label: `What an attacker can do at epsilon ${epsilon.value}`, diagonal: true }));
+    show(words, "If the person is in the data with probability 1/2, the best attacker guesses right ", h("b", {}, `${(data.guess * 100).toFixed(1)} %`), " of the time. 50 % is no knowledge at all.");
   };
   const epsilon = slider("ε", 0.01, 10, 1, draw);
   await draw();
@@ -41,19 +41,19 @@ async function composition() {
   const picture = h("div", {}), words = h("p", { class: "big" });
   const draw = async () => {
     const many = Math.round(Number(questions.value));
-    const said = await get(`/api/learn/composition?epsilon=${encodeURIComponent(epsilon.value)}&delta=1e-6&questions=${many}`);
-    const line = (name) => [[0, 0], ...said.questions.map((k, i) => [k, said[name][i]])];
-    const top = Math.max(...said.basic);
+    const data = await get(`/api/learn/composition?epsilon=${encodeURIComponent(epsilon.value)}&delta=1e-6&questions=${many}`);
+    const line = (name) => [[0, 0], ...data.questions.map((k, i) => [k, data[name][i]])];
+    const top = Math.max(...data.basic);
     show(picture, curves([
       { points: line("basic"), class: "two", label: "adding up" },
       { points: line("zcdp"), class: "one", label: "counted by zCDP", below: true },
     ], { x: [0, many], y: [0, top], xlabel: "questions", ylabel: "ε of all together", label: "How budgets compose" }));
-    show(words, `${short(many)} questions of ε ${epsilon.value} each cost `, h("b", {}, `ε ${short(said.zcdp.at(-1))}`), ` together, not ${short(said.basic.at(-1))}.`);
+    show(words, `${short(many)} questions of ε ${epsilon.value} each cost `, h("b", {}, `ε ${short(data.zcdp.at(-1))}`), ` together, not ${short(data.basic.at(-1))}.`);
   };
   const epsilon = slider("ε of each", 0.01, 1, 0.1, draw), questions = slider("questions", 2, 5000, 500, draw);
   await draw();
   return h("section", { class: "card" }, h("h2", {}, "Many questions"), epsilon.node, questions.node, picture, words,
-    h("p", { class: "quiet" }, "Each answer tells a little; together they tell more. Noise partly hides noise, so the sum is less than its parts (δ = 10⁻⁶). The curator refuses the question that would go over the budget."));
+    h("p", { class: "quiet" }, "Each answer reveals a little, and several reveal more. Composition is tighter than adding up (δ = 10⁻⁶). The curator refuses the question that would go over the budget."));
 }
 
 async function noise(stop) {
@@ -63,25 +63,25 @@ async function noise(stop) {
   let frame = 0;
   const draw = async () => {
     cancelAnimationFrame(frame);
-    const said = await get(`/api/learn/noise?epsilon=${encodeURIComponent(epsilon.value)}`);
-    const reach = Math.max(4, ...Object.keys(said.law).map((k) => Math.abs(Number(k)))) * 0.8;
+    const data = await get(`/api/learn/noise?epsilon=${encodeURIComponent(epsilon.value)}`);
+    const reach = Math.max(4, ...Object.keys(data.law).map((k) => Math.abs(Number(k)))) * 0.8;
     const x = (k) => wide / 2 + (Math.max(-reach, Math.min(reach, k)) / reach) * (wide / 2 - 16);
     const size = Math.max(2.2, Math.min(5.5, 26 / Math.sqrt(reach))), bin = Math.max(1, Math.ceil((4 * size * reach) / (wide - 32))), piles = new Map();
-    const placed = said.samples.map((k) => {
+    const placed = data.samples.map((k) => {
       const at = Math.round(k / bin) * bin, height = piles.get(at) || 0;
       piles.set(at, height + 1);
       return [x(at), height];
     });
     const each = Math.min(size * 1.7, (floor - 12) / Math.max(...piles.values()));
     const dots = placed.map(([at, height]) => ({ end: floor - size - height * each, node: h("circle", { class: "dot", r: size * 0.9, cx: at.toFixed(1), cy: -20 }) }));
-    const expected = (p) => floor - p * bin * said.samples.length * each;
-    const curve = Object.entries(said.law).map(([k, p]) => [x(Number(k)), expected(p)]).sort((one, other) => one[0] - other[0]);
+    const expected = (p) => floor - p * bin * data.samples.length * each;
+    const curve = Object.entries(data.law).map(([k, p]) => [x(Number(k)), expected(p)]).sort((one, other) => one[0] - other[0]);
     show(picture, h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Draws of noise at epsilon ${epsilon.value}` },
       h("line", { class: "ground", x1: 0, x2: wide, y1: floor, y2: floor }),
       [-reach, -reach / 2, 0, reach / 2, reach].map((k) => h("text", { class: "tick", x: x(k), y: tall - 12, "text-anchor": "middle" }, short(Math.round(k)))),
       dots.map((d) => d.node),
       h("path", { class: "curve two", d: curve.map(([a, b], i) => `${i ? "L" : "M"}${a.toFixed(1)} ${b.toFixed(1)}`).join(" ") })));
-    show(words, "The count of a group comes out within ", h("b", {}, `± ${short(said.error)}`), " of the truth, 19 times out of 20, however large the group is.");
+    show(words, "The count of a group comes out within ", h("b", {}, `± ${short(data.error)}`), " of the truth, 19 times out of 20, however large the group is.");
     const start = performance.now();
     const fall = (now) => {
       let moving = false;

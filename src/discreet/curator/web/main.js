@@ -73,10 +73,10 @@ function signInView(place) {
   } },
     h("h1", {}, "Ask questions of sensitive data"),
     h("p", { class: "quiet" }, "Every answer has exact noise that protects each person, an error bar, and a price that is paid from a budget before the data are read."),
-    field("Your token", input, "It stays in this tab, and is gone when you close it."),
+    field("Your token", input, "It is kept in this tab only, and forgotten when you close it."),
     h("button", { class: "main", type: "submit" }, "Sign in"),
     wrong,
-    h("p", { class: "quiet small" }, "No token? ", h("a", { href: "#learn" }, "The learning corner"), " is open to everybody."));
+    h("p", { class: "quiet small" }, "No token? ", h("a", { href: "#learn" }, "Learn about differential privacy"), " is open to everybody."));
   show(place, form);
   input.focus();
 }

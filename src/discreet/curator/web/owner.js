@@ -33,7 +33,7 @@ function populationCard(one, datasets, entries, again) {
   const charges = entries.filter((e) => e.kind === "charge" && e.body.population === one.population);
   const shares = [0, ...charges.map((e) => Math.max(...e.body.total.after.map((x, i) => ratio(x) / (ratio(e.body.total.limit[i]) || 1))))];
   const household = h("span", {}, "…");
-  get(`${at("populations", one.population, "household")}?people=4`).then((said) => show(household, said.spent ? `a household of 4 has lost ${said.spent.text}` : "no theorem says what a household has lost"), () => show(household, ""));
+  get(`${at("populations", one.population, "household")}?people=4`).then((data) => show(household, data.spent ? `privacy loss of a household of 4: ${data.spent.text}` : "no bound is known for a household"), () => show(household, ""));
   return h("article", { class: "card population" },
     h("div", { class: "head" }, h("h2", {}, one.population), h("span", { class: "grow" }), h("span", { class: "chip", title: one.budget.text }, one.budget.text)),
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, one.unit), one.rule ? ` · counted by ${one.rule === "ZCDP" ? "zCDP" : "adding up"}` : "", " · ", household),
@@ -62,9 +62,9 @@ function changeBudget(one, again) {
 }
 
 async function retire(name, again) {
-  const reason = prompt(`Close ${name} for questions? What was spent stays spent. Why?`);
+  const reason = prompt(`Retire ${name}? It answers no further questions; what was spent stays spent. Reason:`);
   if (!reason) return;
-  try { await post(at("datasets", name, "retire"), { reason }); toast(`${name} is closed`); again(); } catch (error) { toast(error.message, "bad"); }
+  try { await post(at("datasets", name, "retire"), { reason }); toast(`${name} is retired`); again(); } catch (error) { toast(error.message, "bad"); }
 }
 
 // --- analysts --------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ export async function analystsView(place) {
 }
 
 function person(one, budgets, fresh, again) {
-  const act = async (f, done) => { try { const said = await f(); toast(done); await again(); return said; } catch (error) { toast(error.message, "bad"); return null; } };
+  const act = async (f, done) => { try { const data = await f(); toast(done); await again(); return data; } catch (error) { toast(error.message, "bad"); return null; } };
   const live = one.tokens.filter((t) => !t.revoked);
   return h("li", { class: one.revoked ? "gone" : "" },
     h("div", { class: "head" }, h("b", {}, one.name), one.revoked ? h("span", { class: "chip" }, "revoked") : null, h("span", { class: "grow" }),
@@ -89,15 +89,15 @@ function person(one, budgets, fresh, again) {
         try { showToken(fresh, await post(at("analysts", one.name, "tokens"), {})); } catch (error) { toast(error.message, "bad"); }
       } }, "New token"),
       one.revoked ? null : h("button", { class: "plain small bad", onclick: () => {
-        const reason = prompt(`Let ${one.name} ask no more? Why?`);
-        if (reason) act(() => post(at("analysts", one.name, "revoke"), { reason }), `${one.name} may ask no more`);
+        const reason = prompt(`Revoke ${one.name}? Reason:`);
+        if (reason) act(() => post(at("analysts", one.name, "revoke"), { reason }), `${one.name} is revoked`);
       } }, "Revoke")),
     Object.entries(one.caps).map(([population, cap]) => {
       const share = budgets.find((b) => b.population === population)?.analysts.find((a) => a.analyst === one.name);
       return h("div", { class: "cap" }, h("span", {}, population), share ? gauge(share.share, 0, { label: `${one.name} in ${population}` }) : h("span", {}), h("span", { class: "quiet small" }, cap ? `cap ${cap.text}` : "no own cap"));
     }),
     live.length ? h("p", { class: "quiet small" }, live.map((t) => h("span", { class: "token" }, `${t.token.slice(0, 6)}… until ${t.expires.slice(0, 10)} `,
-      h("button", { class: "plain small", "aria-label": `Revoke token ${t.token}`, onclick: () => act(() => post(at("tokens", t.token, "revoke"), { reason: "revoked on the page" }), "The token is worthless now") }, "✕")))) : h("p", { class: "quiet small" }, "no token"));
+      h("button", { class: "plain small", "aria-label": `Revoke token ${t.token}`, onclick: () => act(() => post(at("tokens", t.token, "revoke"), { reason: "revoked on the page" }), "The token is revoked") }, "✕")))) : h("p", { class: "quiet small" }, "no token"));
 }
 
 function addAnalyst(budgets, fresh, again) {
@@ -111,16 +111,16 @@ function addAnalyst(budgets, fresh, again) {
       if (cap.value.trim()) grant.cap = { [one.budget.kind === "ZCDP" ? "rho" : "epsilon"]: cap.value.trim(), ...(one.budget.kind === "Pure" ? {} : { delta: one.budget.delta }) };
       return grant;
     }) };
-    try { const said = await post("/api/analysts", body); await again(); showToken(document.querySelector("main [aria-live]") || fresh, said); } catch (error) { show(wrong, complaint(error)); }
+    try { const data = await post("/api/analysts", body); await again(); showToken(document.querySelector("main [aria-live]") || fresh, data); } catch (error) { show(wrong, complaint(error)); }
   } },
-    h("h2", {}, "Let somebody in"), field("Name", name, "A name is for one person, for good."),
+    h("h2", {}, "Let somebody in"), field("Name", name, "A name belongs to one person permanently."),
     h("fieldset", {}, h("legend", {}, "May ask about"), grants.map(({ one, box, cap }) => h("label", { class: "line" }, box, h("span", { class: "grow" }, one.population), `up to ${one.budget.kind === "ZCDP" ? "ρ" : "ε"}`, cap))),
-    field("The token is good for so many days", days), h("button", { class: "main" }, "Add"), wrong);
+    field("Days until the token expires", days), h("button", { class: "main" }, "Add"), wrong);
 }
 
 function showToken(place, { name, token }) {
   const text = h("input", { class: "mono", readonly: true, value: token, "aria-label": `Token of ${name}`, onfocus: () => text.select() });
-  show(place, h("div", { class: "card secret" }, h("h2", {}, `A token for ${name}`), h("p", {}, "It is shown now and never again. Give it to them on a safe way."),
+  show(place, h("div", { class: "card secret" }, h("h2", {}, `A token for ${name}`), h("p", {}, "It is shown only once. Send it to them over a secure channel."),
     h("div", { class: "line" }, text, h("button", { onclick: async () => { await navigator.clipboard.writeText(token); toast("Copied"); } }, "Copy"))));
   place.scrollIntoView({ block: "center" });
 }
@@ -137,13 +137,13 @@ export async function ledgerView(place) {
     const wanted = entries.filter((e) => (kind.value === "all" || e.kind === kind.value) && (!words.value || e.text.toLowerCase().includes(words.value.toLowerCase())));
     show(list, wanted.slice(-500).reverse().map(row));
   };
-  const status = (said) => {
-    const good = said.ok && !audit.trouble;
+  const status = (data) => {
+    const good = data.ok && !audit.trouble;
     show(state, h("div", { class: "head" }, h("span", { class: `lamp ${good ? "good" : "bad"}` }), h("h2", {}, good ? "The chain is whole" : "The ledger needs you"), h("span", { class: "grow" }), h("button", { id: "verify", onclick: check }, "Check again")),
-      h("p", { class: "quiet small" }, `${said.entries} entries, the last one `, h("code", {}, audit.head.hash.slice(0, 16)), "… Receipts of analysts point into this chain: nobody can change it unseen."),
+      h("p", { class: "quiet small" }, `${data.entries} entries, the last one `, h("code", {}, audit.head.hash.slice(0, 16)), "… Receipts of analysts point into this chain: a change would be detected."),
       audit.cautions.map((one) => h("p", { class: "note" }, one)),
       audit.unanswered.length ? h("p", { class: "note" }, `Charged without a stored answer: ${audit.unanswered.join(", ")}. They stay charged.`) : null,
-      said.problems.map((one) => h("p", { class: "complaint" }, one)),
+      data.problems.map((one) => h("p", { class: "complaint" }, one)),
       audit.trouble ? acknowledge(audit.trouble, () => ledgerView(place)) : null);
   };
   const check = async () => { status(await get("/api/ledger/verify")); toast("Every entry, sum and answer was checked"); };
@@ -170,5 +170,5 @@ function acknowledge(trouble, again) {
   return h("form", { onsubmit: async (event) => {
     event.preventDefault();
     try { await post("/api/ledger/acknowledge", { reason: reason.value }); toast("Recorded"); again(); } catch (error) { show(wrong, complaint(error)); }
-  } }, h("p", { class: "complaint" }, trouble), h("p", { class: "quiet" }, "Nothing is answered until you restore a copy that has all entries, or say here why this one is right."), h("div", { class: "line" }, reason, h("button", { class: "main" }, "Acknowledge")), wrong);
+  } }, h("p", { class: "complaint" }, trouble), h("p", { class: "quiet" }, "No question is answered until you restore a copy that has all entries, or record here why this one is correct."), h("div", { class: "line" }, reason, h("button", { class: "main" }, "Acknowledge")), wrong);
 }

@@ -1,4 +1,4 @@
-// Registering a data set: choose files, say whose rows they are, declare what is publicly known of the columns.
+// Registering a data set: choose files, name the column that identifies each person, declare what is publicly known of the columns.
 
 import { get, post } from "./api.js";
 import { complaint, field, h, show, toast } from "./dom.js";
@@ -11,10 +11,10 @@ export async function registerForm(budgets, again) {
   const file = h("input", { list: "sources", placeholder: "visits.parquet", "aria-label": "File" });
   const tables = [], place = h("div", {}), wrong = h("div", {});
   const people = h("select", { "aria-label": "People", onchange: () => { fresh.hidden = people.value !== ""; } },
-    h("option", { value: "" }, "people with a budget of their own"), budgets.map((one) => h("option", { value: one.population }, `the people of ${one.population}`)));
+    h("option", { value: "" }, "a new population with its own budget"), budgets.map((one) => h("option", { value: one.population }, `the people of ${one.population}`)));
   const epsilon = h("input", { class: "small", value: "2" }), delta = h("input", { class: "small", value: "1e-9" }), protects = h("input", { value: "one person" });
   const fresh = h("div", { class: "grid" }, field("Budget ε", epsilon), field("and δ (empty for none)", delta), field("One unit is", protects, "in words, for the release cards"));
-  const decision = h("input", { placeholder: "only if the same people shall have a second budget" });
+  const decision = h("input", { placeholder: "only if the same people are to have a second budget" });
   const add = async () => {
     if (!file.value) return;
     try {
@@ -48,16 +48,16 @@ function tableForm(source, columns, drop) {
   const unit = h("select", { "aria-label": "Unit", required: true }, likely ? null : h("option", { value: "" }, "say whose row it is"),
     units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "nobody’s: a public table"));
   const rows = h("input", { type: "number", min: 1, class: "small", value: 10 });
-  const said = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
+  const data = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
   const form = { node: null, read() {
     const found = { source, columns: {} };
     if (unit.value === PUBLIC) found.public = true; else { found.unit = unit.value; found.max_rows = Number(rows.value); }
-    for (const { column, input } of said) if (input.value.trim() && column.name !== unit.value) found.columns[column.name] = declaration(column, input.value.trim());
+    for (const { column, input } of data) if (input.value.trim() && column.name !== unit.value) found.columns[column.name] = declaration(column, input.value.trim());
     return [name.value, found];
   } };
   form.node = h("fieldset", { class: "tableform" }, h("legend", {}, source), h("div", { class: "grid" }, field("Called in SQL", name), field("Whose row it is", unit), field("Rows of one unit that count", rows)),
     h("table", {}, h("thead", {}, h("tr", {}, ["column", "stored as", "what everybody may know"].map((one) => h("th", { scope: "col" }, one)))),
-      h("tbody", {}, said.map(({ column, input }) => h("tr", {}, h("td", { class: "mono" }, column.name), h("td", { class: "quiet" }, column.kind), h("td", {}, input))))),
+      h("tbody", {}, data.map(({ column, input }) => h("tr", {}, h("td", { class: "mono" }, column.name), h("td", { class: "quiet" }, column.kind), h("td", {}, input))))),
     h("button", { type: "button", class: "plain small bad", onclick: () => drop(form) }, "Remove"));
   return form;
 }

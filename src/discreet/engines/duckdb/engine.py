@@ -1,6 +1,6 @@
 """The embedded engine: DuckDB in this process, over files and frames that stay where they are.
 
-Promise: what comes back is exact integers and nothing else; a failure says the same whatever happened. The connection
+Promise: what comes back is exact integers and nothing else; every failure gives the same message. The connection
 reads the files of its sources and no others: no extension is loaded, no file is written outside its own folder for
 what does not fit into memory, no variable of the program is found by name, and no setting can be changed afterwards.
 """
@@ -42,15 +42,15 @@ _LOCKED = {
     "enable_progress_bar": "false",
     "preserve_insertion_order": "false",
     "TimeZone": "'UTC'",
-    # Nothing may rest on the statistics of a file: no clamp may be left out on their word (NaN is in none of them), and
+    # Nothing may rest on the statistics of a file: because of them no clamp may be left out (NaN is in none), and
     # in a scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one
-    # person would decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST says
+    # person would decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST gives
     # NULL, that of CSV files would leave out the row.
     "disabled_optimizers": "'statistics_propagation,filter_pushdown,join_filter_pushdown,type_pushdown'",
 }
 
 
-_SAID = {
+_MESSAGES = {
     "Cannot open file": "a file cannot be opened",
     "Cannot access file": "a file is gone or may not be read",
     "No files found": "a file is gone or may not be read",
@@ -69,13 +69,13 @@ _SAID = {
 
 
 def kind_of(error: Exception) -> str:
-    """The kind of an error, for the log: what DuckDB says may hold values, so only fixed words stand for it.
+    """The kind of an error, for the log: its message may hold values, so only fixed texts are logged.
 
     >>> kind_of(driver.IOException("Cannot open file 'x'"))
     'IOException (a file cannot be opened)'
     """
-    said = str(error)
-    found = dict.fromkeys(ours for theirs, ours in _SAID.items() if theirs in said)
+    text = str(error)
+    found = dict.fromkeys(ours for theirs, ours in _MESSAGES.items() if theirs in text)
     return type(error).__name__ + (f" ({'; '.join(found)})" if found else "")
 
 
@@ -99,7 +99,7 @@ class DuckDB:
         self._settings = {**_LOCKED, **settings, "temp_directory": DUCKDB.text(folder)}
         self._lock = Lock()
         self._known: dict[Hashable, _Known] = {}
-        self._room: tuple[Needs, driver.DuckDBPyConnection] | None = None
+        self._connected: tuple[Needs, driver.DuckDBPyConnection] | None = None
 
     @property
     def name(self) -> str:
@@ -141,22 +141,22 @@ class DuckDB:
         except Exception as error:
             failed, kind = type(error).__name__, kind_of(error)
         LOG.error("duckdb could not open a source: %s", kind)
-        raise BadData(f"the source must be a table that DuckDB can read; it says: {failed}")
+        raise BadData(f"the source must be a table that DuckDB can read; its error was {failed}")
 
     def _connection(self, wanted: Needs) -> driver.DuckDBPyConnection:
         """A connection that may read what is wanted, and what earlier sources wanted; made anew when that grows."""
-        before = self._room[0] if self._room else Needs()
+        before = self._connected[0] if self._connected else Needs()
         paths, databases = before.paths | wanted.paths, {**before.databases, **wanted.databases}
-        if self._room is None or paths != before.paths or databases != before.databases:
-            room = Needs(paths=paths, databases=databases)
-            self._room = (room, _locked(room, self._settings))
-        return self._room[1]
+        if self._connected is None or paths != before.paths or databases != before.databases:
+            allowed = Needs(paths=paths, databases=databases)
+            self._connected = (allowed, _locked(allowed, self._settings))
+        return self._connected[1]
 
     def _renew(self) -> None:
         """A new connection: after an internal error, DuckDB refuses all that follows on the old one."""
         with self._lock:
-            if self._room is not None:
-                self._room = (self._room[0], _locked(self._room[0], self._settings))
+            if self._connected is not None:
+                self._connected = (self._connected[0], _locked(self._connected[0], self._settings))
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -186,13 +186,13 @@ def _register(cursor: driver.DuckDBPyConnection, wanted: Needs) -> None:
         cursor.register(label, arrow)
 
 
-def _locked(room: Needs, settings: Mapping[str, str]) -> driver.DuckDBPyConnection:
+def _locked(allowed: Needs, settings: Mapping[str, str]) -> driver.DuckDBPyConnection:
     connection = driver.connect(":memory:")
     for name, value in settings.items():
         connection.execute(f"SET {name} = {value}")
-    for label, path in room.databases.items():
+    for label, path in allowed.databases.items():
         connection.execute(f"ATTACH {DUCKDB.text(path)} AS {DUCKDB.identifier(label)} (READ_ONLY)")
-    paths = ", ".join(DUCKDB.text(path) for path in sorted(room.paths))
+    paths = ", ".join(DUCKDB.text(path) for path in sorted(allowed.paths))
     connection.execute(f"SET allowed_paths = [{paths}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
@@ -204,7 +204,7 @@ def duckdb(
 ) -> DuckDB:
     """The engine that needs nothing set up. Files, frames and DuckDB tables are read where they are.
 
-    ``memory_limit`` such as "4GB" (80% of the machine's memory unless said); ``threads`` (all cores unless said);
+    ``memory_limit`` such as "4GB" (default: 80% of the machine's memory); ``threads`` (default: all cores);
     ``temp_directory``, where intermediate results go that do not fit into memory: private data, so it should be a
     folder that only you can read. Without it a private folder is made, and removed at the end.
 

@@ -20,7 +20,7 @@ def kinds(**words: str) -> dict[str, StoredKind]:
 
 
 def reading(**forms: str) -> dict[StoredKind, str]:
-    """How each kind is read: as it is, unless something else is said."""
+    """How each kind is read: as it is, unless given otherwise."""
     return {kind: forms.get(kind.name, "{0}") for kind in StoredKind}
 
 

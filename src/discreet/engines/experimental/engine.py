@@ -2,7 +2,7 @@
 
 Promise: the statements are those of every other engine, in the dialect of the database; before the first question the
 server computes a made-up table, and is refused unless its numbers are those of plain Python (``trial_run.py``). What
-comes back is checked for its shape. Believes: the owner's driver and server. Errors never hold what the server says.
+comes back is checked for its shape. Assumes: the owner's driver and server. Errors never hold messages of the server.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 from discreet.engines.experimental.databases import WAREHOUSES
 from discreet.engines.experimental.result import exact
 from discreet.engines.experimental.source import Run, Table, Warehouse, describe, named
-from discreet.engines.experimental.trial_run import rehearse
+from discreet.engines.experimental.trial_run import check_server
 from discreet.engines.sql.dialects import DUCKDB, POSTGRES, SPARK, Dialect
 from discreet.engines.sql.emit import emit
 from discreet.engines.sql.relations import Origin, scanned
@@ -40,7 +40,7 @@ class Experimental:
         self._warehouse, self._connect = warehouse, connect
         self._lock = Lock()
         self._known: dict[Table, Origin] = {}
-        self._rehearsed = False
+        self._server_checked = False
 
     @property
     def name(self) -> str:
@@ -65,12 +65,12 @@ class Experimental:
         except DiscreetError:
             raise
         except Exception as error:
-            said = type(error).__name__
+            kind = type(error).__name__
         else:
             with self._lock:
                 self._known[table] = origin
             return dict(origin.stored)
-        LOG.error("%s could not describe a table: %s", self.name, said)
+        LOG.error("%s could not describe a table: %s", self.name, kind)
         raise BadData(f"{'.'.join(table)} must be a table or view that {self.name} can describe")
 
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
@@ -107,9 +107,9 @@ class Experimental:
         return self._known[table]
 
     def _prove(self, run: Run) -> None:
-        if not self._rehearsed:
-            rehearse(self._warehouse.dialect, run)
-            self._rehearsed = True
+        if not self._server_checked:
+            check_server(self._warehouse.dialect, run)
+            self._server_checked = True
 
     @contextmanager
     def _open(self) -> Iterator[Run]:

@@ -167,7 +167,7 @@ def bounded() -> list[AnyWork]:
 # --- held against plain Python ----------------------------------------------------------------------------------------
 
 
-def rehearse(dialect: Dialect, run: Run) -> None:
+def check_server(dialect: Dialect, run: Run) -> None:
     """Raise ``BadData`` unless the server gives the numbers of plain Python; what the dialect refuses is left out."""
     here = origin(dialect)
     for what, work in works(dialect, here):

@@ -1,4 +1,4 @@
-"""The primitives on one row, in plain Python: each line says what ``plan/primitives.py`` says, and nothing is quick.
+"""The primitives on one row, in plain Python: each line follows ``plan/primitives.py``; clarity before speed.
 
 Promise: this is the meaning. It shares no code with the typing of questions or with any other engine, so that the
 three can be held against each other.

@@ -1,8 +1,8 @@
-"""Connections to PostgreSQL: how they are made, and the terms under which every question is asked.
+"""Connections to PostgreSQL: how they are made, and the settings under which every question runs.
 
 Promise: a connection serves one call and is closed. All statements of a call see one state of the database, in a
 transaction that cannot write; functions and operators are PostgreSQL's own, whatever else the database holds; and the
-settings of a role or a database change no result. Over a network the connection is encrypted unless the caller says
+settings of a role or a database change no result. Over a network the connection is encrypted unless the caller chooses
 otherwise.
 """
 
@@ -52,7 +52,7 @@ def driver() -> Any:
 
 
 def address(dsn: str, *, connect_timeout: int, sslmode: str | None) -> dict[str, str]:
-    """The parameters of a connection, from a DSN or URL and what is said beside it. The DSN is never shown."""
+    """The parameters of a connection, from a DSN or URL and what is given besides. The DSN is never shown."""
     psycopg = driver()
     try:
         given = psycopg.conninfo.conninfo_to_dict(dsn) if isinstance(dsn, str) else None
@@ -68,15 +68,15 @@ def address(dsn: str, *, connect_timeout: int, sslmode: str | None) -> dict[str,
     found["client_encoding"] = "UTF8"
     if sslmode is not None:
         found["sslmode"] = sslmode
-    elif "sslmode" not in found and "PGSSLMODE" not in os.environ and _far(found):
+    elif "sslmode" not in found and "PGSSLMODE" not in os.environ and _over_network(found):
         found["sslmode"] = "require"
     return found
 
 
-def _far(found: Mapping[str, str]) -> bool:
+def _over_network(found: Mapping[str, str]) -> bool:
     """Whether the way to the server leads over a network."""
     if "service" in found and "host" not in found:
-        return False  # the service's file says how
+        return False  # the service file decides
     hosts = found.get("hostaddr") or found.get("host") or os.environ.get("PGHOST", "")
     return any(host not in _HERE and not host.startswith(("/", "@")) for host in hosts.split(","))
 

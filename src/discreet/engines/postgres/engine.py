@@ -2,7 +2,7 @@
 
 Promise: of the data nothing leaves the server but bounded sums by group, to this process alone. They are exact integers
 (BIGINT and NUMERIC), the same as those of every other engine. All questions of a release see one state of the database.
-Errors never hold what the server says; the owner's log has its code.
+Errors never hold messages of the server; the owner's log has its code.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Postgres:
                 check(connection)
                 origin = describe(table, self._schema, connection)
         except driver().Error as error:
-            said = _code(error)
+            code = _code(error)
         else:
             with self._lock:
                 self._known[table] = origin
             return dict(origin.stored)
-        LOG.error("PostgreSQL could not describe a table: %s", said)
+        LOG.error("PostgreSQL could not describe a table: %s", code)
         raise BadData(f"{table} must be a table or view that PostgreSQL can describe")
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
@@ -109,10 +109,10 @@ def postgres(
     ``dsn`` as for every PostgreSQL client, such as "postgresql://reader@db.example.org/clinic"; leave the password out
     of it and in ``~/.pgpass``. ``schema`` is where a table without one is looked for.
     ``statement_timeout`` ends what takes longer, such as "30s" or "2h" (None: never); it stays paid.
-    ``sslmode`` as in PostgreSQL: "verify-full" is best, with ``sslrootcert`` in the DSN. Where it is not said anywhere,
+    ``sslmode`` as in PostgreSQL: "verify-full" is best, with ``sslrootcert`` in the DSN. Where it is not given,
     a server on another machine must encrypt ("require").
-    ``work_mem`` is what each step of a question may use of the server's memory (None: as the server says), and
-    ``parallel_workers`` how many processes may help (None: as the server says).
+    ``work_mem`` is what each step of a question may use of the server's memory (None: the server's default), and
+    ``parallel_workers`` how many processes may help (None: the server's default).
     """
     settings = {
         "statement_timeout": "0"

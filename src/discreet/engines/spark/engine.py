@@ -1,7 +1,7 @@
 """Spark: the data stays on its cluster, which does all the work up to the exact sums.
 
 Promise: of the data nothing leaves the cluster but bounded sums by group, to this process alone. They are exact
-integers (BIGINT and DECIMAL(38, 0)), the same as those of every other engine. Errors never hold what Spark says.
+integers (BIGINT and DECIMAL(38, 0)), the same as those of every other engine. Errors never hold Spark's messages.
 Whatever Spark computes again (a lost executor, a second attempt) is the same integers again. Noise is drawn after them,
 in this process; or, for keys that nobody listed, on the executors that have the groups (noise.py).
 A session that was given is used as it is: the settings on which exactness rests are made while a question runs, and
@@ -166,7 +166,7 @@ class Spark:
         return self._staging or ("" if _here(session) else None)
 
     def _draws(self) -> bool:
-        """Whether executors draw noise: where nobody says, those of a cluster do if they can. Found out once."""
+        """Whether executors draw noise: by default, those of a cluster do if they can. Determined once."""
         if self._able is None:
             session = self._spark()
             asked = not _here(session) if self._wanted is None else self._wanted
@@ -217,11 +217,11 @@ class Spark:
         with self._settled() as session:
             try:
                 for source, _ in known.values():
-                    source.show()
+                    source.register()
                 yield session, [emit(work, self._dialect, origins) for work in works]
             finally:
                 for source, _ in known.values():
-                    source.hide(session)
+                    source.unregister(session)
 
     def _open(self, source: object) -> tuple[Source, Origin]:
         key = source if isinstance(source, str) else id(source)
@@ -277,7 +277,7 @@ def _here(session: SparkSession) -> bool:
 
 
 def quiet() -> None:
-    """PySpark warns at every turn of a pandas that it does not know yet; nothing here uses pandas."""
+    """PySpark warns about versions of pandas newer than it knows; nothing here uses pandas."""
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
 
 

@@ -59,12 +59,12 @@ class Source:
     name: str
     given: object
 
-    def show(self) -> None:
-        """Give it its name."""
+    def register(self) -> None:
+        """Register it under its name."""
         self.frame.createOrReplaceTempView(self.name)
 
-    def hide(self, session: SparkSession) -> None:
-        """Take the name away again."""
+    def unregister(self, session: SparkSession) -> None:
+        """Remove the name."""
         session.catalog.dropTempView(self.name)
 
 
@@ -108,11 +108,11 @@ def _plain(table: pa.Table) -> pa.Table:
 
 def describe(source: Source, session: SparkSession) -> Origin:
     """How each column is stored, and how all of them are read. Nothing is computed."""
-    source.show()
+    source.register()
     try:
         kinds = session.table(source.name).dtypes  # a frame of another session would not be found
     finally:
-        source.hide(session)
+        source.unregister(session)
     if len({name.lower() for name, _ in kinds}) != len(kinds):
         raise BadData("the source must have columns whose names differ in more than upper and lower case")
     stored = {name: _stored(kind) for name, kind in kinds}

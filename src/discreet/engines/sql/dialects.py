@@ -40,7 +40,7 @@ class Shape(Enum):
 
     HASHED = "hash tables and joins: hashed_sums.py"
     SORTED = "one sort and no join: sorted_sums.py"
-    SPREAD = "rows move once, then sums and windows: windowed_sums.py"
+    WINDOWED = "rows move once, then sums and windows: windowed_sums.py"
 
 
 def doubled(value: str) -> str:
@@ -376,7 +376,7 @@ SPARK = Dialect(
         Sort.REAL: "DOUBLE",
     },
     wide="DECIMAL(38, 0)",
-    shape=Shape.SPREAD,
+    shape=Shape.WINDOWED,
     gather=" DISTRIBUTE BY u",
     quote="`",
     quoting=escaped,

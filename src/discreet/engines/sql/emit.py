@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from discreet.engines.sql.dialects import Dialect, Shape
-from discreet.engines.sql.hashed_sums import Statement, Sums, distinct
+from discreet.engines.sql.hashed_sums import HashedSums, Statement, hashed_distinct
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.sorted_sums import SortedSums, sorted_distinct
-from discreet.engines.sql.windowed_sums import SpreadSums, spread_distinct
+from discreet.engines.sql.windowed_sums import WindowedSums, windowed_distinct
 from discreet.query.plan.work import AnyWork, DistinctWork
 
 __all__ = ["Statement", "emit"]
 _SHAPES = {
-    Shape.HASHED: (Sums, distinct),
+    Shape.HASHED: (HashedSums, hashed_distinct),
     Shape.SORTED: (SortedSums, sorted_distinct),
-    Shape.SPREAD: (SpreadSums, spread_distinct),
+    Shape.WINDOWED: (WindowedSums, windowed_distinct),
 }
 
 

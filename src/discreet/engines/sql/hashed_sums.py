@@ -55,7 +55,7 @@ def cheap(relation: Relation) -> bool:
     return isinstance(relation, Scan)
 
 
-class Sums:
+class HashedSums:
     """The statement of one ``Work``."""
 
     def __init__(self, work: Work, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
@@ -272,7 +272,7 @@ def _rest(cell: RowSum, sums: Sequence[RowSum]) -> tuple[int, RowSum] | None:
 # --- distinct values ------------------------------------------------------------------------------------------------
 
 
-def distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]) -> Statement:
+def hashed_distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]) -> Statement:
     """The statement of a count of different values."""
     base = Base(work, d, tables)
     piece = base.value(work.value)

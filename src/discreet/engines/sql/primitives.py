@@ -82,7 +82,7 @@ def _known(expression: Expression) -> Value:
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
-# --- what a template says -------------------------------------------------------------------------------------------
+# --- by a template --------------------------------------------------------------------------------------------------
 
 Reach: TypeAlias = Callable[..., int]
 
@@ -153,7 +153,7 @@ _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
 
 def _filled(operation: str, scope: Scope, pieces: Sequence[Piece], *more: str) -> Piece:
-    """The template with its arguments; what it says twice gets a name first."""
+    """The template with its arguments; what it uses twice gets a name first."""
     template = scope.dialect.templates.get(operation, "")
     used, level = [], 0
     for i, piece in enumerate(pieces):
@@ -284,7 +284,7 @@ def _ceil_div(scope: Scope, piece: Piece, n: int) -> Piece:
 
 
 def _divided(scope: Scope, piece: Piece, n: int, correction: str) -> Piece:
-    """The quotient towards zero, corrected by what the remainder says; nothing here can overflow."""
+    """The quotient towards zero, corrected by the remainder; nothing here can overflow."""
     x, d, by = scope.named(piece), scope.dialect, scope.dialect.literal(n)
     change = correction.format(d.call("remainder", x.sql, by))
     sql = f"({d.call('quotient', x.sql, by)} + CASE {change} ELSE 0 END)"

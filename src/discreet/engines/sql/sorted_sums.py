@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 
 from discreet.engines.sql.base import Base, Key
 from discreet.engines.sql.dialects import Dialect, Sort
-from discreet.engines.sql.hashed_sums import PRIME, SPLITS, Statement, Sums, grouped, listed, names
+from discreet.engines.sql.hashed_sums import PRIME, SPLITS, HashedSums, Statement, grouped, listed, names
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.weights import row_weight, size_of_group, unit_weight
 from discreet.query.plan.work import DistinctWork, Form, UnitSum
@@ -25,7 +25,7 @@ _FIRST = " FILTER (WHERE i = 1)"
 _UNIT = " OVER (PARTITION BY u)"
 
 
-class SortedSums(Sums):
+class SortedSums(HashedSums):
     """The statement of one ``Work``."""
 
     def statement(self) -> Statement:
@@ -122,7 +122,7 @@ class SortedSums(Sums):
         return parts, f"SELECT {listed(shown)}, {self._weight()} AS w FROM ({sized}) AS t"
 
 
-def _counts_keys(sums: Sums) -> bool:
+def _counts_keys(sums: HashedSums) -> bool:
     """Whether the size of a unit is its number of keys."""
     return sums.weights.form is not Form.ROWS and sums.weights.per_group == 1
 

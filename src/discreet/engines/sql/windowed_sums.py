@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from discreet.engines.sql.base import Base, Key
 from discreet.engines.sql.dialects import Dialect, Sort
-from discreet.engines.sql.hashed_sums import PRIME, SPLITS, Statement, Sums, grouped, listed, names
+from discreet.engines.sql.hashed_sums import PRIME, SPLITS, HashedSums, Statement, grouped, listed, names
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.scope import Piece
 from discreet.engines.sql.weights import row_weight, size_of_group, unit_weight
@@ -27,7 +27,7 @@ _FITS = 1 << 62
 _UNIT = " OVER (PARTITION BY u)"
 
 
-class SpreadSums(Sums):
+class WindowedSums(HashedSums):
     """The statement of one ``Work``."""
 
     def statement(self) -> Statement:
@@ -163,7 +163,7 @@ def kept(base: Base, keys: Sequence[Key], pieces: str, g: str, *, most: int, sal
     return f"SELECT * FROM ({ranked}) AS t WHERE place <= {many}"
 
 
-def spread_distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]) -> Statement:
+def windowed_distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]) -> Statement:
     """The statement of a count of different values."""
     base = Base(work, d, tables)
     piece = base.value(work.value)

@@ -1,0 +1,212 @@
+"""Sources in DuckDB: stored types, moments, text and CSV; no stored value makes a question fail."""
+
+from __future__ import annotations
+
+import gzip
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb as driver
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.memory.source import rows as memory_rows
+from discreet.errors import BadData
+from discreet.query.plan.schema import Stored, StoredKind
+from tests.helpers.source_rows import kinds, rows
+
+
+def test_stored_types() -> None:
+    with driver.connect() as connection:
+        relation = connection.sql(
+            "SELECT 1::TINYINT AS a, 1::UBIGINT AS b, 1::HUGEINT AS c, 1.5::DECIMAL(10, 2) AS d, "
+            "1::DECIMAL(38, 30) AS e, 1::FLOAT AS f, 'x'::ENUM('x') AS g, "
+            "TIMESTAMP_NS '1969-12-31 23:59:59.999999999' AS h, "
+            "TIMESTAMPTZ '2024-01-01 01:00:00+01' AS i, TIMESTAMP_S '2024-01-01 00:00:00' AS j, TIME '10:00' AS k, "
+            "'7d444840-9dc0-11d1-b245-5ffdce74fad2'::UUID AS l"
+        )
+        stored = duckdb(threads=1).columns(relation)
+    assert stored["d"] == Stored(StoredKind.DECIMAL, 2)
+    assert [stored[name].kind.value for name in "abcefghijk"] == [
+        "integer", "integer", "decimal", "other", "real", "text", "timestamp", "timestamp", "timestamp", "other",
+    ]  # fmt: skip
+
+
+def test_a_database_with_every_type_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "types.duckdb"
+    with driver.connect(str(path)) as connection:
+        connection.execute(
+            "CREATE TABLE t AS SELECT '7d444840-9dc0-11d1-b245-5ffdce74fad2'::UUID AS u, 'x'::ENUM('y', 'x') AS g, "
+            "TIMESTAMP_NS '1969-12-31 23:59:59.999999999' AS h, TIMESTAMPTZ '2024-01-01 01:00:00+01' AS i, "
+            "'infinity'::TIMESTAMP_S AS j, '-infinity'::DATE AS k, 1.57::DECIMAL(4, 2) AS d, "
+            "170141183460469231731687303715884105727::HUGEINT AS n"
+        )
+    assert rows(f"{path}::t", *"ghijkdn") == [
+        (
+            "x",
+            datetime(1969, 12, 31, 23, 59, 59, 999999),
+            datetime(2024, 1, 1),
+            datetime.max,
+            date.min,
+            157,
+            1 << 62,
+        )
+    ]
+
+
+def test_a_wide_decimal_is_exact() -> None:
+    cents = [
+        Decimal("10.00"),
+        Decimal("-10.00"),
+        Decimal("9.99"),
+        Decimal("99999999999999999999999999999999999.99"),
+        None,
+    ]
+    table = pa.table({"u": range(5), "d": pa.array(cents, pa.decimal128(38, 2))})
+    assert rows(table) == sorted([(1000,), (-1000,), (999,), (1000,), (None,)], key=repr)
+
+
+FAR = (2**62, -(2**62), 2**63 - 1, 2**63 - 2, -(2**63), 1 - 2**63, 2 - 2**63, -9223372022400000001)
+
+
+BROKEN = (b"\xff\xfe", b"a\xc3", b"\xed\xa0\x80", b"\xc0\x80", b"ab\xe2\x82", b"\x80" * 30)
+
+
+def moments(unit: str, zone: str | None, *values: int) -> pa.Table:
+    numbers = pa.array([1_704_412_800, *values], pa.int64())
+    return pa.table({"u": range(len(numbers)), "v": numbers.view(pa.timestamp(unit, zone))})
+
+
+def broken_text() -> pa.Table:
+    raw = pa.array([b"ab", *BROKEN, None], pa.binary())
+    return pa.table({"u": range(len(raw)), "v": pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())})
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_moment_of_a_frame_makes_a_question_fail(unit: str, zone: str | None) -> None:
+    """They are those of plain Python: the nearest of the years 1 to 9999."""
+    for value in FAR:
+        table = moments(unit, zone, value)
+        if unit in {"s", "ms"}:
+            assert rows(table) == sorted([(row["v"],) for row in memory_rows(table)], key=repr)
+        else:
+            assert len(rows(table)) == 2  # two values of 64 bits are the infinities of DuckDB
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_no_moment_of_a_parquet_file_makes_a_question_fail(tmp_path: Path, unit: str, zone: str | None) -> None:
+    for value in FAR:
+        pq.write_table(moments(unit, zone, value), tmp_path / "far.parquet")
+        assert len(rows(tmp_path / "far.parquet", "v")) == 2
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_moments_that_are_turned_on_the_way_cannot_be_used(tmp_path: Path, zone: str | None) -> None:
+    """DuckDB's reader multiplies milliseconds, and fails where the product is too large: whatever the data, refused."""
+    table = moments("ms", zone, 0)
+    pq.write_table(table, tmp_path / "ms.parquet")
+    assert kinds(tmp_path / "ms.parquet")["v"] is StoredKind.OTHER
+    pq.write_table(table.rename_columns(["v", "V"]), tmp_path / "twice.parquet")  # DuckDB calls the second one V_1
+    assert list(kinds(tmp_path / "twice.parquet").values()) == [StoredKind.INTEGER, StoredKind.OTHER]
+    dataset = pyarrow.dataset.dataset(table)
+    assert kinds(dataset)["v"] is (StoredKind.TIMESTAMP if zone is None else StoredKind.OTHER)
+    listed = pa.table({"u": table["u"], "v": table["v"].combine_chunks().dictionary_encode()})
+    assert kinds(listed)["v"] is (StoredKind.TIMESTAMP if zone is None else StoredKind.OTHER)
+
+
+def test_text_of_a_frame_that_is_not_utf8_is_null() -> None:
+    table = broken_text()
+    assert rows(table) == sorted([(row["v"],) for row in memory_rows(table)], key=repr)
+    assert rows(table) == [("ab",), *[(None,)] * (len(BROKEN) + 1)]
+    assert rows(table, "u", unit="v") == [(0,)]  # and whoever it names has no rows
+
+
+@pytest.mark.parametrize("encoding", ["dictionary", "PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_text_of_a_parquet_file_that_is_not_utf8_is_read(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "broken.parquet"
+    listed = encoding == "dictionary"
+    pq.write_table(broken_text(), path, use_dictionary=listed, column_encoding=None if listed else {"v": encoding})
+    right = ["ab", "??", "a?", "???", "??", "ab??", "?" * 30, None]
+    assert rows(path, "v") == sorted([(text,) for text in right], key=repr)
+    assert len(rows(path, "u", unit="v")) == len(BROKEN) + 1
+
+
+def csv(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_csv_files_are_read(tmp_path: Path) -> None:
+    text = "u;g;n;x;d;b\n1;'a;b';7;1.5;2024-02-29;true\n2;;-8;nan;;false\n;z;9;2.5;2024-01-01;true\n"
+    for name, opened in (("a.csv", text.replace("'", '"')), ("a.tsv", text.replace("a;b", "a\tb").replace(";", "\t"))):
+        path = csv(tmp_path / name, opened)
+        assert {column: kind.value for column, kind in kinds(path).items()} == {
+            "u": "integer", "g": "text", "n": "integer", "x": "real", "d": "date", "b": "boolean",
+        }  # fmt: skip
+        found = rows(path, "n", "x", "d", "b")
+        assert found == sorted([(7, 6, date(2024, 2, 29), True), (-8, None, None, False)], key=repr)
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text.replace("'", '"').encode()))
+    assert rows(tmp_path / "b.csv.gz", "g") == [("a;b",), (None,)]
+
+
+def test_no_line_of_a_csv_file_makes_a_question_fail(tmp_path: Path) -> None:
+    """Types are sniffed from the beginning; what does not fit them later is NULL."""
+    good = "".join(f"{i},{i},2024-01-02,t{i},1.5,true\n" for i in range(30_000))
+    odd = '7,many,yesterday,x,much,perhaps\n8,9\n9,1,2024-01-03,"unended\n'
+    path = csv(tmp_path / "late.csv", "u,n,d,t,x,b\n" + good + odd)
+    assert rows(path, "n", "d", "x", "b").count((None, None, None, None)) == 1
+    found = rows(path, "n")  # alone: DuckDB would leave the type to its reader, which leaves out what does not fit
+    assert len(found) == 30_003
+    assert found.count((None,)) == 1
+    wide = csv(tmp_path / "wide.csv", "u,n\n" + "".join(f"{i},{i}\n" for i in range(30_000)) + "1,2,3,4\n5,6\n")
+    assert (6,) in rows(wide, "n")
+    (tmp_path / "bytes.csv").write_bytes(b"u,t\n" + b"1,a\n" * 30_000 + b"2,\xff\xfe\n3,last\n")
+    assert ("last",) in rows(tmp_path / "bytes.csv", "t")
+
+
+@pytest.mark.parametrize(
+    ("odd", "kept"),
+    [
+        ('7,"a\nb"\n', "a\nb"),
+        ('7,"a\r\nb"\n', "a\r\nb"),
+        ('7,"a\n\n\nb"\n8\n9,c,d,e\n', "a\n\n\nb"),
+        ("7," + "x" * (3 << 20) + "\n", None),
+        ('7,"' + "x\n" * (2 << 20) + '"\n', None),
+        ("7,a\0b\n", "a\0b"),
+        ("7,a\rb\n", "a"),
+        ('7,"a""b"\n', 'a"b'),
+        ('7,"a"b"\n', None),
+    ],
+    ids=["newline", "windows", "many", "long", "long quoted", "zero byte", "old mac", "doubled quote", "stray quote"],
+)
+def test_no_cell_of_a_csv_file_makes_a_question_fail(tmp_path: Path, odd: str, kept: str | None) -> None:
+    """DuckDB's parallel reader of CSV gives up on a line break inside quotes, if short lines are to be filled up."""
+    good = "".join(f"{i},ok\n" for i in range(30_000))
+    path = tmp_path / "cell.csv"
+    path.write_bytes(f"u,t\n{good}{odd}{good}".encode())
+    found = rows(path, "t")
+    assert found.count(("ok",)) >= 30_000
+    assert kept is None or (kept,) in found
+
+
+def test_csv_files_of_one_table_agree(tmp_path: Path) -> None:
+    csv(tmp_path / "1.csv", "u,n\n1,5\n2,6\n")
+    csv(tmp_path / "2.csv", "u,n\n3,1.5\n4,2.5\n")
+    assert kinds(tmp_path) == {"u": StoredKind.INTEGER, "n": StoredKind.REAL}
+    assert rows(tmp_path, "n") == sorted([(20,), (24,), (6,), (10,)], key=repr)
+    csv(tmp_path / "3.csv", "n,u\n3,1.5\n")
+    with pytest.raises(BadData, match="same columns"):
+        duckdb(threads=1).columns(tmp_path)
+
+
+def test_dates_of_a_csv_file_are_read_as_they_are_written(tmp_path: Path) -> None:
+    lines = "".join(f"{i},{1 + i % 28:02}/{1 + i % 12:02}/2024\n" for i in range(60))
+    path = csv(tmp_path / "d.csv", "u,d\n" + lines)
+    assert (date(2024, 1, 13),) in rows(path, "d")

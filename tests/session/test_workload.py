@@ -1,0 +1,32 @@
+"""Several questions for one price: what they share is released once."""
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+import discreet as dp
+from discreet.engines.memory.engine import memory
+from tests.helpers.visits import session
+
+
+def test_a_workload_shares_what_it_can() -> None:
+    s = session()
+    n = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
+    mean = "SELECT clinic, COUNT(*) AS m, AVG(cost) AS a FROM visits GROUP BY clinic"
+    together = s.workload([n, mean])
+    assert together.preview(epsilon=1)[0].error("n") == together.preview(epsilon=1)[1].error("m")
+    first, second = together.release(epsilon=1)
+    assert first["n"] == second["m"], "released once"
+    assert s.remaining == dp.Approx(9, s.remaining.delta)  # type: ignore[union-attr]
+
+
+def test_true_is_not_1_in_a_workload() -> None:
+    """To Python they are equal: the second question was asked of the rows of the first."""
+    rows = "SELECT id, CASE WHEN w > 4 THEN {} ELSE {} END AS y FROM t"
+    ones = f"SELECT SUM(y) AS s FROM ({rows.format(1, 0)}) v"
+    fives = f"SELECT SUM(CASE WHEN y THEN 5 ELSE 3 END) AS s FROM ({rows.format(True, False)}) v"
+    for engine in (memory(), dp.engines.duckdb(threads=1)):
+        t = dp.table(pa.table({"id": [1, 2, 3], "w": [4, 5, 6]}), unit="id", max_rows=1)
+        s = dp.Session(t=t, budget=dp.Pure(1 << 20), engine=engine)
+        for order, exact in (([ones, fives], [2, 13]), ([fives, ones], [13, 2])):
+            assert [answer.value for answer in s.workload(order).release(epsilon=1 << 16)] == exact
