@@ -122,8 +122,8 @@ _Operator = partial(Function, arguments=(2, 2), sql=())
 NUMBERS = (
     _Operator("add", "x + y", "The sum; of a date and a whole number, so many days later.", _add, ("2 + 0.5", 2.5),
               meaning=numeric(lambda x, y: x + y), sign=("+", TERM), method="__add__"),
-    _Operator("sub", "x - y", "The difference; of two dates, in days; of a date and a whole number, so many days earlier.", _sub, ("2 - 0.5", 1.5),
-              meaning=_difference, sign=("-", TERM), method="__sub__"),
+    _Operator("sub", "x - y", "The difference; of two dates, in days; of a date and a number, days earlier.",
+              _sub, ("2 - 0.5", 1.5), meaning=_difference, sign=("-", TERM), method="__sub__"),
     _Operator("mul", "x * y", "The product.", arithmetic.mul, ("2 * 0.5", 1),
               meaning=numeric(lambda x, y: x * y), sign=("*", FACTOR), method="__mul__"),
     _Operator("div", "x / y", "The quotient; NULL where y is 0.", arithmetic.div, ("1 / 4", 0.25),
