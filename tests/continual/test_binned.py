@@ -5,7 +5,7 @@ import pytest
 
 from discreet.continual.binned import BLOCK, ROWS, Binned, Schedule, _largest_column, squares_up
 from discreet.continual.toeplitz import UNIT
-from tests.continual.test_strategies import matrix
+from tests.helpers.continual_matrices import matrix
 from tools import binned_rows
 
 

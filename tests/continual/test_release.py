@@ -20,7 +20,7 @@ from discreet.continual.tree import Tree
 from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
-from tests.continual.test_strategies import matrix
+from tests.helpers.continual_matrices import matrix
 from tests.helpers.databases import too_few
 
 REACH = 9

@@ -2,19 +2,18 @@
 
 import json
 from fractions import Fraction
-from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from discreet.continual.binned import Binned
 from discreet.continual.strategies import Appearances, Prefixes, Strategy, Values
 from discreet.continual.toeplitz import Toeplitz
 from discreet.continual.tree import Tree
-from discreet.continual.unknown_horizon import SIZE, SIZE_L1, Epochs
+from discreet.continual.unknown_horizon import Epochs
 from discreet.continual.windows import Spans
+from tests.helpers.continual_matrices import asked, estimates, matrix, moves_of
 
 SMALL: list[Strategy] = [
     *(make(n) for make in (Values, Prefixes, Tree, Toeplitz, Binned) for n in (1, 2, 3, 5, 8)),
@@ -24,38 +23,6 @@ LONG: list[tuple[Strategy, int]] = [
     (Tree(100), 100), (Tree(64), 64), (Toeplitz(100), 100), (Binned(700), 700), (Epochs(True), 700),
     (Epochs(False), 700), (Spans(Toeplitz(7), 7), 50), (Spans(Tree(8), 8), 50), (Toeplitz(50, Fraction(9, 10)), 50),
 ]  # fmt: skip
-
-
-def matrix(strategy: Strategy, steps: int) -> NDArray[np.int64]:
-    """C: each key is one where one step has the value 1."""
-    return strategy.start(steps).measure(np.eye(steps, dtype=np.int64))
-
-
-def estimates(strategy: Strategy, steps: int, rows: int) -> NDArray[np.float64]:
-    """B: each key is one where one noisy row is 1."""
-    return strategy.start(rows).estimate(np.eye(rows), steps)
-
-
-def asked(strategy: Strategy, steps: int) -> NDArray[np.float64]:
-    """The sums that are asked for."""
-    decay = float(getattr(strategy, "decay", 1))
-    away = np.arange(steps)[:, None] - np.arange(steps)[None, :]
-    width = strategy.width if isinstance(strategy, Spans) else steps
-    return np.where((away >= 0) & (away < width), decay ** np.maximum(away, 0), 0.0)
-
-
-def moves_of(unit: Appearances, steps: int) -> list[tuple[int, ...]]:
-    """Every move that a unit can make, up to a factor of size at most 1."""
-    found = []
-    for n in range(1, unit.steps + 1):
-        for places in combinations(range(steps), n):
-            if all(b - a >= unit.separation for a, b in pairwise(places)):
-                for signs in product((-1, 1), repeat=n):
-                    d = [0] * steps
-                    for place, sign in zip(places, signs, strict=True):
-                        d[place] = sign
-                    found.append(tuple(d))
-    return found
 
 
 @pytest.mark.parametrize("strategy", SMALL, ids=repr)
@@ -133,44 +100,6 @@ def test_pieces_and_saved_states_change_nothing(strategy: Strategy, steps: int) 
     assert np.allclose(sums, asked(strategy, steps) @ values, atol=1e-6)
     if not isinstance(strategy, Epochs):
         assert strategy.rows_between(0, steps) == len(rows)
-
-
-def test_the_square_root_is_within_a_percent_of_its_constant_and_below_the_tree() -> None:
-    steps = 4096
-    c = [1.0]
-    for k in range(1, steps):
-        c.append(c[-1] * (1 - 1 / (2 * k)))
-    constant = sum(x * x for x in c)
-
-    def error(strategy: Strategy) -> float:
-        largest = strategy.moves(Appearances()).l2_squared * strategy.largest_weight(steps)
-        return float(float(largest) ** 0.5)
-
-    assert constant * (1 - 1e-4) < error(Toeplitz(steps)) < 1.0001 * constant
-    assert error(Binned(steps)) < 1.03 * constant
-    assert error(Tree(steps)) > 2 * constant
-    assert error(Values(steps)) == error(Prefixes(steps)) == 64
-
-
-def test_epochs_fit_and_stay_within_a_constant_of_a_known_horizon() -> None:
-    for squared, size in ((True, SIZE), (False, SIZE_L1)):
-        strategy = Epochs(squared)
-        for number in range(7):
-            e = strategy.epoch(number)
-            one = e.strategy.moves(Appearances())
-            length = e.rows**2 * one.l2_squared + e.total**2 if squared else e.rows * one.l1 + e.total
-            assert 0.97 * size < length <= size
-    for t in (64, 1000, 10**5):
-        known = float(Toeplitz(4096).weight(min(t, 4096)) * Toeplitz(min(t, 4096)).moves(Appearances()).l2_squared)
-        assert float(Epochs(True).weight(t) * SIZE) < 6 * known * (1 if t <= 4096 else 2)
-
-
-def test_windows_from_two_prefixes_by_linear_algebra() -> None:
-    strategy = Toeplitz(60)
-    b = estimates(strategy, 60, 60)
-    for t, width in ((60, 7), (30, 30), (31, 30), (5, 1)):
-        row = b[t - 1] - (b[t - width - 1] if width < t else 0)
-        assert float(strategy.window_weight(t, width)) == pytest.approx((row**2).sum(), rel=1e-5)
 
 
 @pytest.mark.parametrize("wrong", [{"steps": 0}, {"steps": 1.5}, {"separation": 0}, {"steps": True}])

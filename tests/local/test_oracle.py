@@ -2,31 +2,24 @@
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.errors import BadData, BadParameter, NoLaw
+from discreet.errors import BadData, BadParameter
 from discreet.exact import exp_up
 from discreet.local.hadamard import hadamard
-from discreet.local.hashing import PRIME, hashed, local_hashing
-from discreet.local.oracle import Oracle, pack
+from discreet.local.hashing import local_hashing
 from discreet.local.response import response
 from discreet.local.subset import subset_selection
-from discreet.local.unary import Unary, basic_rappor, optimised_unary
+from discreet.local.unary import basic_rappor, optimised_unary
 from tests.helpers.databases import too_few
 from tests.helpers.laws import misfit
+from tests.helpers.oracles import worst_ratio
 
 MAKERS: list[Any] = [response, basic_rappor, optimised_unary, hadamard, subset_selection]
 ALL: list[Any] = [*MAKERS, local_hashing]
-
-
-def worst_ratio(oracle: Oracle) -> Fraction:
-    """The largest ratio of probabilities of one report under two values."""
-    laws = [oracle.law(v) for v in range(oracle.k)]
-    return max(a[r] / b[r] for a in laws for b in laws for r in a)
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -65,34 +58,6 @@ def test_draws_have_the_law(make: Any) -> None:
     assert Counter(oracle.client(2) for _ in range(20)).keys() <= oracle.law(2).keys()
 
 
-def test_local_hashing_given_its_function_is_randomized_response() -> None:
-    oracle = local_hashing(k=50, epsilon=1)
-    with pytest.raises(NoLaw):
-        oracle.law(3)
-    twin = response(k=oracle.cells, epsilon=1)
-    assert (oracle.keep, oracle.replaced) == (twin.keep, twin.replaced)
-    reports = oracle.simulate(np.full(40_000, 7))
-    a, b = (reports[:, i : i + 4].copy().view("<u4")[:, 0].astype(np.int64) for i in (0, 4))
-    own = reports[:, 8] == hashed(a, b, np.full(len(a), 7), oracle.cells)
-    assert misfit(own.tolist(), {True: (oracle.keep, oracle.keep), False: (1 - oracle.keep, 1 - oracle.keep)}) < 1
-
-
-def test_hashing_is_pairwise_independent() -> None:
-    """Over a small field by enumeration; and the arithmetic of the large one against Python's."""
-    p, g = 11, 3
-    pairs = Counter(((a * 2 + b) % p, (a * 5 + b) % p) for a in range(p) for b in range(p))
-    assert set(pairs.values()) == {1}
-    counts = Counter(x % g for x in range(p))
-    assert sorted(counts.values()) == [3, 4, 4]
-    rng = np.random.default_rng(3)
-    a, b, v = (rng.integers(0, PRIME, 1000) for _ in range(3))
-    a[:3], b[:3], v[:3] = PRIME - 1, PRIME - 1, PRIME - 1
-    expected = [(x * y + z) % PRIME % 5 for x, y, z in zip(a.tolist(), v.tolist(), b.tolist(), strict=True)]
-    assert hashed(a, b, v, 5).tolist() == expected
-    oracle = local_hashing(k=10, epsilon=1)
-    assert abs(oracle.other - Fraction(1, oracle.cells)) < Fraction(1, 10**9)
-
-
 @pytest.mark.parametrize("make", ALL)
 def test_estimates_have_no_bias_and_their_bars_cover(make: Any) -> None:
     oracle = make(k=6, epsilon=1)
@@ -129,25 +94,3 @@ def test_bad_parameters(make: Any, given: dict[str, Any]) -> None:
 def test_bad_values(make: Any, values: Any) -> None:
     with pytest.raises(BadData):
         make(k=4, epsilon=1).simulate(values)
-
-
-@pytest.mark.parametrize(
-    ("twin", "epsilon"),
-    [
-        (Unary(3, Fraction(1), Fraction(3, 4), Fraction(1, 4)), 1),  # ε for each bit, not for both
-        (Unary(3, Fraction(1), Fraction(1, 2), Fraction(1, 4)), 1),  # 1/4 for 1/(e + 1)
-    ],
-)
-def test_planted_bugs_are_seen(twin: Oracle, epsilon: int) -> None:
-    assert worst_ratio(twin) > exp_up(Fraction(epsilon))
-
-
-def test_every_subset_is_as_likely() -> None:
-    oracle = subset_selection(k=5, epsilon="1/10")
-    sets = list(combinations(range(5), oracle.size))
-    assert len(oracle.law(0)) == len(sets)
-    draws = [tuple(np.flatnonzero(np.unpackbits(line, bitorder="little"))) for line in oracle.simulate([0] * 20_000)]
-    own = [d for d in draws if 0 in d]
-    inside = [s for s in sets if 0 in s]
-    assert misfit(own, {s: (Fraction(1, len(inside)),) * 2 for s in inside}) < 1
-    assert pack(np.array([258]), 2).tolist() == [[2, 1]]

@@ -21,7 +21,7 @@ from discreet.query.front.frame import Frame
 from discreet.query.front.sql.parse import question
 from discreet.query.front.unparse import as_sql
 from discreet.query.functions import record
-from discreet.query.plan.expressions import Call, Column, Literal
+from discreet.query.plan.expressions import Call, Column
 from discreet.query.plan.nodes import Filter, Question, Scan
 from tests.helpers.cases import cases
 from tests.helpers.shop import schemas
@@ -219,12 +219,6 @@ def test_a_text_that_says_something_else_is_not_handed_out(monkeypatch: pytest.M
     assert "cost - year - 1" in module._Writer(TABLES).question(plan)
     with pytest.raises(Unsupported):
         as_sql(plan, TABLES)
-
-
-def test_numbers_keep_every_digit() -> None:
-    for value in (Fraction(1, 10**50), Fraction(10**55), Fraction(-1, 1 << 40), Fraction(7), Fraction(-5, 2)):
-        plan = replace(asked("paid"), source=Filter(Scan("visits"), Call("lt", (Column("cost"), Literal(value)))))
-        returns(plan, TABLES)
 
 
 def test_a_query_tells_its_text() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import date
 from fractions import Fraction
 from random import Random
@@ -18,12 +17,11 @@ from discreet.engines.sql.primitives import write
 from discreet.engines.sql.scope import Piece, Scope
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.answer.postprocess import evaluate as released
-from discreet.query.front import verbs
 from discreet.query.front.sql import functions as sql_functions
 from discreet.query.front.sql.parse import question
 from discreet.query.front.unparse import as_sql
 from discreet.query.functions import aggregates
-from discreet.query.functions.catalogue import BY_SQL_NAME, FUNCTIONS, READINGS
+from discreet.query.functions.catalogue import FUNCTIONS, READINGS
 from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.primitives import PRIMITIVES
@@ -37,7 +35,6 @@ from tools import functions as written
 ALL = sorted(FUNCTIONS)
 TABLES = {"t": tuple(COLUMNS)}
 every_function = pytest.mark.parametrize("name", ALL)
-BY_HAND = {"case", "cast", "is_in", "part", "trunc", "until"}
 """The verbs that are not written from a record."""
 
 
@@ -122,37 +119,8 @@ def test_every_reading_makes_functions_that_there_are(word: str) -> None:
 
 
 @every_function
-def test_there_is_a_verb(name: str) -> None:
-    method = FUNCTIONS[name].method
-    if "(" in method:
-        call = getattr(verbs.Expr, method.split("(")[0])
-        many = sum(": " in p and "= None" not in p for p in method.split(", ") if "(" in p or ":" in p)
-        made = call(verbs.col("x"), *[1] * (many if not method.endswith("()") else 0))
-        assert made.said.function == name
-    elif method.startswith("__"):
-        unary = FUNCTIONS[name].arguments == (1, 1)
-        made = getattr(verbs.Expr, method)(verbs.col("x"), *([] if unary else [verbs.col("y")]))
-        assert made.said.function == name
-    else:
-        assert method in BY_HAND
-        assert hasattr(verbs if method == "case" else verbs.Expr, method)
-
-
-@every_function
 def test_it_is_documented(name: str) -> None:
     assert written._code(FUNCTIONS[name].usage) in written.PAGE.read_text()
-
-
-@pytest.mark.parametrize("one", aggregates.AGGREGATES, ids=lambda one: one.aggregate.value)
-def test_every_aggregate_has_sql_a_verb_and_a_text(one: aggregates.AggregateFunction) -> None:
-    text = re.sub(r"\b[xy]\b", "number", one.usage)
-    plan = question(f"SELECT {text} AS a FROM t", TABLES)
-    assert plan.measures[0].aggregate is one.aggregate
-    assert question(as_sql(plan, TABLES), TABLES) == plan
-    assert callable(getattr(verbs, one.method))
-    for name in one.sql:
-        assert name in aggregates.NAMES
-        assert name not in BY_SQL_NAME
 
 
 # --- rows -------------------------------------------------------------------------------------------------------------

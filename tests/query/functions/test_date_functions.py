@@ -1,6 +1,7 @@
 """Months later, dates as text: against the calendar of Python, month by month."""
 
 import locale
+import re
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 from random import Random
@@ -14,10 +15,12 @@ from discreet.query.functions import dates
 from discreet.query.functions.date_functions import _CODES
 from discreet.query.functions.typed_values import TypedColumn
 from discreet.query.plan.evaluate import evaluate
-from discreet.query.plan.expressions import Call, Column, Literal
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.types import Date, Timestamp
 from discreet.query.typing.infer import typed
+from tests.helpers import surface
 from tests.helpers.examples import read
+from tests.helpers.typing_checks import call, col
 
 FIELDS = {"d": TypedColumn(Date()), "m": TypedColumn(Timestamp())}
 EDGES = [date.min, date(1, 1, 31), date(1, 2, 28), date(4, 2, 29), date(1900, 2, 28), date(2000, 2, 29),
@@ -140,3 +143,20 @@ def test_months_as_text_are_keys() -> None:
     year = {"d": TypedColumn(Date(date(2024, 1, 1), date(2024, 12, 31)), nullable=False)}
     keys = typed(read("STRFTIME(d, '%Y-%m')"), year).keys
     assert keys == tuple(f"2024-{month:02}" for month in range(1, 13))
+
+
+@pytest.mark.parametrize(
+    ("asked", "word"),
+    [
+        (call("date_trunc", "century", col("day")), "unit"),
+        (call("date_trunc", "hour", col("day")), "time"),
+        (call("date_trunc", col("name"), col("day")), "constant text"),
+        (call("date_diff", "eon", col("day"), col("day")), "unit"),
+        (call("hour", col("day")), "time"),
+        (call("add_days", col("day"), col("age")), "constant"),
+    ],
+)
+def test_refused_by_typing(asked: Expression, word: str) -> None:
+    with pytest.raises(BadQuestion, match=re.escape(word)) as caught:
+        typed(asked, surface.FIELDS)
+    assert len(str(caught.value)) < 400

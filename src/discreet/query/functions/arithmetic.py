@@ -1,6 +1,6 @@
 """Arithmetic on numbers: each rule says on which grid the result lies, between which ends, and how cells are computed.
 
-Numbers are cells of a public step (``kinds.Number``). Promise: the result is always inside the range that its kind
+Numbers are cells of a public step (``types.Number``). Promise: the result is always inside the range that its kind
 claims, and nothing on the way leaves 64 bits. The rules:
 
   x + y, x - y     exact, on the largest step that divides both

@@ -128,11 +128,11 @@ def seconds_between(x: Typed, y: Typed) -> Typed:
     return made(Fraction(1), low, high, call("seconds_between", x.lowered, y.lowered), x, y)
 
 
-def later(x: Typed, days: Typed) -> Typed:
-    """ADD_DAYS(x, n): n constant days later, within years 1 to 9999."""
+def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
+    """ADD_DAYS(x, n): n constant days later (sign -1: earlier), within years 1 to 9999."""
     expect(x, Date, "ADD_DAYS", "a date")
     assert isinstance(x.kind, Date)  # noqa: S101
-    n = integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
+    n = sign * integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
     return Typed(
         Date(add_days(x.kind.low, n), add_days(x.kind.high, n)), x.nullable, lowered=call("add_days", x.lowered, n)
     )

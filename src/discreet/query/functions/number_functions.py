@@ -31,7 +31,7 @@ def _sub(x: Typed, y: Typed) -> Typed:
     """A difference; of two dates in days, of a date and a number of days a date."""
     if isinstance(x.kind, Date) and isinstance(y.kind, Date):
         return dates.days_between(y, x)
-    return dates.later(x, arithmetic.neg(y)) if isinstance(x.kind, Date) else arithmetic.sub(x, y)
+    return dates.later(x, y, sign=-1) if isinstance(x.kind, Date) else arithmetic.sub(x, y)
 
 
 def _clamp(x: Typed, low: Typed, high: Typed) -> Typed:
@@ -122,8 +122,8 @@ _Operator = partial(Function, arguments=(2, 2), sql=())
 NUMBERS = (
     _Operator("add", "x + y", "The sum; of a date and a whole number, so many days later.", _add, ("2 + 0.5", 2.5),
               meaning=numeric(lambda x, y: x + y), sign=("+", TERM), method="__add__"),
-    _Operator("sub", "x - y", "The difference; of two dates, in days.", _sub, ("2 - 0.5", 1.5),
-              meaning=_difference, sign=("-", TERM), method="__sub__"),
+    _Operator("sub", "x - y", "The difference; of two dates, in days; of a date and a number, days earlier.",
+              _sub, ("2 - 0.5", 1.5), meaning=_difference, sign=("-", TERM), method="__sub__"),
     _Operator("mul", "x * y", "The product.", arithmetic.mul, ("2 * 0.5", 1),
               meaning=numeric(lambda x, y: x * y), sign=("*", FACTOR), method="__mul__"),
     _Operator("div", "x / y", "The quotient; NULL where y is 0.", arithmetic.div, ("1 / 4", 0.25),

@@ -30,7 +30,7 @@ class Lowered:
     private: bool
     unit_kind: Kind | None
     caps: Caps | None
-    """The least of each cap of the private tables in it; None if there is none."""
+    """The largest of each cap of the private tables in it; None if there is none."""
     tables: tuple[str, ...]
     listings: Mapping[Expression, tuple[Value, ...]] = field(default_factory=dict)
     """Keys of lowered expressions that a condition right below lists."""

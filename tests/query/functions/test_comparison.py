@@ -1,0 +1,65 @@
+"""Comparisons are exact, also with constants that are not on the grid."""
+
+import re
+from datetime import date, datetime
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+from discreet.errors import BadQuestion
+from discreet.query.plan.expressions import Expression, Literal
+from discreet.query.typing.infer import typed
+from tests.helpers.surface import FIELDS
+from tests.helpers.typing_checks import call, check_meaning, col
+
+
+@pytest.mark.parametrize("function", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_numbers_that_never_meet_compare_as_they_lie(function: str) -> None:
+    below = call("sub", col("share"), 7)
+    for share, money in product((0, 1, 1 << 30), (-50, 0, 500_000)):
+        check_meaning(call(function, below, col("money")), {"share": share, "money": money})
+        check_meaning(call(function, col("money"), below), {"share": share, "money": money})
+
+
+@pytest.mark.parametrize(
+    ("asked", "lowered"),
+    [
+        (call("le", col("age"), Fraction(1, 2)), call("le", col("age"), 0)),
+        (call("lt", col("age"), Fraction(1, 2)), call("lt", col("age"), 1)),
+        (call("gt", col("age"), Fraction(1, 2)), call("gt", col("age"), 0)),
+        (call("ge", Fraction(1, 2), col("age")), call("le", col("age"), 0)),
+        (call("eq", col("age"), Fraction(1, 2)), call("lt", col("age"), 0)),
+        (call("ne", col("age"), Fraction(1, 2)), call("ge", col("age"), 0)),
+        (call("eq", col("age"), 500), call("lt", col("age"), 0)),
+        (call("le", col("age"), 10**18), call("le", col("age"), 121)),
+        (call("in", col("age"), 3, Fraction(1, 2), 500, 3), call("in", col("age"), 3)),
+        (call("in", col("age"), Fraction(1, 2)), call("lt", col("age"), 0)),
+        (call("eq", col("money"), Fraction(1, 2)), call("eq", col("money"), 50)),
+        (call("ge", col("day"), "2024-01-01"), call("ge", col("day"), date(2024, 1, 1))),
+        (call("lt", col("moment"), "2024-01-01 10:00"), call("lt", col("moment"), datetime(2024, 1, 1, 10))),
+        (call("add", 1, call("mul", 2, 3)), Literal(7)),
+        (call("ilike", col("name"), "A%"), call("like", call("lower", col("name")), "a%")),
+        (call("mul", col("age"), Fraction(1, 3)), col("age")),
+    ],
+)
+def test_the_lowered_form(asked: Expression, lowered: Expression) -> None:
+    assert typed(asked, FIELDS).lowered == lowered
+
+
+@pytest.mark.parametrize(
+    ("asked", "word"),
+    [
+        (call("eq", col("age"), "7"), "cannot be compared"),
+        (call("eq", col("age"), None), "IS NULL"),
+        (call("in", col("age"), 1, None), "NULL"),
+        (call("in", col("age"), col("delta")), "constants"),
+        (call("lt", col("flag"), True), "order"),
+        (call("ge", col("day"), "yesterday"), "2024-12-31"),
+        (call("ge", col("moment"), "2024-01-01T00:00:00+02:00"), "2024-12-31"),
+    ],
+)
+def test_refused_by_typing(asked: Expression, word: str) -> None:
+    with pytest.raises(BadQuestion, match=re.escape(word)) as caught:
+        typed(asked, FIELDS)
+    assert len(str(caught.value)) < 400
