@@ -1,6 +1,7 @@
 """The role of an engine: every engine has all of it, and the abilities that it should have."""
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from discreet.engines.spark.engine import Spark
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 
 ENGINES = [DuckDB, Experimental, Memory, Postgres, Spark]
-ABILITIES = {
+ABILITIES: dict[Any, set[type]] = {
     ChecksReachable: {Postgres, Spark, Experimental},
     ChecksWork: {Spark, Experimental},
     InBatches: {Spark},
@@ -32,7 +33,7 @@ def test_every_engine_has_the_whole_role(engine: type) -> None:
 
 
 @pytest.mark.parametrize("ability", ABILITIES, ids=lambda a: a.__name__)
-def test_an_ability_is_found_by_isinstance(ability: type) -> None:
+def test_an_ability_is_found_by_isinstance(ability: Any) -> None:
     having = {engine for engine in ENGINES if isinstance(object.__new__(engine), ability)}
     assert having == ABILITIES[ability]
     (method,) = (name for name in vars(ability) if inspect.isfunction(getattr(ability, name)) and name[0] != "_")

@@ -5,10 +5,12 @@ from fractions import Fraction
 from itertools import combinations
 
 from discreet.query.plan.expressions import Call, Column, Literal, columns, walk
+from discreet.query.plan.types import Value
 
 
 def test_constants_of_different_kinds_are_different() -> None:
-    for one, other in combinations([True, 1, "1", date(2024, 1, 1), datetime(2024, 1, 1), None, False, 0, ""][:7], 2):
+    values: list[Value] = [True, 1, "1", date(2024, 1, 1), datetime(2024, 1, 1), None, False]
+    for one, other in combinations(values, 2):
         assert Literal(one) != Literal(other)
     assert Literal(False) != Literal(0)
     assert Call("eq", (Column("x"), Literal(True))) != Call("eq", (Column("x"), Literal(1)))
