@@ -75,3 +75,43 @@ def test_every_verb_is_in_the_page_about_tables() -> None:
     } - {"of", "again"}
     assert {"join", "per_unit", "having", "cube"} <= verbs
     assert not {name for name in verbs if f"{name}(" not in page}
+
+
+PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
+PHRASES = ("from afar", "is told", "are told", "doors", "rooms", "words of ours", "leave to ask", "lean to no side")
+
+
+@pytest.mark.parametrize("page", PROSE, ids=lambda p: str(p.relative_to(ROOT)))
+def test_prose_is_plain_and_its_lines_are_short(page: Path) -> None:
+    prose = [line for line in BLOCK.sub("", page.read_text()).split("\n") if not line.lstrip().startswith("|")]
+    assert not [line for line in prose if len(line) > 120]
+    text = " ".join(BLOCK.sub("", page.read_text()).split())
+    assert not [phrase for phrase in PHRASES if re.search(rf"\b{phrase}\b", text)]
+
+
+def missing(text: str) -> list[str]:
+    """The paths named in a text that do not exist; those without a folder of the project are below src/discreet."""
+    named = re.findall(r"`([\w./-]*/[\w./-]*|\w+\.(?:py|md))`", BLOCK.sub("", text))
+    places = (ROOT, ROOT / "src" / "discreet")
+    return [name for name in named if not name.startswith("/") and not any((at / name).exists() for at in places)]
+
+
+def test_every_path_in_contributing_exists() -> None:
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    assert len(re.findall(r"`query/[\w/]+\.py`", text)) > 20
+    assert not missing(text)
+    assert missing("`query/run.py`, `query/walk.py` and `nowhere.md`") == ["query/walk.py", "nowhere.md"]
+
+
+def test_contributing_has_every_package() -> None:
+    (tree,) = (code for kind, code in blocks(ROOT / "CONTRIBUTING.md") if kind == "text" and "randomness/" in code)
+    source = ROOT / "src" / "discreet"
+    listed, above = set(), ""
+    for line in tree.split("\n"):
+        for name in re.findall(r"[\w/.]+", line[:30]):
+            inside = line.startswith("  ")
+            above = above if inside else name
+            listed.add(above + name if inside else name)
+    assert not {name for name in listed if not (source / name).exists()}
+    packages = {f"{path.parent.relative_to(source)}/" for path in source.rglob("*/__init__.py")}
+    assert not packages - listed

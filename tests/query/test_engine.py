@@ -1,6 +1,7 @@
 """The role of an engine: every engine has all of it, and the abilities that it should have."""
 
 import inspect
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from discreet.engines.spark.engine import Spark
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 
 ENGINES = [DuckDB, Experimental, Memory, Postgres, Spark]
-ABILITIES = {
+ABILITIES: dict[Any, set[type]] = {
     ChecksReachable: {Postgres, Spark, Experimental},
     ChecksWork: {Spark, Experimental},
     InBatches: {Spark},

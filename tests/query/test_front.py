@@ -1,4 +1,4 @@
-"""Two doors, one plan: what is asked in SQL and what is asked with verbs become equal plans."""
+"""Two interfaces, one plan: what is asked in SQL and what is asked with verbs become equal plans."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_there_are_enough_pairs() -> None:
 
 
 @pytest.mark.parametrize(("text", "verbs"), PAIRS, ids=[text for text, _ in PAIRS])
-def test_both_doors_give_one_plan(text: str, verbs: Callable[[], Kept]) -> None:
+def test_both_interfaces_give_one_plan(text: str, verbs: Callable[[], Kept]) -> None:
     assert verbs().plan == question(text, TABLES)
 
 

@@ -1,4 +1,4 @@
-"""The DataFrame door: verbs, what they refuse, and what follows the columns around."""
+"""The DataFrame interface: verbs, what they refuse, and what follows the columns around."""
 
 from __future__ import annotations
 

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from discreet.engines.experimental.dialects import BIGQUERY, DATABRICKS, MARIADB, MYSQL, SNOWFLAKE
-from discreet.engines.experimental.sqlserver import SQLSERVER
+from discreet.engines.experimental.databases import WAREHOUSES
 from discreet.engines.memory.row import evaluate as oracle
 from discreet.engines.sql.dialects import DUCKDB, POSTGRES, SPARK, Dialect, Sort
 from discreet.engines.sql.primitives import write
@@ -146,7 +145,7 @@ def test_rows_mean_what_the_record_says(name: str) -> None:
 
 # --- dialects ---------------------------------------------------------------------------------------------------------
 
-DIALECTS = (DUCKDB, POSTGRES, SPARK, BIGQUERY, SNOWFLAKE, DATABRICKS, MYSQL, MARIADB, SQLSERVER)
+DIALECTS = (DUCKDB, POSTGRES, SPARK, *(warehouse.dialect for warehouse in WAREHOUSES.values()))
 REFUSED = {"sqlserver": {"split_part", "regexp_matches", "least", "greatest"}}
 """What a dialect has no text for, at least in one example: SQL Server has no order of text, and no _ in LIKE."""
 SORTS = {"number": Sort.INTEGER, "text": Sort.TEXT, "flag": Sort.BOOLEAN, "day": Sort.DATE, "moment": Sort.TIMESTAMP}

@@ -59,7 +59,7 @@ def test_bounds_must_fit_the_column() -> None:
 # --- aggregates -------------------------------------------------------------------------------------------------------
 
 
-def test_both_doors_agree() -> None:
+def test_both_interfaces_agree() -> None:
     s = session()
     verbs = s["visits"].group_by("clinic").agg(
         first=dp.min("day"), middle=dp.median("at"), mean=dp.mean("day"), w=dp.count(where="WEEK(day) = 7")

@@ -25,13 +25,10 @@ from discreet.privacy.promises.record import Record
 VERSION = 1
 
 _EVENTS: dict[str, type[Record]] = {
-    kind.__name__: kind
-    for kind in (
-        events.Laplace, events.DiscreteLaplace, events.Gaussian, events.DiscreteGaussian, events.RandomizedResponse,
-        events.Exponential, events.PermuteAndFlip, events.NoisyMax, events.Threshold, events.AboveThreshold,
-        events.Pure, events.Approx, events.ZCDP, events.Subsampled, events.Repeat, events.Composed, events.Parallel,
-    )
-}  # fmt: skip
+    name: kind
+    for name, kind in vars(events).items()
+    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+}
 _PROMISES: dict[str, type[Record]] = {
     kind.__name__: kind
     for kind in (measures.Pure, measures.Approx, measures.ZCDP, measures.Renyi, measures.GDP)

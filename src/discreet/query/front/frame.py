@@ -1,4 +1,4 @@
-"""The DataFrame door: the same questions as in SQL, as chained verbs. Nothing is computed; each verb builds the plan.
+"""The DataFrame interface: the questions of SQL as chained verbs. Each verb builds the plan and computes nothing.
 
 >>> from discreet.query.front import verbs as dp
 >>> visits = Frame.of("visits", {"visits": ["patient_id", "clinic", "cost"]}, lambda question: question)

@@ -1,10 +1,10 @@
-"""A plan as SQL text: the same question, written so that the SQL door reads it back as the equal plan.
+"""A plan as SQL text: the same question, written so that ``parse.py`` reads it back as the equal plan.
 
 Promise: what comes back is read by ``sql.question`` as a plan equal to the one given. That is checked each time; a
 plan that has no such text is refused by name, never changed. So a plan can be sent to somebody who reads only SQL.
 
 Each step of the rows that does not fit into one SELECT becomes a CTE; nothing is nested, so that a deep plan stays
-within what the door reads. Equal steps are written once.
+within what ``parse.py`` reads. Equal steps are written once.
 """
 
 from __future__ import annotations

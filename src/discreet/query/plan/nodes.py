@@ -1,4 +1,4 @@
-"""The plan: what is asked, as small immutable nodes. Both doors, SQL and DataFrame, build these and nothing else.
+"""The plan: what is asked, as small immutable nodes. Both interfaces, SQL and DataFrame, build these and nothing else.
 
 A *relation* is rows in, rows out, each row belonging to one unit (or public). A *question* asks for aggregates of one
 relation, by group; what follows it (``Outcome``) is post-processing of released numbers.

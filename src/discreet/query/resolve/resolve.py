@@ -1,6 +1,6 @@
-"""From what was said to a plan: names looked up, aggregates collected, everything in one form. Both doors end here.
+"""From unresolved names to a plan: names looked up, aggregates collected. SQL and verbs both end here.
 
-Promise: equal questions become equal plans, through whichever door. Equal aggregates appear once. What is computed
+Promise: equal questions become equal plans, in whichever interface. Equal aggregates appear once. What is computed
 after the aggregates (HAVING, ORDER BY, arithmetic between them) only ever sees released values.
 """
 

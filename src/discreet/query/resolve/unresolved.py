@@ -1,4 +1,4 @@
-"""Expressions as they were said, before names are looked up: what both doors, SQL and verbs, hand to the plan.
+"""Expressions before names are looked up: what both interfaces, SQL and verbs, hand to ``resolve.py``.
 
 A name may still be ambiguous or unknown, and an aggregate may stand where none is allowed: ``resolve.py`` decides that.
 """

@@ -1,7 +1,7 @@
-"""Thousands of random texts at the SQL door: always a well-formed plan or a refusal of ours, in bounded time.
+"""Thousands of random texts for the SQL interface: always a well-formed plan or a refusal of ours, in bounded time.
 
 Half of the texts come from a grammar that knows what is allowed and much of what is not; the others are such texts
-with words deleted, doubled, swapped or replaced. What passes the door is lowered, too: there as well, a refusal of ours
+with words deleted, doubled, swapped or replaced. What is read is lowered, too: there as well, a refusal of ours
 is the only other way out.
 """
 

@@ -1,4 +1,4 @@
-"""What is refused by name, each with a hint. Attack ids are those of docs/attacks.md."""
+"""What is refused by name, each with a hint. The first entry of a case groups it with attacks of its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SQL door: one SELECT becomes a plan. The text goes no further than this; no engine ever sees it.
+"""The SQL interface: one SELECT becomes a plan. The text goes no further than this; no engine ever sees it.
 
 What may stand in a question: SELECT with aggregates, FROM tables, subqueries and CTEs, INNER and LEFT JOIN on equal
 columns, WHERE, GROUP BY (also ROLLUP, CUBE, GROUPING SETS), HAVING, ORDER BY, LIMIT, and UNION ALL inside FROM.
