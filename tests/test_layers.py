@@ -171,8 +171,8 @@ def complaints(name: str, tree: ast.AST) -> list[str]:
     return found
 
 
-# What imports modules that a user or a cluster names, and __init__ files that wait with what needs an extra.
-BY_NAME = {"commands.check", "engines.spark.noise", "ledger", "learning"}
+# What imports modules that a user or a cluster names, and the one __init__ that waits with what needs an extra.
+BY_NAME = {"commands.check", "engines.spark.noise", "ledger"}
 
 
 def _names_no_import(tree: ast.AST, text: ast.Constant) -> bool:

@@ -4,7 +4,6 @@ Every model here sees the data through exact integer sums with exact noise; its 
 Training of networks (``train`` and what belongs to it) needs torch: the extra ``learn``, loaded at first use.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from discreet.errors import MissingExtra
@@ -57,10 +56,10 @@ def __getattr__(name: str) -> object:
     if name not in _WITH_TORCH:
         raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
     try:
-        module = import_module("discreet.learning.torch_training.train")
+        from discreet.learning.torch_training import train as training
     except ImportError:
         raise MissingExtra("private training of networks", extra="learn") from None
-    return getattr(module, name)
+    return getattr(training, name)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """The same fit by the library ``mbi`` (Private-PGM), where it is installed: an estimator to compare ours with.
 
-Promise: as in fit.py, a function of released numbers alone. mbi works in 32-bit floats unless JAX is told otherwise.
+Promise: as in fit.py, a function of released numbers alone. mbi works in 32-bit floats unless JAX is set otherwise.
 """
 
 from __future__ import annotations
