@@ -28,6 +28,7 @@ from discreet.query.run import Quote
 from discreet.session.price import Price
 from discreet.session.session import Query, Workload
 from tests.checking.exact.test_queries import CAPS, Faulty
+from tests.helpers.extent import extent
 from tests.query.front.sql.test_parse_fuzz import Grammar
 
 VISITS = pa.table(
@@ -181,7 +182,7 @@ def kept(asked: Quote) -> bool:
 
 def test_a_workload_costs_what_its_noises_cost() -> None:
     sides = 0
-    for work, price in workloads(0, 300):
+    for work, price in workloads(0, extent(120, 300)):
         asked = work.order(Price(**price)).quote
         assert kept(asked)
         before = work.session.remaining
