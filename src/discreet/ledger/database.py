@@ -3,7 +3,8 @@
 Promise: ``write`` holds the ledger alone, over all processes and servers; what it appended is durable when it ends
 without an error, and not there at all if it ends with one, except that a connection lost while committing leaves it
 open which of the two it is. Nothing depends on serializable isolation: one row is locked, and changed only if it is
-still what was read. No error repeats a message of the database.
+still what was read. No error repeats a message of the database. A PostgreSQL server that stops answering is given up
+after ``patience`` seconds, whatever it was doing; a disk that hangs cannot be.
 Believes: SQLite in WAL mode with synchronous=FULL, PostgreSQL with fsync and synchronous_commit on; both are checked.
 """
 
@@ -24,8 +25,8 @@ from discreet.errors import (
     LedgerMismatch,
     LedgerUnavailable,
     LedgerUnsafe,
-    MissingExtra,
 )
+from discreet.ledger.deadlines import limited
 from discreet.ledger.durable_files import MEMORY, NETWORK, create_file, kind_of_disk, locked, report_disk_errors
 from discreet.ledger.entries import BEFORE_ALL, Entry
 from discreet.ledger.migrations import answers, entries, head, sa, take_steps, version_of
@@ -33,7 +34,8 @@ from discreet.ledger.records import read_record
 
 _BUSY, _DAMAGED = {5, 6}, {11, 26}  # SQLite: BUSY, LOCKED; CORRUPT, NOTADB; no code at all: text that is none
 _BUSY_STATES = {"55P03", "57014", "40001", "40P01", "23505"}  # PostgreSQL: no lock in time, cancelled, retry, deadlock
-_TOO_LONG = "others held the ledger for too long; nothing was spent, ask again"
+TOO_LONG = "others held the ledger for too long; nothing was spent, ask again"
+"""What is said to whoever waited in vain."""
 _DURABLE = {"on", "remote_apply"}
 _SETTING_UP = 0x6469736372656574  # the advisory lock under which PostgreSQL tables are made: "discreet"
 
@@ -44,7 +46,8 @@ class Database:
     def __init__(self, engine: sa.Engine, *, quick: sa.Engine, path: Path | None, patience: float) -> None:
         self._engine = engine
         self._quick = quick
-        self._patience = patience
+        self.patience = patience
+        """Seconds after which a wait for the ledger ends."""
         postgres = engine.dialect.name == "postgresql"
         self._views = engine.execution_options(isolation_level="REPEATABLE READ") if postgres else engine
         self._path = path
@@ -107,9 +110,9 @@ class Database:
         with ExitStack() as held:
             with report_disk_errors("the ledger"):
                 try:
-                    held.enter_context(locked(self._path.with_name(f"{self._path.name}.lock"), patience=self._patience))
+                    held.enter_context(locked(self._path.with_name(f"{self._path.name}.lock"), patience=self.patience))
                 except TimeoutError:
-                    raise LedgerBusy(_TOO_LONG) from None
+                    raise LedgerBusy(TOO_LONG) from None
             yield
 
     def _check_identity(self) -> None:
@@ -294,13 +297,9 @@ def _sqlite(path: Path, patience: float, synchronous: str) -> sa.Engine:
 
 
 def _postgres(address: str, patience: float) -> sa.Engine:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtra("ledgers on PostgreSQL", extra="postgres") from None
     engine = sa.create_engine(
         "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(address, connect_timeout=max(2, int(patience))),
+        creator=lambda: limited(patience + 2).connect(address, connect_timeout=max(2, int(patience))),
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
         pool_timeout=patience,
@@ -359,7 +358,7 @@ def report_database_errors() -> Iterator[None]:
 def _translated(cause: Any) -> LedgerError:
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if (code is not None and code & 0xFF in _BUSY) or state in _BUSY_STATES:
-        return LedgerBusy(_TOO_LONG)
+        return LedgerBusy(TOO_LONG)
     if (code is not None and code & 0xFF in _DAMAGED) or (code is None and isinstance(cause, sqlite3.Error)):
         return LedgerMismatch("the file of the ledger is damaged: restore a copy whose chain verifies")
     return LedgerUnavailable(
