@@ -13,8 +13,10 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,11 +27,11 @@ from discreet.errors import (
     LedgerMismatch,
     LedgerUnavailable,
     LedgerUnsafe,
+    MissingExtra,
 )
-from discreet.ledger.deadlines import limited
 from discreet.ledger.durable_files import MEMORY, NETWORK, create_file, kind_of_disk, locked, report_disk_errors
 from discreet.ledger.entries import BEFORE_ALL, Entry
-from discreet.ledger.migrations import answers, entries, head, sa, take_steps, version_of
+from discreet.ledger.migrations import GUARDS_OF_ANSWERS, answers, entries, head, sa, take_steps, version_of
 from discreet.ledger.records import read_record
 
 _BUSY, _DAMAGED = {5, 6}, {11, 26}  # SQLite: BUSY, LOCKED; CORRUPT, NOTADB; no code at all: text that is none
@@ -126,6 +128,19 @@ class Database:
             with connection.begin():
                 yield connection
 
+    def prune(self, charges: Sequence[int]) -> int:
+        """Empty the stored answers to these charges; how many were there. Their cards stay."""
+        with self._alone(self._engine) as connection:
+            off, on = GUARDS_OF_ANSWERS[connection.dialect.name]
+            connection.exec_driver_sql(off)
+            done = 0
+            for at in range(0, len(charges), 500):
+                some = charges[at : at + 500]
+                wanted = answers.c.charge.in_(some) & (answers.c.answer != b"")
+                done += connection.execute(answers.update().where(wanted).values(answer=b"")).rowcount
+            connection.exec_driver_sql(on)
+            return done
+
     def exists(self) -> bool:
         """Whether there is a ledger."""
         if self._path is not None and not self._path.exists():
@@ -133,6 +148,11 @@ class Database:
         # in turn: of two that make a new file WAL at once, SQLite refuses one without waiting
         with report_database_errors(), self._turn(), self._engine.connect() as connection, connection.begin():
             return version_of(connection) > 0
+
+    def version(self) -> int:
+        """How many steps its tables have taken; 0 where there is no ledger."""
+        with report_database_errors(), self._engine.connect() as connection, connection.begin():
+            return version_of(connection)
 
     def sound(self) -> bool:
         """Whether the database finds nothing wrong with its own file; PostgreSQL keeps checksums of its own."""
@@ -337,6 +357,61 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+# --- deadlines ----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=16)
+def limited(seconds: float) -> Any:
+    """The class of connections on which every call ends after so many seconds, on this side of the line.
+
+    Timeouts of the server do not end what hangs because its process was stopped or its network swallows everything.
+    Then the connection is closed: nobody reads a late reply as their own. Believes: psycopg 3 sends 0 to its generators
+    whenever it has waited for a moment in vain.
+    """
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtra("ledgers on PostgreSQL", extra="postgres") from None
+
+    class Limited(psycopg.Connection[tuple[Any, ...]]):
+        """A connection whose calls end in time."""
+
+        def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+            """Wait for a reply of the server."""
+            try:
+                return super().wait(until(gen, time.monotonic() + seconds), *args, **options)
+            except TimeoutError:
+                self.pgconn.finish()
+                raise psycopg.OperationalError("the server does not answer") from None
+
+    return Limited
+
+
+def until(waiting: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
+    """The same generator, ended with TimeoutError when it waits in vain after the deadline.
+
+    >>> def nothing_comes():
+    ...     while True:
+    ...         yield "read"
+    >>> steps = until(nothing_comes(), deadline=time.monotonic() - 1)
+    >>> next(steps), steps.send(1)
+    ('read', 'read')
+    >>> steps.send(0)
+    Traceback (most recent call last):
+        ...
+    TimeoutError
+    """
+    try:
+        wanted = next(waiting)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > deadline:
+                raise TimeoutError
+            wanted = waiting.send(ready)
+    except StopIteration as done:
+        return done.value
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ from discreet.errors import BadParameter, LedgerBusy, LedgerMismatch, LedgerUnav
 from discreet.ledger.database import TOO_LONG, Database, Reading
 from discreet.ledger.entries import Broken, Entry, read_entry, write_entry
 from discreet.ledger.head_file import Head, HeadFile
-from discreet.ledger.records import AcknowledgeRecord, Columns, Expected, Record, apply_entry, read_record
+from discreet.ledger.records import AcknowledgeRecord, Expected, Record, apply_entry, read_record
 from discreet.ledger.signing import Key
 from discreet.ledger.state import State
 
@@ -284,12 +284,12 @@ def apply_rows(state: State, tx: Reading) -> None:
 
 def apply_row(state: State, row: Any) -> Entry:
     """Take the entry in a row of the table into the state; its columns must agree with its text, else Broken."""
-    entry = read_entry(row.text)
-    if entry.hash != row.hash:
+    sequence, kind, population, analyst, token, hash_, text = row
+    entry = read_entry(text)
+    if entry.hash != hash_:
         raise Broken("its hash is not that of its text")
     record = read_record(entry)
-    columns = Columns(row.kind, row.population, row.analyst, row.token)
-    if row.sequence != entry.sequence or columns != record.columns(entry.by):
+    if sequence != entry.sequence or (kind, population, analyst, token) != record.columns(entry.by):
         raise Broken("its columns do not agree with its text")
     apply_entry(state, entry, record)
     return entry

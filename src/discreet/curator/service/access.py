@@ -41,6 +41,8 @@ class Role(Enum):
 
     OWNER = "owner"
     ANALYST = "analyst"
+    MONITOR = "monitor"
+    """A program that reads the counters, and nothing else."""
 
 
 ANYBODY: frozenset[Role] | None = None
@@ -48,10 +50,14 @@ ANYBODY: frozenset[Role] | None = None
 OWNERS = frozenset({Role.OWNER})
 ANALYSTS = frozenset({Role.ANALYST})
 ALL = OWNERS | ANALYSTS
+MONITORS = OWNERS | {Role.MONITOR}
 
 TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/"): ANYBODY,
     ("GET", "/web/{name}"): ANYBODY,
+    ("GET", "/healthz"): ANYBODY,
+    ("GET", "/readyz"): ANYBODY,
+    ("GET", "/metrics"): MONITORS,
     ("GET", "/api/health"): ANYBODY,
     ("GET", "/api/key"): ANYBODY,
     ("GET", "/api/learn/attacker"): ANYBODY,
