@@ -10,6 +10,7 @@ import typer
 from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, ledger_location
 from discreet.commands.output import fail_plainly
 from discreet.errors import BadParameter, LedgerUnsafe
+from discreet.ledger.signing import make_key, open_key
 
 key_app = typer.Typer(help="The signing key of the ledger.", no_args_is_help=True)
 
@@ -21,7 +22,6 @@ def rotate_key(config: LedgerOrConfig, reason: Reason, as_json: AsJson = False) 
 
     What the old key signed stays valid: the ledger knows both.
     """
-    from discreet.ledger.signing import make_key, open_key
     from discreet.ledger.store import open_ledger, replace_key
 
     location, given, head = ledger_location(config)

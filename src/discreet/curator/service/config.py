@@ -75,7 +75,7 @@ class Config:
     port: int = PORT
     processes: int = 1
     quantum: Fraction = Fraction(1, 4)
-    even_grid: bool = False
+    grid: str = "geometric"
     hosts: tuple[str, ...] = ()
     """Names that the service answers to, besides those of this machine."""
     proxies: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ def config_of(data: Mapping[str, Any], folder: Path) -> Config:
         port=server.port,
         processes=server.processes,
         quantum=server.quantum,
-        even_grid=server.grid == "even",
+        grid=server.grid,
         hosts=tuple(server.hosts),
         proxies=tuple(server.proxies),
         certificate=None if server.certificate is None else folder / server.certificate,

@@ -79,7 +79,7 @@ class Curator:
         self.access = Access(ledger, clock)
         self.meter = Meter(config.limits)
         self.anonymous_meter = Meter(ANONYMOUS_LIMITS)
-        self.grid = Grid(float(config.quantum), config.even_grid)
+        self.grid = Grid(float(config.quantum), config.grid == "even")
         self.open_datasets = OpenDatasets(config)
         self.readiness = Readiness(ledger, _folders(config))
         self._clock = clock
@@ -178,7 +178,7 @@ class Curator:
         """The grid of time on which answers about a data set leave."""
         known = self.config.datasets.get(name)
         own = None if known is None else known.quantum
-        return self.grid if own is None else Grid(float(own), self.config.even_grid)
+        return self.grid if own is None else Grid(float(own), self.config.grid == "even")
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
