@@ -143,6 +143,7 @@ __all__ = [
 _LATE = {
     "discreet.checking": ("attacks", "audit", "audit_one_run", "check", "replay"),
     "discreet.curator.client.client": ("connect",),
+    "discreet.curator.client.magic": ("load_ipython_extension",),
     "discreet.session.price": ("Price",),
     "discreet.session.session": ("Session",),
     "discreet.query.answer.answer": ("TableAnswer",),

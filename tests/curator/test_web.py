@@ -12,6 +12,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from discreet.ledger import verify_card, verify_receipt
+from tests.helpers.axe import violations
 from tests.helpers.browser import Browser
 from tests.helpers.curator.town import Town, on_a_socket, open_town
 from tests.helpers.processes import until
@@ -129,7 +130,7 @@ def test_the_token_stays_in_the_tab(browser: Browser, served: tuple[Town, str]) 
     assert script(browser, "return sessionStorage.length") == 0
     browser.write("input[name=token]", "discreet_0_wrong")
     browser.click(".signin button.main")
-    says(browser, ".complaint", "a valid token is needed")
+    says(browser, ".complaint", "This token is not valid")
 
 
 def test_the_teaching_page_is_open_and_moves(browser: Browser, served: tuple[Town, str]) -> None:
@@ -170,6 +171,11 @@ def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(brows
         assert town.curator.ledger.datasets["web"].about["tables"]["clicks"]["columns"]["kind"] == {"keys": ["a", "b"]}
         browser.click("a[href='#analysts']")
         browser.write("input[name=name]", "zoe")
+        assert script(browser, "return document.querySelectorAll('fieldset input:checked').length") == 0
+        browser.click("form button.main")
+        says(browser, "form .complaint", "Choose at least one")  # nothing is ticked beforehand
+        browser.click("input[aria-label='May ask about town']")
+        browser.write("input[aria-label='Cap in town']", "5")
         browser.click("form button.main")
         browser.find(".secret input")
         token = str(script(browser, "return document.querySelector('.secret input').value"))
@@ -255,10 +261,80 @@ def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
                     browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
                     assert script(browser, WIDER) == 0, (view, width)
                     assert script(browser, NAMELESS) == [], (view, width)
+                    assert script(browser, "return document.querySelectorAll('h1').length") == 1, (view, width)
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert not browser.errors()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["ann", "owner", "nobody"])
+def test_an_accessibility_checker_finds_nothing(browser: Browser, served: tuple[Town, str], who: str) -> None:
+    town, url = served
+    if who == "nobody":
+        browser.open(f"{url}/#signin")
+        browser.find(".signin")
+        assert violations(browser) == []
+        return
+    town.ask("SELECT city, COUNT(*) AS many, AVG(pay) AS pay FROM people GROUP BY city", key=f"checked by {who}")
+    sign_in(browser, url, getattr(town, who))
+    try:
+        for scheme in ("light", "dark"):
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            for view in VIEWS[who]:
+                browser.click(f"nav a[href='#{view}']")
+                browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
+                assert violations(browser) == [], (view, scheme)
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_question_can_be_built_without_sql(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    browser.click("#build")
+    for name, value in (("what", "AVG"), ("group", "city"), ("where", "city")):
+        choose(browser, f"#build-{name}", value)
+    assert script(browser, "return document.querySelector('#sql').value") == (
+        "SELECT city, AVG(pay) AS avg_pay\nFROM people\nWHERE city = 'Aton'\nGROUP BY city"
+    )
+    says(browser, ".bars", "avg_pay")
+
+
+def choose(browser: Browser, css: str, value: str) -> None:
+    found = browser.find(css)
+    browser.driver.execute_script(
+        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))", found, value
+    )
+
+
+def test_a_wrong_token_is_explained_to_a_person(browser: Browser, served: tuple[Town, str]) -> None:
+    _, url = served
+    browser.open(f"{url}/#signin")
+    script(browser, "sessionStorage.clear()")
+    browser.open(f"{url}/#signin")
+    browser.write("input[name=token]", "discreet_wrong")
+    browser.click(".signin button.main")
+    says(browser, ".signin .complaint", "ask the owner of the data for a new one")
+    assert "header" not in read(browser, ".signin")
+    browser.errors()  # the refusal itself
+
+
+def test_error_bars_of_one_preview_share_a_scale(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    says(browser, ".preview", "What you would get")
+    sql = browser.find("#sql")
+    sql.clear()
+    sql.send_keys("SELECT COUNT(*) AS few, SUM(pay) AS many FROM people")
+    says(browser, ".bars", "many")
+    widths = script(
+        browser, "return [...document.querySelectorAll('.bars .whisker i')].map((e) => parseFloat(e.style.width))"
+    )
+    assert isinstance(widths, list)
+    assert widths[0] < widths[1]
 
 
 def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, served: tuple[Town, str]) -> None:

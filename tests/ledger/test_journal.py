@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,66 @@ def test_a_head_file_that_a_crash_left_behind_is_brought_up(lite: Place) -> None
         Path(lite.head).write_bytes(old)  # older, and in the chain: no mismatch
         ledger._journal.update_head_file()
         assert HeadFile(Path(lite.head)).read() == ledger.head
+
+
+def test_whoever_looks_sees_all_that_was_written_before_they_came(place: Place) -> None:
+    """Fails if a look returns what another thread has not finished reading, or waits for a write."""
+    with prepared(place) as one, place.open() as two:
+        one.owner.add_analyst("zoe")
+        journal, seen = two._journal, []
+        begun, go_on = threading.Event(), threading.Event()
+
+        def decide(*_: object) -> None:
+            begun.set()
+            assert go_on.wait(30)  # a slow write of another thread, which holds the ledger
+
+        writer = threading.Thread(target=journal.append, args=(decide,))
+        writer.start()
+        assert begun.wait(30)
+        readers = [threading.Thread(target=lambda: seen.append("zoe" in two.look().analysts)) for _ in range(20)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(30)
+        go_on.set()
+        writer.join()
+        assert seen == [True] * 20
+
+
+def test_one_read_serves_all_who_came_before_it(lite: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with prepared(lite) as ledger:
+        journal, came, reads = ledger._journal, threading.Semaphore(0), []
+        read, now = journal.database.read, iter(range(1000))
+
+        class Ticks:
+            @staticmethod
+            def monotonic_ns() -> int:
+                came.release()
+                return next(now)
+
+        monkeypatch.setattr("discreet.ledger.journal.time", Ticks)
+        monkeypatch.setattr(journal.database, "read", lambda: (reads.append(1), read())[1])
+        threads = [threading.Thread(target=ledger.look) for _ in range(16)]
+        with journal._reading:
+            for thread in threads:
+                thread.start()
+            assert all(came.acquire(timeout=30) for _ in threads)  # all have come, and wait
+        for thread in threads:
+            thread.join(30)
+        assert reads == [1]
+        ledger.look()
+        assert reads == [1, 1]
+
+
+def test_what_is_not_durable_is_not_shown(lite: Place) -> None:
+    """Fails if readers share the state into which an entry is put before it is committed."""
+    shown: list[bool] = []
+    ledger = lite.open(create=True, at=lambda point: point == "appended" and shown.append("town" in seen()))
+
+    def seen() -> set[str]:
+        return set(ledger.look().populations)
+
+    with ledger:
+        ledger.owner.protect("town", Pure(1))
+        assert shown == [False]
+        assert seen() == {"town"}

@@ -100,3 +100,10 @@ def test_acts_of_others_are_kept(place: Place) -> None:
             ledger.owner.record("access.revoke", {"hash": "ab"})
             assert [act.body for act in other.owner.acts("access.revoke")] == [{"hash": "ab"}]
         assert ledger.owner.acts("access.other") == ()
+
+
+def test_a_cap_above_the_budget_is_refused(lite: Place) -> None:
+    with prepared(lite, Pure(1)) as ledger:
+        ledger.owner.grant("ann", "town", Pure(1))
+        with pytest.raises(BadParameter, match="must not be above the budget of all"):
+            ledger.owner.grant("ann", "town", Pure("1.01"))

@@ -1,13 +1,15 @@
-"""``discreet ask`` and ``discreet preview``: one file, one question, and perhaps a ledger that remembers.
+"""``discreet ask`` and ``discreet preview``: one file, one question, and perhaps a ledger that remembers; or a curator.
 
 Promise: with ``--ledger`` the budget belongs to the people in the file and outlives the process: it is charged durably
-before the file is read. Without it, the question is the whole budget, and nothing is remembered.
+before the file is read. Without it, the question is the whole budget, and nothing is remembered. With the address of
+a curator in place of a file, the budget is the curator's; ``--key`` makes a question that is asked again pay once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,8 +19,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_session
 from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import TableOptions
+from discreet.curator.client.client import RemoteSession
+from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
 from discreet.privacy.budgets.filters import Rule
@@ -28,9 +33,9 @@ from discreet.session.price import Price
 from discreet.session.query import Query
 from discreet.session.session import Session
 
-File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV")]
+File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV; or https://... of a curator")]
 Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
-Unit = Annotated[str, typer.Option(help="the column that identifies the person (privacy unit) of each row")]
+Unit = Annotated[str, typer.Option(help="of a file: the column that identifies the person (privacy unit) of each row")]
 Name = Annotated[str, typer.Option("--table", help="the table's name in the SQL; the file's stem if left out")]
 Bounds = Annotated[
     list[str], typer.Option("--bounds", help="public bounds of a column: cost=0:5000 or day=2024-01-01..2024-12-31")
@@ -51,6 +56,7 @@ Budget = Annotated[str, typer.Option(help="epsilon of all answers together; need
 RuleName = Annotated[
     str, typer.Option("--rule", help="zcdp: many small questions cost less together; once, with --budget and --delta")
 ]
+RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
@@ -94,7 +100,9 @@ def _rule(text: str) -> Rule | None:
 # --- printing -------------------------------------------------------------------------------------------------------
 
 
-def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool) -> None:
+def _print_answer(
+    answer: TableAnswer | RemoteAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool
+) -> None:
     bars = answer.errors(confidence)
     if as_json:
         shown: Mapping[str, Any] = {
@@ -141,6 +149,17 @@ def _preview(query: Query, price: Price, session: Session, as_json: bool, rememb
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
 
 
+def _ask_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, key: str | None) -> None:
+    with Console(stderr=True).status("paying, reading, adding noise"):
+        answer = session.sql(sql).release(price, key=key)
+    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=True)
+
+
+def _preview_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, _: str | None) -> None:
+    found = session.sql(sql).preview(price)
+    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
+
+
 def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
@@ -148,9 +167,10 @@ def _plain(value: Any) -> Any:
 # --- the commands ---------------------------------------------------------------------------------------------------
 
 Print = Callable[[Query, Price, Session, bool, bool], None]
+PrintRemote = Callable[[RemoteSession, str, Price, bool, str | None], None]
 
 
-def _command(about: str, show: Print) -> Callable[..., None]:
+def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[..., None]:
     """A command with the options of both."""
 
     @fail_plainly
@@ -158,7 +178,7 @@ def _command(about: str, show: Print) -> Callable[..., None]:
         file: File,
         sql: Sql,
         *,
-        unit: Unit,
+        unit: Unit = "",
         epsilon: Epsilon = "",
         error: Error = "",
         confidence: Confidence = "0.95",
@@ -171,8 +191,18 @@ def _command(about: str, show: Print) -> Callable[..., None]:
         ledger: LedgerFile = None,
         budget: Budget = "",
         rule: RuleName = "",
+        dataset: Dataset = "",
+        token_file: TokenFile = None,
+        retry_key: RetryKey = "",
         as_json: AsJson = False,
     ) -> None:
+        if is_address(file):
+            remote = open_session(file, token_file, dataset)
+            price = replace(_price(epsilon, error, confidence), delta=delta or None)
+            show_remote(remote, sql, price, as_json, retry_key or None)
+            return
+        if not unit:
+            raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
         options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows)
         price = _price(epsilon, error, confidence)
         whole = _promise(budget or ("" if error or ledger else epsilon), delta)
@@ -183,7 +213,9 @@ def _command(about: str, show: Print) -> Callable[..., None]:
     return command
 
 
-ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask)
+ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask, _ask_remote)
 preview_command = _command(
-    "What a question would cost and how far off its answer would be. Free: no data is touched.", _preview
+    "What a question would cost and how far off its answer would be. Free: no data is touched.",
+    _preview,
+    _preview_remote,
 )

@@ -49,7 +49,12 @@ class Charge:
     @property
     def pending(self) -> bool:
         """Charged, and no answer was stored: it is being computed, or a crash lost it. It stays charged."""
-        return self.answer is None
+        return self.answer is None and self.card is None
+
+    @property
+    def pruned(self) -> bool:
+        """Answered, and the answer is kept no longer."""
+        return self.answer is None and self.card is not None
 
 
 def priced(state: State, dataset: str, analyst: str, event: Event | Measure) -> tuple[Population, Amounts]:

@@ -179,7 +179,7 @@ class Owner:
         def decide(state: State, _: object) -> Draft:
             find_analyst(state, analyst)
             known = find_population(state, population)
-            limits = None if cap is None else _limits(known, cap)
+            limits = None if cap is None else check_cap(known, cap)
             return Draft(GrantRecord(analyst, known.name, cap, limits), by)
 
         return self._append(decide)
@@ -247,9 +247,12 @@ def find_analyst(state: State, name: str) -> None:
         raise NotRegistered(f"there is no analyst {name!r}")
 
 
-def check_cap(population: Population, cap: Measure) -> None:
-    """Check that a cap can stand beside a population's budget: a promise that is counted as the budget is."""
-    _limits(population, cap)
+def check_cap(population: Population, cap: Measure) -> Amounts:
+    """A cap as amounts, if it can stand beside a population's budget: counted as the budget is, and not above it."""
+    limits = _limits(population, cap)
+    if any(most > whole for most, whole in zip(limits, population.limits, strict=True)):
+        raise BadParameter("cap", str(cap), f"must not be above the budget of all, which is {population.budget}")
+    return limits
 
 
 def check_name(name: str, what: str) -> str:

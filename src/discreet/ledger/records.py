@@ -333,6 +333,17 @@ class GrantRecord(Record):
 # --- payments -----------------------------------------------------------------------------------------------------
 
 
+def _same(some: Amounts, others: Amounts) -> bool:
+    """Whether amounts are equal; in integers, since every charge of a long ledger is compared."""
+    return [one.as_integer_ratio() for one in some] == [one.as_integer_ratio() for one in others]
+
+
+def _within(amounts: Amounts, limits: Amounts) -> bool:
+    """Whether no amount is above its limit; in integers."""
+    pairs = zip(amounts, limits, strict=True)
+    return all(a.numerator * most.denominator <= most.numerator * a.denominator for a, most in pairs)
+
+
 @dataclass(frozen=True, slots=True)
 class Sums:
     """What an account had spent before and after a payment."""
@@ -343,7 +354,7 @@ class Sums:
     def check(self, state: State, account: tuple[str, str | None], price: Amounts) -> None:
         """Check that they are the state's own, exactly; else Broken."""
         before = state.used(*account)
-        if self.before != before or self.after != add(before, price):
+        if self.before != before or not _same(self.after, add(before, price)):
             raise Broken("its sums are wrong")
 
 
@@ -359,7 +370,7 @@ class CappedSums(Sums):
         limit = state.limit(*account)
         if self.limit != limit:
             raise Broken("it goes over a cap, or names another one")
-        if limit is None or all(a <= most for a, most in zip(self.after, limit, strict=True)):
+        if limit is None or _within(self.after, limit):
             return
         if not fits(limit, self.before, price):  # ``after`` may have been rounded up past the limit
             raise Broken("it goes over a cap")

@@ -93,6 +93,20 @@ class State:
     """By kind: what other packages recorded."""
     acknowledged: list[str] = field(default_factory=list)
 
+    def copied(self) -> State:
+        """The same state, to be continued by itself: what either takes in, the other does not have."""
+        return replace(
+            self,
+            public_keys=list(self.public_keys),
+            populations=dict(self.populations),
+            datasets=dict(self.datasets),
+            analysts=dict(self.analysts),
+            caps=dict(self.caps),
+            spent=dict(self.spent),
+            acts={kind: list(acts) for kind, acts in self.acts.items()},
+            acknowledged=list(self.acknowledged),
+        )
+
     @property
     def public_key(self) -> str:
         """The key that signs now."""

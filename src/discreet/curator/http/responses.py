@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, overload
+from typing import Any, overload
 
 from pydantic import BaseModel, ConfigDict
 
@@ -48,7 +48,7 @@ class Me(BaseModel):
     """Who the token belongs to."""
 
     name: str
-    role: Literal["owner", "analyst"]
+    role: str
     expires: str
 
 

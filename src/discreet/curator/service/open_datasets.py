@@ -67,6 +67,11 @@ class OpenDatasets:
         for found in self._open.values():
             found.engine.close()
 
+    def engines(self) -> list[Isolated]:
+        """The engines of all data sets that are open."""
+        with self._lock:
+            return [found.engine for found in self._open.values()]
+
     def get(self, known: Dataset, people: Callable[[], Population]) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
         found = self._open.get(known.name)
@@ -89,7 +94,7 @@ class OpenDatasets:
 
     def make(self, dataset: declarations.Dataset, people: Population) -> OpenDataset:
         """The tables behind an engine of their own, if their declaration fits their columns."""
-        engine = Isolated(self._config.limits)
+        engine = Isolated(self._config.limits, remote=dataset.engine())
         rule = Rule.ZCDP if people.rule is None and isinstance(people.budget, Approx) else people.rule
         try:
             tables = {name: one.at(self._config.data) for name, one in dataset.tables.items()}

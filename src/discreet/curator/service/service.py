@@ -13,6 +13,7 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
@@ -24,7 +25,9 @@ from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
+from discreet.curator.service.marker import mark
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
+from discreet.curator.service.place import check_place
 from discreet.curator.service.questions import (
     AnyQuestion,
     SqlQuestion,
@@ -33,10 +36,13 @@ from discreet.curator.service.questions import (
     ordered,
     stored_form,
 )
+from discreet.curator.service.readiness import Readiness
 from discreet.curator.service.reply_timing import Grid
+from discreet.curator.service.witness import Publisher, check_witness
 from discreet.errors import (
     AlreadyProtected,
     BadParameter,
+    DiscreetError,
     EngineFailed,
     LedgerBusy,
     LedgerUnavailable,
@@ -73,13 +79,36 @@ class Curator:
         self.access = Access(ledger, clock)
         self.meter = Meter(config.limits)
         self.anonymous_meter = Meter(ANONYMOUS_LIMITS)
-        self.grid = Grid(float(config.quantum))
+        self.grid = Grid(float(config.quantum), config.grid == "even")
         self.open_datasets = OpenDatasets(config)
+        self.readiness = Readiness(ledger, _folders(config))
         self._clock = clock
         self.at = at
+        self._publisher: Publisher | None = None
+
+    def serve(self) -> None:
+        """Check that this ledger is to be served here, and begin: place, witness, markers beside the data."""
+        check_place(self.ledger, self.config.ledger)
+        check_witness(self.ledger, self.config.witness)
+        if self.config.witness is not None and self._publisher is None:
+            self._publisher = Publisher(self.ledger, self.config.witness)
+
+    def cautions(self) -> list[str]:
+        """What the owner should know: about where the ledger is stored, and about other ledgers on the same data."""
+        found = list(self.ledger.cautions)
+        for name, one in self.ledger.datasets.items():
+            if one.retired:
+                continue
+            with suppress(DiscreetError):  # what cannot be read is reported when it is opened
+                folders = declarations.read(dict(one.about), name).folders(self.config.data)
+                found += mark(folders, self.ledger.head.ledger)
+        return list(dict.fromkeys(found))
 
     def close(self) -> None:
         """End the engines and let go of the ledger."""
+        if self._publisher is not None:
+            self._publisher.close()
+            self._publisher = None
         self.open_datasets.close()
         self.ledger.close()
 
@@ -145,6 +174,12 @@ class Curator:
         self.open_datasets.put(name, opened)
         return done.sequence
 
+    def grid_of(self, name: str) -> Grid:
+        """The grid of time on which answers about a data set leave."""
+        known = self.config.datasets.get(name)
+        own = None if known is None else known.quantum
+        return self.grid if own is None else Grid(float(own), self.config.grid == "even")
+
     # --- asking -----------------------------------------------------------------------------------------------------
 
     def preview(self, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> list[dict[str, Any]]:
@@ -195,7 +230,7 @@ class Curator:
             raise EngineFailed
         self.at("noise")
         if began is not None:
-            self.grid.hold(began)
+            self.grid_of(name).hold(began)
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
     def _answered(
@@ -235,6 +270,12 @@ class Curator:
 
     def _again(self, charge: Charge) -> Charge:
         """A question that was charged before: its stored answer, or what there is to say of it."""
+        if charge.pruned:
+            raise Refusal(
+                410,
+                "Pruned",
+                "this question was answered, and the owner keeps the answer no longer; a new key costs again",
+            )
         if not charge.pending:
             return charge
         limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
@@ -286,6 +327,12 @@ def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
         | {"analysts": [own(name, a.name) for a in analysts.values() if name in a.caps and not a.revoked]}
         for name, population in people.items()
     ]
+
+
+def _folders(config: Config) -> tuple[Path, ...]:
+    """Where the ledger and its head file lie on this machine."""
+    files = (config.ledger if isinstance(config.ledger, Path) else None, config.head, config.key)
+    return tuple({file.parent for file in files if file is not None})
 
 
 def _datasets(state: State, caller: Caller) -> dict[str, Dataset]:

@@ -40,6 +40,7 @@ async function route() {
   try {
     const ended = (await views[current][1](place, rest.map(decodeURIComponent))) || (() => {});
     if (mine === turn) leave = ended; else ended();
+    if (!place.querySelector("h1")) place.prepend(h("h1", { class: "unseen" }, views[current][0])); // for screen readers
   } catch (error) {
     if (mine !== turn) return;
     if (error.status === 401) { signOut(); return; }
@@ -68,7 +69,8 @@ function signInView(place) {
       go(`#${Object.keys(VIEWS[me.role])[0]}`);
     } catch (error) {
       token.drop();
-      show(wrong, complaint(error));
+      show(wrong, complaint(error.status === 401 || error.status === 403
+        ? { kind: "This token is not valid", message: "Check that you copied all of it. It may have expired or been revoked: ask the owner of the data for a new one.", hint: "" } : error));
     }
   } },
     h("h1", {}, "Ask questions of sensitive data"),

@@ -102,10 +102,13 @@ function person(one, budgets, fresh, again) {
 
 function addAnalyst(budgets, fresh, again) {
   const name = h("input", { name: "name", required: true, maxlength: 100 }), days = h("input", { type: "number", min: 1, max: 3660, value: 90, class: "small" });
-  const grants = budgets.map((one) => ({ one, box: h("input", { type: "checkbox", checked: true }), cap: h("input", { class: "small", placeholder: "no cap", inputmode: "decimal", "aria-label": `Cap in ${one.population}` }) }));
+  const grants = budgets.map((one) => ({ one, box: h("input", { type: "checkbox", "aria-label": `May ask about ${one.population}` }), cap: h("input", { class: "small", placeholder: "no cap", inputmode: "decimal", "aria-label": `Cap in ${one.population}` }) }));
   const wrong = h("div", {});
   return h("form", { onsubmit: async (event) => {
     event.preventDefault();
+    if (!grants.some((g) => g.box.checked)) { show(wrong, complaint({ kind: "Nothing is chosen", message: "Choose at least one population that they may ask about.", hint: "" })); return; }
+    const open = grants.filter((g) => g.box.checked && !g.cap.value.trim()).map((g) => g.one.population);
+    if (open.length && !confirm(`Without a cap, ${name.value} may spend the whole budget of: ${open.join(", ")}. Continue?`)) return;
     const body = { name: name.value, days: Number(days.value), grants: grants.filter((g) => g.box.checked).map(({ one, cap }) => {
       const grant = { population: one.population };
       if (cap.value.trim()) grant.cap = { [one.budget.kind === "ZCDP" ? "rho" : "epsilon"]: cap.value.trim(), ...(one.budget.kind === "Pure" ? {} : { delta: one.budget.delta }) };

@@ -13,7 +13,7 @@ from threading import Lock
 
 from discreet.engines.postgres.connections import LOG, Link, address, check, driver
 from discreet.engines.postgres.result import fetch
-from discreet.engines.postgres.source import PostgresTable, describe, named
+from discreet.engines.postgres.source import PostgresTable, describe, named, writable
 from discreet.engines.sql.dialects import POSTGRES
 from discreet.engines.sql.emit import emit
 from discreet.engines.sql.relations import Origin, scanned
@@ -64,6 +64,12 @@ class Postgres:
             return dict(origin.stored)
         LOG.error("PostgreSQL could not describe a table: %s", code)
         raise BadData(f"{table} must be a table or view that PostgreSQL can describe")
+
+    def check_role(self, source: object) -> None:
+        """Refuse a role that could change the table: ``BadData``. A service that only reads needs no more."""
+        with self._link.open() as connection:
+            if writable(named(source), self._schema, connection):
+                raise BadData("the PostgreSQL role must be one that may only read: it can change the data")
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work. An interruption from the keyboard also ends the work on the server."""
