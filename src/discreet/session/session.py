@@ -41,9 +41,11 @@ from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import Listed, with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
+from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, release
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
+from discreet.session.profiles import buy_profile, stored_profile
 from discreet.session.query import Order, Query
 from discreet.session.workload import Workload
 
@@ -116,6 +118,7 @@ class Session:
         self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._public_keys: Listed = {}
+        self._profiles: dict[str, Profile] = {}
         self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
@@ -212,6 +215,37 @@ class Session:
         asked = rows_question(self[table], table, self._schemas[table].table, level, most)
         return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
 
+    def profile(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Profile:
+        """A private profile of a table: rows per unit, groups per unit, and how keys and values are spread.
+
+        Paid like any question, and kept: without a price it is the one that was bought last, which costs nothing.
+        ``columns``: only these; fewer histograms are less noisy.
+
+        >>> from discreet.query.plan.schema import table
+        >>> session = Session(visits=table({"patient": [1, 2, 2]}, unit="patient"), budget=Pure(2))
+        >>> profile = session.profile("visits", epsilon=1)
+        >>> profile is session.profile("visits"), session.remaining
+        (True, Pure(epsilon='1'))
+        """
+        if epsilon is not None or rho is not None:
+            self._profiles[table] = buy_profile(self, table, Price.of(epsilon, delta, rho), columns)
+        found = self._profiles.get(table)
+        if found is None and self._ledger is not None:
+            found = stored_profile(self, table, columns, self._ledger.stored)
+            if found is not None:
+                self._profiles[table] = found
+        if found is None:
+            raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
+        return found
+
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
         tables = {name: schema.table for name, schema in self._schemas.items()}
@@ -224,7 +258,7 @@ class Session:
             tables, budget=terms.budget, engine=self._engine, neighbours=terms.neighbours, rule=terms.rule,
             budget_store=self._budget_store, progress=self._progress,
         )  # fmt: skip
-        found._ledger = self._ledger
+        found._ledger, found._profiles = self._ledger, self._profiles
         return found
 
     # --- the interface for queries and services -----------------------------------------------------------------------
