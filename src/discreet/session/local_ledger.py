@@ -95,7 +95,7 @@ class LocalLedger:
                 answer = self._ledger.charge(sequence).answer
                 if answer is not None:
                     read = json.loads(answer)
-                    found = read["answers"] if "answers" in read else [read]
+                    found = read.get("answers", [read])
         return found
 
 

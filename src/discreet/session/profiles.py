@@ -53,7 +53,10 @@ def buy_profile(session: Buyer, table: str, price: Price, columns: Sequence[str]
 
 
 def stored_profile(
-    session: Buyer, table: str, columns: Sequence[str] | None, stored: Callable[[str], Sequence[Mapping[str, Any]] | None]
+    session: Buyer,
+    table: str,
+    columns: Sequence[str] | None,
+    stored: Callable[[str], Sequence[Mapping[str, Any]] | None],
 ) -> Profile | None:
     """A profile that was bought before, as a ledger has it."""
     asked = table_questions(table, session.schemas, columns)

@@ -122,8 +122,8 @@ def by_size(x: Expression, starts: Sequence[int], labels: Sequence[int]) -> Expr
         by_size(x, starts[:middle], labels[: middle + 1]),
         by_size(x, starts[middle + 1 :], labels[middle + 1 :]),
     )
-    return Call("case", (Call("lt", (x, Literal(starts[middle]))), below, Call("ge", (x, Literal(starts[middle]))), above,
-                         Literal(None)))  # fmt: skip
+    start = Literal(starts[middle])
+    return Call("case", (Call("lt", (x, start)), below, Call("ge", (x, start)), above, Literal(None)))
 
 
 SURE = "0.9999999"

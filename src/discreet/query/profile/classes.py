@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.query.answer.suggest import CELLS, POWERS, SIGNED_POWERS, by_size, power_of_two
+from discreet.query.answer.suggest import CELLS, SIGNED_POWERS, by_size, power_of_two
 from discreet.query.functions.typed_values import Typed
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.types import Kind, Number, Real

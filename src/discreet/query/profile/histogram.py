@@ -94,8 +94,8 @@ class Histogram:
                 year = self.labels[place]
                 return f"{'to ' if year == FIRST_YEAR else ''}{year}{' and later' if year == LAST_YEAR else ''}"
             case About.VALUES:
-                low, high = value_ends(SIGNED_POWERS[place], self.step)
-                return "0" if low == high else f"{float(low):.6g} to {float(high):.6g}"
+                near, far = value_ends(SIGNED_POWERS[place], self.step)
+                return "0" if near == far else f"{float(near):.6g} to {float(far):.6g}"
             case _:
                 return "NULL" if self.labels[place] is None else str(self.labels[place])
 

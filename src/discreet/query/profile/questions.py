@@ -58,7 +58,7 @@ class Asked:
 def rows_per_unit(relation: Relation, unit_kind: Kind, tables: tuple[str, ...], *, importance: float = 4.0) -> Asked:
     """How many units have how many rows in a relation."""
     sizes = PerUnit(relation, ((UNIT, Column(UNIT)),), (Measure("n", Aggregate.COUNT),))
-    return _sized(About.ROWS, "", sizes, unit_kind, tables, importance)
+    return _asked(About.ROWS, "", size_class(Column("n")), sizes, unit_kind, tables, importance)
 
 
 def groups_per_unit(
@@ -71,10 +71,18 @@ def groups_per_unit(
     kept = relation if not tests else Filter(relation, tests[0] if len(tests) == 1 else Call("and", tests))
     each = PerUnit(kept, (*named, (UNIT, Column(UNIT))), (Measure("n", Aggregate.COUNT),))
     sizes = PerUnit(each, ((UNIT, Column(UNIT)),), (Measure("n", Aggregate.COUNT),))
-    return _sized(About.GROUPS, ", ".join(key.name for key in keys), sizes, unit_kind, tables, importance)
+    names = ", ".join(key.name for key in keys)
+    return _asked(About.GROUPS, names, size_class(Column("n")), sizes, unit_kind, tables, importance)
 
 
-def table_questions(name: str, schemas: Mapping[str, Schema], columns: Sequence[str] | None = None) -> tuple[Asked, ...]:
+def keys_of(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> Asked:
+    """How units are spread over the listed keys."""
+    return _asked(About.KEYS, key.name, key.typed, relation, unit_kind, tables, 1.0)
+
+
+def table_questions(
+    name: str, schemas: Mapping[str, Schema], columns: Sequence[str] | None = None
+) -> tuple[Asked, ...]:
     """All histograms of a table: rows per unit, then each column (or those named) by what is declared of it."""
     source = _private(name, schemas)
     assert source.unit_kind is not None  # noqa: S101 - it is private
@@ -90,7 +98,7 @@ def table_questions(name: str, schemas: Mapping[str, Schema], columns: Sequence[
             key = LoweredKey(column, typed)
             found.append(groups_per_unit(source.relation, [key], source.unit_kind, source.tables, importance=1.0))
         if field.keys is not None and len(field.keys) <= MOST_LISTED:
-            found.append(_spread(About.KEYS, column, typed, source, 1.0))
+            found.append(keys_of(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
         elif field.keys is None and not field.unknown and isinstance(field.kind, Number | Real | Date | Timestamp):
             found.append(_values(column, field.kind, source))
     return tuple(found)
@@ -114,18 +122,6 @@ def _listed(typed: Typed) -> Expression | None:
     if None in typed.keys:
         ways.append(Call("is_null", (typed.lowered,)))
     return ways[0] if len(ways) == 1 else Call("or", tuple(ways))
-
-
-def _sized(
-    about: About, column: str, sizes: Relation, unit_kind: Kind, tables: tuple[str, ...], importance: float
-) -> Asked:
-    key = size_class(Column("n"))
-    return _asked(about, column, key, sizes, unit_kind, tables, importance)
-
-
-def _spread(about: About, column: str, key: Typed, source: Lowered, importance: float) -> Asked:
-    assert source.unit_kind is not None  # noqa: S101
-    return _asked(about, column, key, source.relation, source.unit_kind, source.tables, importance)
 
 
 def _values(column: str, kind: Kind, source: Lowered) -> Asked:

@@ -100,7 +100,7 @@ def can_rescale(recipe: Recipe) -> bool:
         case Count():
             return True
         case Sum(sides=sides):
-            return sides.low >= 0 or sides.high <= 0
+            return sides.low >= 0 or sides.low + sides.range <= 0
         case SumFrom(x=x):
             return x.low >= 0 or x.high <= 0
         case _:
@@ -130,11 +130,11 @@ def _factor(recipe: Recipe, noisy: Estimates, whole: Recipe, once: Estimates) ->
     low, high = whole.ends(once, 0.025)
     most = float(max(sign * low[0], sign * high[0]))
     first, last = recipe.ends(noisy, 0.05)
-    each = float(np.mean(last - first)) / 2 * len(first) ** 0.5  # the groups' noises are independent: about 2 deviations
+    each = (
+        float(np.mean(last - first)) / 2 * len(first) ** 0.5
+    )  # the groups' noises are independent: about 2 deviations
     least = parts - each
     if parts <= 0 or least <= 0 or all_ <= 0:
         return None
     factor = max(all_ / parts, 1.0)
     return factor, max(most / least, factor)
-
-

@@ -7,6 +7,7 @@ rows; how many units may have more than that is stated beside it, because no noi
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,13 +43,13 @@ class Cut:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnitSizes:
     """Rows per unit, or groups per unit."""
 
     histogram: Histogram
 
-    @property
+    @cached_property
     def _last(self) -> int:
         """The last class that surely is not empty from there on; the first one if none is."""
         counts = self.histogram.values
@@ -87,20 +88,41 @@ class UnitSizes:
         """The noisy number of units in each of these classes."""
         return self.histogram.values[: self._last + 1]
 
+    @cached_property
+    def _tail(self) -> tuple[float, float]:
+        """How many units have more rows than the reach, and the power by which they grow rarer: a guess, for choices.
+
+        It continues the last four classes that stand out; no error bar rests on it.
+        """
+        last, counts = self._last, self.histogram.values
+        first = last - 4
+        if first < 0:
+            return 0.0, 2.0
+        many, few = float(counts[first:].sum()), float(counts[last:].sum())
+        power = np.log(max(many / few, 1.0)) / np.log(STARTS[last] / STARTS[first])
+        power = float(min(max(power, 1.5), 6.0))
+        return few * ((self.reach + 1) / STARTS[last]) ** -power, power
+
     def rows(self) -> float:
-        """All rows together, about."""
-        return max(float(self.counts @ self.typical), 1.0)
+        """All rows together, about: of units within the reach, and a guess of the rest."""
+        return self.kept(1 << 40)
 
     def kept(self, cap: int) -> float:
-        """Rows that a cap leaves, about."""
-        return max(float(self.counts @ np.minimum(self.typical, cap)), 1.0)
+        """Rows that a cap leaves, about: of units within the reach, and a guess of the rest."""
+        many, power = self._tail
+        start = self.reach + 1
+        each = float(cap)
+        if cap > start:
+            each = start * power / (power - 1) - start**power * float(cap) ** (1 - power) / (power - 1)
+        return max(float(self.counts @ np.minimum(self.typical, cap)) + many * each, 1.0)
 
     def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
         level = confidence_level(confidence)
         miss = float(1 - level) / 2
-        share = min(max(1 - self.kept(cap) / self.rows(), 0.0), 1.0)
         counts, (low, high), typical = self.counts, self._ends(), self.typical
+        near = max(float(counts @ typical), 1.0)
+        share = min(max(float(counts @ np.maximum(typical - cap, 0.0)) / near, 0.0), 1.0)
         there = np.maximum(counts, 0.0)
         possible = []
         for s in np.linspace(0, 1, _STEPS + 1):
