@@ -32,6 +32,7 @@ LAYERS = """
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.memory engines.sql
     engines.sources engines.data_paths
+    query.profile
     query.answer
     query.run+query.key_selection
     query.estimate

@@ -7,6 +7,7 @@ people, another unit or other neighbours, or has another budget in mind, is refu
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import weakref
@@ -20,6 +21,7 @@ from discreet.engines.sources import DatabaseTable, Files, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
 from discreet.exact import Number
 from discreet.ledger.database import is_address
+from discreet.ledger.records import ChargeRecord
 from discreet.ledger.state import Population
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
@@ -81,6 +83,20 @@ class LocalLedger:
         self._ledger.store_answer(
             budget_store.charge, serialize.dump(found[0] if len(found) == 1 else {"answers": found})
         )
+
+    def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
+        """The answers to this question that were stored last, if there are any."""
+        found: Sequence[Mapping[str, Any]] | None = None
+        after = 0
+        while lines := self._ledger.entries(after=after, kind=ChargeRecord.KIND, population=self.population.name):
+            after = lines[-1].entry.sequence
+            asked = [line.entry.sequence for line in lines if ChargeRecord.read(line.entry).query == question.strip()]
+            for sequence in asked:
+                answer = self._ledger.charge(sequence).answer
+                if answer is not None:
+                    read = json.loads(answer)
+                    found = read.get("answers", [read])
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ Promise: one question is paid once, before it is answered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -55,6 +55,9 @@ class SessionLedger(Protocol):
 
     def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question that was paid from it."""
+
+    def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
+        """The answers to this question that were stored last, if there are any."""
 
 
 @dataclass(slots=True)

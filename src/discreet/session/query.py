@@ -21,6 +21,7 @@ from discreet.query.front.frame import Asked
 from discreet.query.front.unparse import as_sql
 from discreet.query.plan.nodes import Outcome, Question
 from discreet.query.plan.schema import Schema
+from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
 from discreet.session.price import Price
 
@@ -34,6 +35,8 @@ class Order:
     text: Callable[[], str] = str
     """The questions as a ledger keeps them."""
     confidence: Number = CONFIDENCE
+    chosen: tuple[Chosen | None, ...] = ()
+    """What was chosen from a profile; then the answers are finished accordingly."""
 
 
 class QuerySession(Protocol):
@@ -60,6 +63,12 @@ class QuerySession(Protocol):
 
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
+
+    def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
+        """The question with caps chosen from a profile."""
+
+    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
+        """Buy the sizes of a question's units if caps are to be chosen and nothing is known; the price that is left."""
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
@@ -106,6 +115,11 @@ class Query(Asked):
 
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
+        if self.prepared.asked.caps.auto:
+            chosen = self.session.choose(self.prepared, price)
+            outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
+            quote = self.session.quote(chosen.questions, price)
+            return Order(quote, outcomes, self.ledger_text, price.confidence, (chosen,))
         quote = self.session.quote((self.prepared,), price)
         return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
 
@@ -132,7 +146,10 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        order = self.order(Price.of(epsilon, delta, rho, error, confidence))
+        price = self.session.find_out(
+            self.prepared, Price.of(epsilon, delta, rho, error, confidence), self.ledger_text()
+        )
+        order = self.order(price)
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from operator import itemgetter
 from os import PathLike
 from typing import Any
@@ -41,9 +42,13 @@ from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import Listed, with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
+from discreet.query.profile.choose import Chosen, Known, choose
+from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, release
+from discreet.session.auto import about, finish, known_of, needs_choice, no_profile, sizes_asked, sizes_found, split
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
+from discreet.session.profiles import buy_profile, profile_order, stored_profile
 from discreet.session.query import Order, Query
 from discreet.session.workload import Workload
 
@@ -116,6 +121,8 @@ class Session:
         self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._public_keys: Listed = {}
+        self._profiles: dict[str, Profile] = {}
+        self._sizes: dict[Any, Known] = {}
         self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
@@ -212,6 +219,35 @@ class Session:
         asked = rows_question(self[table], table, self._schemas[table].table, level, most)
         return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
 
+    def profile(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Profile:
+        """A private profile of a table: rows per unit, groups per unit, and how keys and values are spread.
+
+        Paid like any question, and kept: without a price it is the one that was bought last, which costs nothing.
+        ``columns``: only these; fewer histograms are less noisy.
+
+        >>> from discreet.query.plan.schema import table
+        >>> session = Session(visits=table({"patient": [1, 2, 2]}, unit="patient"), budget=Pure(2))
+        >>> profile = session.profile("visits", epsilon=1)
+        >>> profile is session.profile("visits"), session.remaining
+        (True, Pure(epsilon='1'))
+        """
+        if epsilon is not None or rho is not None:
+            self._profiles[table] = buy_profile(self, table, Price.of(epsilon, delta, rho), columns)
+        if table not in self._schemas:
+            raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
+        found = self._known_profiles((table,)).get(table)
+        if found is None:
+            raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
+        return found
+
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
         tables = {name: schema.table for name, schema in self._schemas.items()}
@@ -224,7 +260,7 @@ class Session:
             tables, budget=terms.budget, engine=self._engine, neighbours=terms.neighbours, rule=terms.rule,
             budget_store=self._budget_store, progress=self._progress,
         )  # fmt: skip
-        found._ledger = self._ledger
+        found._ledger, found._profiles, found._sizes = self._ledger, self._profiles, self._sizes
         return found
 
     # --- the interface for queries and services -----------------------------------------------------------------------
@@ -233,14 +269,57 @@ class Session:
         """Noise and price of prepared questions together. No data is touched."""
         return self._terms.quote(questions, price)
 
+    def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
+        """The question with caps chosen from what was released about its units. No data is touched."""
+        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
+        if known is None:
+            raise no_profile(question)
+        return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
+
+    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
+        """Buy the sizes of a question's units if its caps are to be chosen and nothing is known of them.
+
+        Returns the price that is left for the answer. Nothing is bought unless the whole price fits the budget.
+        """
+        known = not needs_choice(question) or known_of(
+            question, self._known_profiles(question.asked.tables), self._sizes
+        )
+        if known:
+            return price
+        first, left = split(price)
+        whole = self.quote((question,), price)
+        if not self._budget_store.fits(whole.plan.price):
+            raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
+        asked = sizes_asked(question)
+        order = profile_order(self, asked, f"sizes of units for: {text}", first)
+        self._sizes[about(question)] = self.release(order, partial(sizes_found, asked))
+        return left
+
+    def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
+        """The profiles of these tables that were bought, also those that only the ledger has."""
+        for name in tables:
+            if name not in self._profiles and self._ledger is not None and not self._schemas[name].table.public:
+                found = stored_profile(self, name, None, self._ledger.stored)
+                if found is not None:
+                    self._profiles[name] = found
+        return self._profiles
+
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
         return tuple(
-            preview(order.quote, one.parts[0], remaining=left, affordable=fits, rows=rows, confidence=order.confidence)
-            for one in order.quote.questions
+            preview(
+                order.quote,
+                one.parts[0],
+                remaining=left,
+                affordable=fits,
+                rows=chosen.rows if chosen is not None and rows is None else rows,
+                confidence=order.confidence,
+                notes=() if chosen is None else chosen.words,
+            )
+            for one, chosen in zip_longest(order.quote.questions, order.chosen)
         )
 
     def release(
@@ -268,6 +347,8 @@ class Session:
                 failed.again = partial(self.release, order, shown, payment=payment)
             raise
         answers = _answers(order, released, receipt)
+        if order.chosen:
+            answers = finish(order.chosen, answers)
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

@@ -21,9 +21,16 @@ class Workload:
 
     def order(self, price: Price) -> Order:
         """The questions with the price of all together."""
-        quote = self.session.quote([query.prepared for query in self.queries], price)
+        chosen = tuple(
+            self.session.choose(query.prepared, price, correct=False) if query.prepared.asked.caps.auto else None
+            for query in self.queries
+        )
+        questions = [
+            query.prepared if one is None else one.questions[0] for query, one in zip(self.queries, chosen, strict=True)
+        ]
         outcomes = tuple(query.plan.outcome for query in self.queries)
-        return Order(quote, outcomes, self.ledger_text, price.confidence)
+        own = chosen if any(chosen) else ()
+        return Order(self.session.quote(questions, price), outcomes, self.ledger_text, price.confidence, own)
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -45,5 +52,8 @@ class Workload:
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> tuple[TableAnswer, ...]:
         """Pay once, then answer all."""
-        answers: tuple[TableAnswer, ...] = self.session.release(self.order(Price.of(epsilon, delta, rho)))
+        price = Price.of(epsilon, delta, rho)
+        for query in self.queries:
+            price = self.session.find_out(query.prepared, price, query.ledger_text())
+        answers: tuple[TableAnswer, ...] = self.session.release(self.order(price))
         return answers

@@ -48,6 +48,10 @@ class TableAnswer(Answered):
     cost: str
     story: tuple[str, ...]
     receipt: Receipt | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = ()
+    """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
+    cut: Any = None
+    """The estimated share of rows that caps cut, if a profile is there to tell."""
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -99,7 +103,7 @@ class TableAnswer(Answered):
         return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
 
     def _caveats(self) -> tuple[str, ...]:
-        return (self.counted,)
+        return (self.counted, *self.notes)
 
     @property
     def counted(self) -> str:
@@ -205,7 +209,7 @@ class TableAnswer(Answered):
         if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
             return self
         released, told = agreeing(self.released)
-        return TableAnswer(self.outcome, released, self.event, self.cost, (*self.story, *told), self.receipt)
+        return replace(self, released=released, story=(*self.story, *told))
 
 
 def _recipes(part: Released) -> list[tuple[str, Recipe]]:

@@ -51,6 +51,8 @@ class Preview:
     advice: str
     counted: str = ""
     """What counts of one unit."""
+    notes: tuple[str, ...] = ()
+    """What was chosen from a profile, and why."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
@@ -70,6 +72,7 @@ class Preview:
             "noise": self.noise,
             "named_from": self.named_from,
             "counted": self.counted,
+            **({"notes": list(self.notes)} if self.notes else {}),
             "advice": self.advice,
         }
 
@@ -84,7 +87,7 @@ class Preview:
             lines.append(f"{column.name}: ± {column.error:.4g}{unit} ({self.confidence:.0%}){when}")
         if self.named_from is not None:
             lines.append(f"a key is named from about {self.named_from:,} units on")
-        return "\n".join([*lines, self.counted, self.advice])
+        return "\n".join([*lines, self.counted, *self.notes, self.advice])
 
     __repr__ = __str__
 
@@ -100,6 +103,7 @@ def preview(
     affordable: bool,
     rows: int | None = None,
     confidence: Number = CONFIDENCE,
+    notes: tuple[str, ...] = (),
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question."""
     level = confidence_level(confidence)
@@ -122,6 +126,7 @@ def preview(
         noise=_noise(asked, part),
         counted=in_words(part.caps, grouped=bool(part.keys)),
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
+        notes=notes,
         advice=_advice(asked.allowance),
     )
 

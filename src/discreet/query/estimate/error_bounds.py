@@ -52,6 +52,24 @@ def sum_error(shares: Sequence[Share], miss: float) -> float:
     return _laplace(tuple(sorted(scales.items(), reverse=True)), miss) + cells
 
 
+def weighted_error(scale: float, weights: Sequence[float], miss: float, *, gaussian: bool) -> float:
+    """Of Σ a_i Z_i, all noises of one scale (σ, or that of Laplace noise), beside which a cell is nothing.
+
+    >>> round(weighted_error(1.0, [1.0], 0.05, gaussian=False), 6)
+    2.995732
+    >>> round(weighted_error(1.0, [3.0, 4.0], 0.05, gaussian=True), 3)
+    9.8
+    """
+    if gaussian:
+        return scale * math.sqrt(sum(a * a for a in weights)) * -_NORMAL.inv_cdf(max(miss, 1e-15) / 2)
+    sizes = scale * np.abs(np.array([a for a in weights if a]))
+    if len(sizes) < 2:
+        return float(sizes.sum()) * -math.log(max(miss, 1e-15))
+    tries = np.linspace(0.02, 0.98, 97) / sizes.max()  # Chernoff: e^(-λt) Π 1/(1 - λ²s²) on both sides
+    logs = -np.log1p(-(np.outer(tries, sizes) ** 2)).sum(axis=1)
+    return float(np.min((math.log(2 / max(miss, 1e-15)) + logs) / tries))
+
+
 Scales = tuple[tuple[float, int], ...]
 
 

@@ -52,6 +52,7 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
         max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found),
         max_groups=largest([c.max_groups for c in found]),
         max_rows_per_group=largest([c.max_rows_per_group for c in found]),
+        auto=any(c.auto for c in found),
     )
 
 

@@ -23,6 +23,7 @@ from discreet.exact import integer, number
 from discreet.query.plan.evaluate import is_plain_text, text_to_moment
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
+AUTO = "auto"
 MAX_ROWS = 10
 """Rows per unit that count, unless the owner says otherwise."""
 CELLS = 1 << 30
@@ -165,6 +166,8 @@ class Caps:
     max_rows: int | None = None
     max_groups: int | None = None
     max_rows_per_group: int | None = None
+    auto: bool = False
+    """Whether they are to be chosen, for each question, from a profile that is paid for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +189,7 @@ def table(
     *,
     unit: str | None = None,
     columns: Mapping[str, Declared] | None = None,
-    max_rows: int | None = None,
+    max_rows: int | str | None = None,
     max_groups: int | None = None,
     max_rows_per_group: int | None = None,
     public: bool = False,
@@ -196,7 +199,8 @@ def table(
     ``unit`` names the column that says whose row it is: all rows of one unit are protected together. Where the person
     stands in another table, write the foreign key: ``unit="order_id -> orders.id"``.
     ``max_rows`` is how many rows of one unit count in one question (10 unless said; the rows of a unit with more are
-    weighted down), ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each.
+    weighted down), ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each. With
+    ``max_rows="auto"`` all three are chosen for each question, from a private profile that a tenth of its price buys.
     ``public=True`` is for tables that hold nothing private: they need no unit.
     """
     if public:
@@ -210,6 +214,10 @@ def table(
             "unit", None, "must name the column that says whose row it is (or say public=True if nobody is in it)"
         )
     column, through = _unit(unit)
+    if max_rows == AUTO:
+        if (max_groups, max_rows_per_group) != (None, None):
+            raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
+        return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=Caps(auto=True))
     caps = Caps(
         max_rows=None if max_rows is None else _cap(max_rows, "max_rows"),
         max_groups=None if max_groups is None else _cap(max_groups, "max_groups"),
@@ -218,8 +226,10 @@ def table(
     return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=caps)
 
 
-def _cap(value: int, name: str) -> int:
-    cap = integer(value, name, at_least=1)
+def _cap(value: object, name: str) -> int:
+    if isinstance(value, str):
+        raise BadParameter(name, value, 'must be a whole number, or "auto" for max_rows')
+    cap = integer(value, name, at_least=1)  # type: ignore[arg-type]
     if cap > 1 << 16:
         raise BadParameter(name, value, "must be at most 65536")
     return cap
