@@ -81,7 +81,7 @@ def _read(column: str, stored: Stored, kind: Kind) -> Expression:
 
 
 def _filled(read: Expression, kind: Kind) -> Expression:
-    """A value where the owner says that there is no NULL: so every aggregate counts one that is there in the same way."""
+    """A value in place of a NULL where the owner says that there is none, so that all aggregates agree about it."""
     match kind:
         case Number(low=low, high=high):
             return Call("coalesce", (read, Literal(min(max(0, low), high))))
