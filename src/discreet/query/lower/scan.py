@@ -34,7 +34,8 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = (
             origin=(name, column),
             keys_from=(name, column) if given.public and known_.keys is None else None,
         )
-        reads.append((column, _read(column, schema.stored[column], known_.kind)))
+        read = _read(column, schema.stored[column], known_.kind)
+        reads.append((column, read if known_.nullable else _filled(read, known_.kind)))
         if isinstance(known_.kind, (Date, Timestamp)) and known_.kind != type(known_.kind)():
             ends[column] = clamped_lowered(Column(column), known_.kind.low, known_.kind.high)
     reads += stored
@@ -77,6 +78,17 @@ def _read(column: str, stored: Stored, kind: Kind) -> Expression:
             return Call("read_float", (x,))
         case _:
             return Call(f"read_{stored.kind.value}", (x,))
+
+
+def _filled(read: Expression, kind: Kind) -> Expression:
+    """A value in place of a NULL where the owner says that there is none, so that all aggregates agree about it."""
+    match kind:
+        case Number(low=low, high=high):
+            return Call("coalesce", (read, Literal(min(max(0, low), high))))
+        case Date(low=first) | Timestamp(low=first):
+            return Call("coalesce", (read, Literal(first)))
+        case _:
+            return read
 
 
 def _owner(name: str, catalog: Catalog) -> str:

@@ -4,7 +4,8 @@ Promise: everything here is public, and noise, cost and refusals follow from it 
 
 Policy for values that do not fit, the same on every engine: a row whose unit is NULL is dropped; NaN is NULL; a number
 beyond its bounds is read as the nearest bound, and so are the infinities; -0.0 is 0; a row whose key is not among the
-declared keys is in no group.
+declared keys is in no group; a NULL where bounds were declared with ``nullable=False`` is read as the value between
+them that is nearest to 0, or as the first day or time.
 """
 
 from __future__ import annotations
@@ -74,7 +75,8 @@ class Declared:
 def bounds(low: ExactNumber | date, high: ExactNumber | date, *, nullable: bool = True) -> Declared:
     """A column of numbers, dates or times between two public bounds; what lies beyond is read as the nearest of them.
 
-    A day as the upper bound of times means all of that day.
+    A day as the upper bound of times means all of that day. ``nullable=False`` says that every row has a value: a NULL
+    is then read as the value between the bounds that is nearest to 0 (the first day or time), in every aggregate.
 
     >>> bounds(0, 5_000).high
     Fraction(5000, 1)
@@ -347,7 +349,7 @@ def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
     listed = None if said.keys is None else tuple(_fits(place, key, kind) for key in said.keys)
     if listed is None and stored.kind is StoredKind.BOOLEAN:
         listed = (False, True)
-    return Field(kind, said.nullable, listed, said.unknown)
+    return Field(kind, said.nullable or said.low is None, listed, said.unknown)
 
 
 def _kind(stored: Stored, said: Declared) -> Kind:
