@@ -65,12 +65,13 @@ def _cast_text(x: Typed) -> Typed:
         case Text() if not is_null_literal(x):
             return plain(x)
         case Number(step=step) if step == 1:
-            return Typed(Text(), x.nullable, lowered=call("integer_to_text", x.lowered))
+            digits = max(len(str(end)) for end in (x.kind.low, x.kind.high))
+            return Typed(Text(digits), x.nullable, lowered=call("integer_to_text", x.lowered))
         case Date():
-            return Typed(Text(), x.nullable, lowered=call("date_to_text", x.lowered))
+            return Typed(Text(10), x.nullable, lowered=call("date_to_text", x.lowered))
         case Boolean() if not is_null_literal(x):
             texts = (x.lowered, Literal("true"), call("is_null", x.lowered), Literal(None), Literal("false"))
-            return Typed(Text(), x.nullable, lowered=Call("case", texts))
+            return Typed(Text(5), x.nullable, lowered=Call("case", texts))
         case _:
             return _no_cast(x, "TEXT")
 

@@ -32,6 +32,10 @@ class TypedColumn:
     """The public (table, column) whose values are its keys, where nobody listed them."""
     copies: int = 1
     """How many stored texts a text may hold one after the other: what CONCAT can do to its length."""
+    declared: Kind | None = None
+    """The range that it has where all columns are within their declared bounds, if that is narrower than ``kind``."""
+    clamped: bool = False
+    """Whether it was computed from values that were moved into their declared bounds."""
 
 
 @dataclass(frozen=True, slots=True)

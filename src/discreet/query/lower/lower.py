@@ -21,6 +21,7 @@ from discreet.query.plan.expressions import Expression, columns
 from discreet.query.plan.nodes import Aggregate, Filter, Key, Measure, Outcome, PerUnit, Project, Question, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp
+from discreet.query.typing.declared_bounds import bounded, notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import meet
 
@@ -62,6 +63,8 @@ class LoweredQuestion:
     caps: Caps
     unit_kind: Kind
     tables: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """What whoever reads the answer should know: where stored values and declared bounds disagree."""
 
 
 def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
@@ -92,7 +95,16 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
         caps=ONE_ROW if one_row_each(source.relation) else source.caps,
         unit_kind=source.unit_kind,
         tables=source.tables,
+        notes=tuple(dict.fromkeys((*source.notes, *_notes(question, source)))),
     )
+
+
+def _notes(question: Question, source: Lowered) -> list[str]:
+    """What there is to say about conditions in keys, arguments and FILTER."""
+    asked: list[Expression] = [key.expression for key in question.keys]
+    for measure in question.measures:
+        asked += [*measure.arguments, *([] if measure.where is None else [measure.where])]
+    return [note for expression in asked for note in notes(expression, source.fields)]
 
 
 ONE_ROW = Caps(max_rows=1)
@@ -162,6 +174,7 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
         refuse(f"{what} takes {_ARGUMENTS.get(aggregate, 1)} argument(s), not {len(arguments)}")
     if aggregate is Aggregate.QUANTILE and (measure.level is None or not 0 <= Fraction(measure.level) <= 1):
         refuse("the level of a quantile lies between 0 and 1")
+    arguments = tuple(bounded(x) for x in arguments)
     if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
         days, span = since(arguments[0], what, ", ".join(sorted(columns(measure.arguments[0]))))
         return LoweredMeasure(measure, (days,), where, span)
