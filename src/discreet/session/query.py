@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import Unsupported
+from discreet.errors import BadQuestion, Unsupported
 from discreet.exact import Number
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
@@ -104,6 +104,12 @@ class Query(Asked):
         except Unsupported:
             return "; ".join(line.strip() for line in tell(self.prepared, None).splitlines())
 
+    def check_keys(self) -> None:
+        """Refuses, before anything is paid, if a public table that keys come from has changed since it was asked."""
+        listed = any(key.typed.keys_from is not None for key in self.prepared.asked.keys)
+        if listed and self.again(self.plan).prepared.asked.keys != self.prepared.asked.keys:
+            raise BadQuestion("a public table that lists the groups has changed since this was asked; ask it again")
+
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
         quote = self.session.quote((self.prepared,), price)
@@ -132,6 +138,7 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
+        self.check_keys()
         order = self.order(Price.of(epsilon, delta, rho, error, confidence))
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer

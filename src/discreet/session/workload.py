@@ -45,5 +45,7 @@ class Workload:
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> tuple[TableAnswer, ...]:
         """Pay once, then answer all."""
+        for query in self.queries:
+            query.check_keys()
         answers: tuple[TableAnswer, ...] = self.session.release(self.order(Price.of(epsilon, delta, rho)))
         return answers

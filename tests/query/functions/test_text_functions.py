@@ -35,8 +35,8 @@ def test_refused_by_typing(asked: Expression, word: str) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "expected"),
     [
-        ("substring", ("日本語", 2, 1), "本"), ("substring", ("abc", 0, 1), None), ("substring", ("abc", 2), "bc"),
-        ("concat", ("a", "b"), "ab"), ("concat", ("a", 1), None),
+        ("substring", ("日本語", 2, 1), "本"), ("substring", ("abc", 0, 2), "a"), ("substring", ("abc", 2), "bc"),
+        ("concat", ("a", "b"), "ab"), ("concat", ("a", 1), "a1"),
         ("ilike", ("AbC", "a%c"), True), ("ilike", ("É", "é"), False), ("like", ("a", 3), None),
         ("regexp_matches", ("abc", "^a"), True), ("regexp_matches", ("abc", "(a+)+"), None),
         ("split_part", ("a,b", ",", 2), "b"), ("split_part", ("a,b", ",", 3), ""), ("split_part", ("a", "", 1), None),

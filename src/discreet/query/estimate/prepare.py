@@ -20,6 +20,7 @@ from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, Lowered
 from discreet.query.lower.prune import prune
 from discreet.query.lower.push_clamps import push_clamps
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, Outcome, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number, Value
@@ -158,7 +159,9 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
                 "or list them with WHERE ... IN (...)"
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
-            raise BadQuestion(f"{key.name} is not a whole number: round it before grouping, as in FLOOR({key.name})")
+            raise BadQuestion(
+                f"{key.name} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
+            )
     many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")

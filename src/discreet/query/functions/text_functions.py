@@ -12,7 +12,7 @@ from discreet.query.functions.arithmetic import call, made
 from discreet.query.functions.comparison import longest
 from discreet.query.functions.patterns import matched
 from discreet.query.functions.record import ATOM, COMPARED, Build, Function, Reading, T, chained, pattern
-from discreet.query.functions.released_values import is_number, of, primitive
+from discreet.query.functions.released_values import as_text, is_number, of, primitive
 from discreet.query.functions.typed_values import Typed, expect, integer_literal, refuse, text_literal
 from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Call, Literal
@@ -112,11 +112,13 @@ def _part(x: Any, start: Any, count: Any = _LONG) -> Any:
     if not isinstance(x, str) or not (is_number(start) and is_number(count)):
         return None
     first, many = int(start), int(count)
-    return x[first - 1 : first - 1 + many] if first == start >= 1 and many == count >= 0 else None
+    if first != start or many != count or many < 0:
+        return None
+    return x[max(first - 1, 0) : max(first - 1 + many, 0)]
 
 
 def _joined(*parts: Any) -> Any:
-    return "".join(parts) if all(isinstance(part, str) for part in parts) else None
+    return "".join(str(as_text(part)) for part in parts)
 
 
 def _of_small_letters(like: Callable[..., Any]) -> Callable[..., Any]:
@@ -191,7 +193,8 @@ TEXT = (
 
 def _without_null(apply: Build[T], *parts: T) -> T:
     empty = Literal("")
-    return apply("concat", *(p if isinstance(p, Literal) else apply("coalesce", p, empty) for p in parts))
+    texts = (p if isinstance(p, Literal) else apply("coalesce", apply("cast_text", p), empty) for p in parts)
+    return apply("concat", *texts)
 
 
 def _whole(apply: Build[T], x: T, given: T) -> T:
@@ -203,6 +206,6 @@ def _whole(apply: Build[T], x: T, given: T) -> T:
 
 TEXT_READINGS = {
     "regexp_full_match": Reading("REGEXP_FULL_MATCH(x, pattern)", "REGEXP_MATCHES of the whole text.", (2, 2), _whole),
-    "concat": Reading("CONCAT(x, y, ...)", "One text after the other, without those that are NULL.", (1, None),
+    "concat": Reading("CONCAT(x, y, ...)", "One after the other as text, without those that are NULL.", (1, None),
                       _without_null),
 }  # fmt: skip

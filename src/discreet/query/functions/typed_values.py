@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
 from discreet.query.plan.expressions import Column, Expression, Literal
+from discreet.query.plan.names import quoted
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
 CLAMP = "declare its bounds with dp.bounds(low, high), or write CLAMP(x, low, high)"
@@ -115,7 +116,8 @@ def bound(*parts: Typed) -> str:
     """The hint CLAMP, with the name of the first column among the parts that has no bounds."""
     for x in parts:
         if isinstance(x.lowered, Column) and (isinstance(x.kind, Real) or is_wide(x)):
-            return CLAMP.replace("its bounds", f"bounds of {x.lowered.name}").replace("(x,", f"({x.lowered.name},")
+            name = quoted(x.lowered.name)
+            return CLAMP.replace("its bounds", f"bounds of {name}").replace("(x,", f"({name},")
     return CLAMP
 
 

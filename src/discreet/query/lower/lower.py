@@ -7,6 +7,7 @@ wrong kind or without bounds, or if it groups by the unit itself.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
@@ -24,6 +25,7 @@ from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timesta
 from discreet.query.typing.declared_bounds import bounded, notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import meet
+from discreet.query.typing.released import Sort, check_outcome, sort_of_kind
 
 __all__ = ["UNIT", "Catalog", "Lowered", "LoweredKey", "LoweredMeasure", "LoweredQuestion", "lower_question",
            "lower_relation"]  # fmt: skip
@@ -84,6 +86,8 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     for measure in measures:
         used += [x.lowered for x in measure.arguments]
         used += [] if measure.where is None else [measure.where]
+    sorts = {key.name: sort_of_kind(key.typed.kind) for key in keys}
+    check_outcome(question.outcome, sorts | {m.measure.name: _released_sort(m) for m in measures})
     needed = frozenset({UNIT}).union(*(columns(e) for e in used))
     return LoweredQuestion(
         source=prune(source.relation, needed),
@@ -97,6 +101,14 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
         tables=source.tables,
         notes=tuple(dict.fromkeys((*source.notes, *_notes(question, source)))),
     )
+
+
+def _released_sort(measure: LoweredMeasure) -> Sort:
+    """What is released: of dates a date, but their average is a time."""
+    if measure.span is None:
+        return Sort.NUMBER
+    average = measure.measure.aggregate is Aggregate.AVG
+    return Sort.TIME if average or isinstance(measure.span.first, datetime) else Sort.DATE
 
 
 def _notes(question: Question, source: Lowered) -> list[str]:

@@ -3,8 +3,8 @@
 Promise: everything here is public, and noise, cost and refusals follow from it alone.
 
 Policy for values that do not fit, the same on every engine: a row whose unit is NULL is dropped; NaN is NULL; a number
-beyond its bounds is read as the nearest bound, and so are the infinities; -0.0 is 0; a row whose key is not among the
-declared keys is in no group.
+beyond its bounds is aggregated as the nearest bound, and so are the infinities (conditions see what is stored); -0.0 is
+0; a row whose key is not among the declared keys is in no group.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Declared:
 
 
 def bounds(low: ExactNumber | date, high: ExactNumber | date, *, nullable: bool = True) -> Declared:
-    """A column of numbers, dates or times between two public bounds; what lies beyond is read as the nearest of them.
+    """A column of numbers, dates or times between two public bounds; what lies beyond is aggregated as the nearest one.
 
     A day as the upper bound of times means all of that day.
 
