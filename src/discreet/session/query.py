@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import Unsupported
+from discreet.errors import BadQuestion, Unsupported
 from discreet.exact import Number
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
@@ -113,6 +113,12 @@ class Query(Asked):
         except Unsupported:
             return "; ".join(line.strip() for line in tell(self.prepared, None).splitlines())
 
+    def check_keys(self) -> None:
+        """Refuses, before anything is paid, if a public table that keys come from has changed since it was asked."""
+        listed = any(key.typed.keys_from is not None for key in self.prepared.asked.keys)
+        if listed and self.again(self.plan).prepared.asked.keys != self.prepared.asked.keys:
+            raise BadQuestion("a public table that lists the groups has changed since this was asked; ask it again")
+
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
         if self.prepared.asked.caps.auto:
@@ -146,6 +152,7 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
+        self.check_keys()
         price = self.session.find_out(
             self.prepared, Price.of(epsilon, delta, rho, error, confidence), self.ledger_text()
         )

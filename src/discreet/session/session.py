@@ -39,7 +39,7 @@ from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
 from discreet.query.front.sql.parse import question_about
 from discreet.query.lower.lower import lower_question
-from discreet.query.lower.public_keys import Listed, with_public_keys
+from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.profile.choose import Chosen, Known, choose
@@ -120,7 +120,6 @@ class Session:
             budget, neighbours, rule, budget_store = kept.budget, kept.neighbours, kept.rule, kept.budget_store("")
         self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
-        self._public_keys: Listed = {}
         self._profiles: dict[str, Profile] = {}
         self._sizes: dict[Any, Known] = {}
         self._progress = progress
@@ -167,7 +166,7 @@ class Session:
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
-        lowered = with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas, self._public_keys)
+        lowered = with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas)
         return Query(self, asked, prepare(lowered))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:

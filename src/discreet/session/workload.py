@@ -54,6 +54,8 @@ class Workload:
         """Pay once, then answer all."""
         price = Price.of(epsilon, delta, rho)
         for query in self.queries:
+            query.check_keys()
+        for query in self.queries:
             price = self.session.find_out(query.prepared, price, query.ledger_text())
         answers: tuple[TableAnswer, ...] = self.session.release(self.order(price))
         return answers

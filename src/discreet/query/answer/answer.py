@@ -23,7 +23,6 @@ from discreet.query.answer.consistency import agreeing
 from discreet.query.answer.interval_arithmetic import enclose
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
-from discreet.query.lower.bounding import in_words
 from discreet.query.plan.expressions import Column, Expression, walk
 from discreet.query.plan.nodes import Outcome
 from discreet.query.plan.types import Number as NumberKind
@@ -108,7 +107,7 @@ class TableAnswer(Answered):
     @property
     def counted(self) -> str:
         """What counts of one unit."""
-        return in_words(self.released[0].part.caps, grouped=bool(self.released[0].part.keys))
+        return self.released[0].part.counted
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story

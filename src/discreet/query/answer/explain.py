@@ -44,7 +44,7 @@ def _relation(relation: Relation) -> list[str]:
             return [*_relation(source), "keep rows that pass WHERE (row by row: a unit keeps its own rows)"]
         case Project(source=Scan(table=table), columns=columns):
             names = [name for name, _ in columns if not name.startswith("__")]
-            return [f"read {table}: {', '.join(names) or 'rows only'}, numbers clamped to their bounds"]
+            return [f"read {table}: {', '.join(names) or 'rows only'}, as they are stored"]
         case Project(source=source):
             return _relation(source)
         case Join(left=left, right=right):
@@ -89,7 +89,7 @@ def _noised(one: Noised) -> str:
         case Rows(bound=1, step=step) if step == 1:
             what = "count rows"
         case Rows(bound=bound, step=step):
-            what = f"sum values of at most {float(bound * step):g} in size (from the middle of their range)"
+            what = f"sum values clamped to at most {float(bound * step):g} in size (from the middle of their range)"
         case Units():
             what = "count units"
         case Distinct():

@@ -16,7 +16,7 @@ from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import Statistic, Units
-from discreet.query.lower.bounding import Noise, in_words
+from discreet.query.lower.bounding import Noise
 from discreet.query.run import Quote, as_estimate
 
 TYPICAL = 1000
@@ -124,7 +124,7 @@ def preview(
         remaining=remaining,
         affordable=affordable,
         noise=_noise(asked, part),
-        counted=in_words(part.caps, grouped=bool(part.keys)),
+        counted=part.counted,
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
         notes=notes,
         advice=_advice(asked.allowance),

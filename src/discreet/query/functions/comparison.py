@@ -6,7 +6,7 @@ numbers is ``x <= 0``. A text constant beside a date or a time is read as one; a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil, floor
@@ -15,7 +15,7 @@ from discreet.query.functions.arithmetic import align, call, common_step, value_
 from discreet.query.functions.typed_values import CLAMP, Typed, bound, constant, is_null_literal, refuse, words
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
 FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
@@ -193,4 +193,13 @@ def union(kinds: Sequence[Kind]) -> Kind:
     if isinstance(first, Timestamp):
         times = [k for k in kinds if isinstance(k, Timestamp)]
         return Timestamp(min(k.low for k in times), max(k.high for k in times))
+    if isinstance(first, Text):
+        return Text(longest(kinds, max))
     return first
+
+
+def longest(kinds: Sequence[Kind], together: Callable[[Iterable[int]], int]) -> int | None:
+    """How long texts of these kinds are together; None if one of them has no end."""
+    found = [k.longest for k in kinds if isinstance(k, Text)]
+    known = [n for n in found if n is not None]
+    return together(known) if len(known) == len(found) else None

@@ -34,6 +34,8 @@ class Lowered:
     tables: tuple[str, ...]
     listings: Mapping[Expression, tuple[Value, ...]] = field(default_factory=dict)
     """Keys of lowered expressions that a condition right below lists."""
+    notes: tuple[str, ...] = ()
+    """What whoever reads the answer should know about conditions: see ``declared_bounds.notes``."""
 
 
 def joint_caps(*caps: Caps | None) -> Caps | None:

@@ -3,9 +3,9 @@
 Promise: everything here is public, and noise, cost and refusals follow from it alone.
 
 Policy for values that do not fit, the same on every engine: a row whose unit is NULL is dropped; NaN is NULL; a number
-beyond its bounds is read as the nearest bound, and so are the infinities; -0.0 is 0; a row whose key is not among the
-declared keys is in no group; a NULL where bounds were declared with ``nullable=False`` is read as the value between
-them that is nearest to 0, or as the first day or time.
+beyond its bounds is aggregated as the nearest bound, and so are the infinities (conditions see what is stored); -0.0 is
+0; a row whose key is not among the declared keys is in no group; a NULL where bounds were declared with
+``nullable=False`` is read as the value between them that is nearest to 0, or as the first day or time.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Declared:
 
 
 def bounds(low: ExactNumber | date, high: ExactNumber | date, *, nullable: bool = True) -> Declared:
-    """A column of numbers, dates or times between two public bounds; what lies beyond is read as the nearest of them.
+    """A column of numbers, dates or times between two public bounds; what lies beyond is aggregated as the nearest one.
 
     A day as the upper bound of times means all of that day. ``nullable=False`` says that every row has a value: a NULL
     is then read as the value between the bounds that is nearest to 0 (the first day or time), in every aggregate.

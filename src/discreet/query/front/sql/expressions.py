@@ -244,8 +244,9 @@ def _cast(node: exp.Expr) -> Said:
         if _TARGETS.get(name) == "cast_timestamp":
             return _constant_moment(constant.this)
     if name == "DECIMAL" and sizes:
-        digits = _digits(sizes)
-        return apply("cast_decimal", said(constant), Literal(digits))
+        digits, precision = _digits(sizes)
+        sized = () if precision >= 38 else (Literal(precision),)
+        return apply("cast_decimal", said(constant), Literal(digits), *sized)
     if name not in _TARGETS or sizes:
         raise Unsupported(f"CAST AS {name}{'(...)' if sizes else ''}", CASTS)
     return apply(_TARGETS[name], said(constant))
@@ -254,8 +255,8 @@ def _cast(node: exp.Expr) -> Said:
 _TARGETS = {kind: one.name for one in FUNCTIONS.values() for kind in one.types}
 
 
-def _digits(sizes: list[exp.Expr]) -> Fraction:
-    """The digits after the point of DECIMAL(p, s)."""
+def _digits(sizes: list[exp.Expr]) -> tuple[Fraction, Fraction]:
+    """The digits after the point of DECIMAL(p, s), and all of them."""
     found = []
     for size in sizes:
         only(size, "this")
@@ -264,7 +265,10 @@ def _digits(sizes: list[exp.Expr]) -> Fraction:
         found.append(number(size.this.this))
     if len(found) > 2:
         raise Unsupported("a cast to this type", CASTS)
-    return found[1] if len(found) == 2 else Fraction(0)
+    digits, precision = (found[1] if len(found) == 2 else Fraction(0)), found[0]
+    if not 0 <= digits <= precision <= 38 or precision == 0:
+        raise BadQuestion("DECIMAL(p, s) needs p from 1 to 38 digits, s of them after the point")
+    return digits, precision
 
 
 def _extract(node: exp.Expr) -> Said:

@@ -165,5 +165,9 @@ _KNOWN: dict[str, tuple[str, str]] = {
     "age": ("AGE", "use DATE_DIFF('day', x, y)"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),
     "quantile_disc": ("QUANTILE_DISC", "use QUANTILE"),
+    **dict.fromkeys(
+        ("strptime", "to_date", "to_timestamp", "parse_date", "str_to_date"),
+        ("text as a date by a form of its own", "CAST(x AS DATE) reads 2024-12-31; SUBSTRING and || can rearrange it"),
+    ),
     "unnest": ("UNNEST", "use plain columns"),
 }  # fmt: skip

@@ -105,7 +105,7 @@ def _computes_a_set(found: list[Token]) -> bool:
     depth = 0
     for before, token in pairwise(found):
         if token.token_type is TokenType.L_PAREN:
-            depth += bool(depth) or before.text.upper().endswith(("ROLLUP", "CUBE", "SETS"))
+            depth += bool(depth) or _word(before).endswith(("ROLLUP", "CUBE", "SETS"))
         elif token.token_type is TokenType.R_PAREN:
             depth = max(depth - 1, 0)
         elif depth == 1 and token.token_type not in plain:
@@ -159,7 +159,7 @@ def _check_statement(found: list[Token]) -> None:
 
 
 def _is_statement(token: Token) -> bool:
-    return token.text.upper() in _STATEMENTS and token.token_type is not TokenType.IDENTIFIER
+    return _word(token) in _STATEMENTS
 
 
 def _check_words(found: list[Token]) -> None:
@@ -193,7 +193,7 @@ def _wordlike(token: Token) -> bool:
 
 
 def _opens_cte(token: Token) -> bool:
-    return token.token_type is TokenType.ALIAS or token.text.upper() == "MATERIALIZED"
+    return token.token_type is TokenType.ALIAS or _word(token) == "MATERIALIZED"
 
 
 def _check_nesting(found: list[Token]) -> None:
@@ -261,7 +261,7 @@ def _prepared(found: list[Token]) -> list[Token]:
         kind, before = token.token_type, found[i - 1] if i else None
         after = found[i + 1].token_type if i + 1 < len(found) else None
         if kind is TokenType.L_PAREN:
-            casts.append(before is not None and before.text.upper() in ("CAST", "TRY_CAST"))
+            casts.append(before is not None and _word(before) in ("CAST", "TRY_CAST"))
         elif kind is TokenType.R_PAREN and casts:
             casts.pop()
         if before is not None and (
@@ -274,18 +274,21 @@ def _prepared(found: list[Token]) -> list[Token]:
             made.append(_opaque(token, TokenType.VAR))
         elif kind in _TYPES and not (after is TokenType.STRING and kind in _SCALARS):
             made.append(_changed(token, TokenType.VAR, token.text))
-        elif token.text.upper() in _OWN_WORDS:  # columns that are called like syntax
+        elif _word(token) in _OWN_WORDS:  # columns that are called like syntax
             made.append(_opaque(token, TokenType.IDENTIFIER))
         else:
             made.append(token)
     return made
 
 
+def _word(token: Token) -> str:
+    """A word of SQL, in capitals; a text or a name in quotes is none, whatever it says."""
+    return "" if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else token.text.upper()
+
+
 def _syntax(token: Token, before: Token | None) -> bool:
     """Whether a word before a parenthesis is more than the name of a function."""
-    if token.token_type is TokenType.IDENTIFIER:
-        return False
-    word, last = token.text.upper(), "" if before is None else before.text.upper()
+    word, last = _word(token), "" if before is None else _word(before)
     return word in _SYNTAX or (last, word) in _PHRASES
 
 
