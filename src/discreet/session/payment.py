@@ -56,6 +56,9 @@ class SessionLedger(Protocol):
     def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question that was paid from it."""
 
+    def store_bytes(self, budget_store: Any, answer: bytes) -> None:
+        """Store an answer that is no table of numbers, as JSON."""
+
 
 @dataclass(slots=True)
 class Payment:
