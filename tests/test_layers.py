@@ -26,6 +26,7 @@ LAYERS = """
     session
     continual local synthetic learning
     learning.torch_training
+    synthetic.tables
     synthetic.model
     synthetic.predicate+synthetic.domain+synthetic.columns
     engines ledger

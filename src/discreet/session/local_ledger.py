@@ -77,12 +77,14 @@ class LocalLedger:
 
     def store(self, budget_store: LedgerBudget, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question before they are shown."""
+        found = [serialize.answer(one, confidence) for one in answers]
+        self.store_bytes(budget_store, serialize.dump(found[0] if len(found) == 1 else {"answers": found}))
+
+    def store_bytes(self, budget_store: LedgerBudget, answer: bytes) -> None:
+        """Store an answer that is JSON already, before it is shown."""
         if budget_store.charge is None:  # nothing is answered before it is paid
             raise LedgerUnavailable("there is no charge for this answer, so it may not be shown")
-        found = [serialize.answer(one, confidence) for one in answers]
-        self._ledger.store_answer(
-            budget_store.charge, serialize.dump(found[0] if len(found) == 1 else {"answers": found})
-        )
+        self._ledger.store_answer(budget_store.charge, answer)
 
     def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
         """The answers to this question that were stored last, if there are any."""

@@ -59,6 +59,9 @@ class SessionLedger(Protocol):
     def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
         """The answers to this question that were stored last, if there are any."""
 
+    def store_bytes(self, budget_store: Any, answer: bytes) -> None:
+        """Store an answer that is no table of numbers, as JSON."""
+
 
 @dataclass(slots=True)
 class Payment:

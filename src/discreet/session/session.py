@@ -50,12 +50,13 @@ from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
 from discreet.session.query import Order, Query
+from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
 
 __all__ = ["Query", "Session", "Workload"]
 
 
-class Session:
+class Session(ManyQuestions):
     """Tables, an engine and a budget.
 
     ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. For an (ε, δ) budget

@@ -26,7 +26,7 @@ from discreet.synthetic.model.fit import Measured
 from discreet.synthetic.model.sampled import ATOMS, fit_sampled
 from discreet.synthetic.source import Clique, MarginalSource
 from discreet.synthetic.spending import Spending, gaussian_for, read_budget
-from discreet.synthetic.strategies import EXPLICIT, OPTIMISED, Strategy, identity, least_squares, trees
+from discreet.synthetic.strategies import COARSE, EXPLICIT, GRID, OPTIMISED, Strategy, identity, least_squares, trees
 from discreet.synthetic.workload import Asked, Question, Workload
 from discreet.synthetic.workload import workload as read_workload
 
@@ -103,8 +103,8 @@ def plans(domain: Domain, workload: Asked, *, max_rows: int = 1) -> list[Plan]:
     return _plans(asked, Moves(max_rows, max_rows**2), NAMES)
 
 
-def _plans(asked: Workload, moves: Moves, names: Sequence[str]) -> list[Plan]:
-    found = [_apart(asked, moves, name) for name in NAMES if name in names and name != "identity"]
+def _plans(asked: Workload, moves: Moves, names: Sequence[str], grid: int = GRID) -> list[Plan]:
+    found = [_apart(asked, moves, name, grid) for name in NAMES if name in names and name != "identity"]
     columns = tuple(sorted({c for q in asked.questions for c in q.clique}))
     if "identity" in names and asked.domain.size(columns) <= JOINT and len(asked.cliques) > 1:
         found.append(_joint(asked, columns, moves))
@@ -129,11 +129,12 @@ def answer(
     """
     budget, slack = read_budget(epsilon, delta, rho)
     asked = read_workload(source.domain, workload)
-    possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan])
+    grid = GRID if source.scale == 1 else COARSE
+    possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan], grid)
     if not possible:
         raise BadParameter("plan", plan, f"must be one of {', '.join(NAMES)} that this workload has a use for")
     chosen = possible[0]
-    spending = Spending.of(budget)
+    spending = Spending.of(budget, source.scale)
     exact = source.marginals([block.clique for block in chosen.blocks])
     tables, variances = [], []
     for block, counts in zip(chosen.blocks, exact, strict=True):
@@ -159,19 +160,21 @@ def answer(
 
 
 def _most(source: MarginalSource, asked: Workload) -> Moves:
+    """How far a marginal moves at most, in rows, rounded up: for planning only."""
     each = [source.moves(clique) for clique in asked.cliques]
-    return Moves(max(m.l1 for m in each), max(m.l2_squared for m in each))
+    scale = source.scale
+    return Moves(-(-max(m.l1 for m in each) // scale), -(-max(m.l2_squared for m in each) // scale**2))
 
 
 # --- planning -----------------------------------------------------------------------------------------------------
 
 
-def _apart(asked: Workload, moves: Moves, name: str) -> Plan | None:
+def _apart(asked: Workload, moves: Moves, name: str, grid: int) -> Plan | None:
     """Each marginal by itself; the total variance Σ v/share is least if shares are as the roots of v."""
     groups = {clique: [i for i, q in enumerate(asked.questions) if q.clique == clique] for clique in asked.cliques}
     chosen: list[tuple[Clique, Strategy, float]] = []
     for clique, places in groups.items():
-        options = _options(asked, clique, places, name)
+        options = _options(asked, clique, places, name, grid)
         costs = [_cost(asked, places, option, moves) for option in options]
         best = int(np.argmin(costs))
         chosen.append((clique, options[best], costs[best]))
@@ -201,7 +204,7 @@ def _numbers(asked: Workload) -> float:
     return sum(float(q.weight) * (q.answers or asked.domain.size(q.clique)) for q in asked.questions)
 
 
-def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str) -> list[Strategy]:
+def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str, grid: int) -> list[Strategy]:
     cells = asked.domain.size(clique)
     found = [identity(cells)]
     ordered = len(clique) == 1 and asked.domain[asked.domain.columns[clique[0]]].ordered
@@ -213,7 +216,7 @@ def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str) 
             question = asked.questions[place]
             rows = np.eye(cells) if question.rows is None else question.rows.astype(np.float64)
             gram += float(question.weight) * rows.T @ rows
-        best = least_squares(gram)
+        best = least_squares(gram, grid)
         found += [] if best is None else [best]
     return found
 

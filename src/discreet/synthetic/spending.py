@@ -78,11 +78,13 @@ class Spending:
 
     filter: Filter
     events: list[tuple[str, Event]] = field(default_factory=list)
+    scale: int = 1
+    """What one row counts in exact counts; what is released is in rows."""
 
     @classmethod
-    def of(cls, rho: Fraction) -> Spending:
-        """A new budget of so much."""
-        return cls(Filter(ZCDP(rho)))
+    def of(cls, rho: Fraction, scale: int = 1) -> Spending:
+        """A new budget of so much, for counts of this scale."""
+        return cls(Filter(ZCDP(rho)), scale=scale)
 
     @property
     def spent(self) -> ZCDP:
@@ -99,13 +101,15 @@ class Spending:
         return self.spent if delta is None else zcdp_to_approx(self.spent, delta=delta)
 
     def measure(self, clique: Clique, exact: NDArray[np.int64], moves: Moves, rho: Fraction, told: str) -> Measured:
-        """Noisy counts of one marginal."""
+        """Noisy counts of one marginal, in rows: the noise is added to whole numbers, and only then they are scaled."""
         mechanism = gaussian_for(rho, moves, exact.size)
         value = exact.ravel() if exact.size > 1 else int(exact.sum())
         receipt = self.filter.spend(mechanism.event)
         self.events.append((f"measured {told}", mechanism.event))
         noisy = np.asarray(mechanism.release(value, receipt).value, dtype=np.int64).reshape(exact.shape)
-        return Measured(clique, noisy, float(mechanism.sigma_squared))
+        if self.scale == 1:
+            return Measured(clique, noisy, float(mechanism.sigma_squared))
+        return Measured(clique, noisy / self.scale, float(mechanism.sigma_squared / self.scale**2))
 
     def choose(self, scores: Sequence[int], sensitivity: int, rho: Fraction, told: str) -> int:
         """The place of a large score; neighbours move each score by at most ``sensitivity``."""
