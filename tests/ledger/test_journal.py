@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -149,7 +150,12 @@ def test_one_read_serves_all_who_came_before_it(lite: Place, monkeypatch: pytest
                 return next(now)
 
         monkeypatch.setattr("discreet.ledger.journal.time", Ticks)
-        monkeypatch.setattr(journal.database, "read", lambda: (reads.append(1), read())[1])
+
+        def counted() -> Any:
+            reads.append(1)
+            return read()
+
+        monkeypatch.setattr(journal.database, "read", counted)
         threads = [threading.Thread(target=ledger.look) for _ in range(16)]
         with journal._reading:
             for thread in threads:
@@ -165,7 +171,12 @@ def test_one_read_serves_all_who_came_before_it(lite: Place, monkeypatch: pytest
 def test_what_is_not_durable_is_not_shown(lite: Place) -> None:
     """Fails if readers share the state into which an entry is put before it is committed."""
     shown: list[bool] = []
-    ledger = lite.open(create=True, at=lambda point: point == "appended" and shown.append("town" in seen()))
+
+    def at(point: str) -> None:
+        if point == "appended":
+            shown.append("town" in seen())
+
+    ledger = lite.open(create=True, at=at)
 
     def seen() -> set[str]:
         return set(ledger.look().populations)

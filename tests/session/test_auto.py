@@ -77,7 +77,7 @@ def test_corrected_values_are_marked_and_their_intervals_hold_the_raw_counts() -
 def test_every_kind_of_question_and_budget(text: str, budget: dp.Pure | dp.Approx | dp.ZCDP) -> None:
     own = session(budget=budget)
     price = {"rho": "0.5"} if isinstance(budget, dp.ZCDP) else {"epsilon": "0.5"}
-    answer = own.sql(text).release(**price)  # type: ignore[arg-type]
+    answer = own.sql(text).release(**price)
     assert len(answer) > 0
     assert answer.cut is not None
 

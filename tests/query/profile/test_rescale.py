@@ -3,14 +3,14 @@
 import numpy as np
 
 from discreet.query.estimate.estimators import Estimate, Plain
-from discreet.query.estimate.statistics import ONE, Rows
+from discreet.query.estimate.statistics import ONE, Rows, Statistic
 from discreet.query.profile.rescale import Rescaled, Weighed, can_rescale
 
 COUNT = Rows(ONE, 1, 1)  # type: ignore[arg-type]
 PLAIN = Plain(COUNT, is_whole=True)
 
 
-def noisy(values: list[float], error: float) -> dict[Rows, Estimate]:
+def noisy(values: list[float], error: float) -> dict[Statistic, Estimate]:
     return {COUNT: Estimate(np.array(values), lambda _: error)}
 
 

@@ -1,7 +1,11 @@
 """What a cap cuts, from noisy sizes: near the truth, and within its interval as often as it says."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Histogram
@@ -15,7 +19,7 @@ def histogram(sizes: np.ndarray, scale: float, rng: np.random.Generator) -> Hist
     return Histogram(About.ROWS, "", tuple(range(len(STARTS))), tuple(counts.tolist()), scale, gaussian=False)
 
 
-KINDS = {
+KINDS: dict[str, Callable[[np.random.Generator], NDArray[Any]]] = {
     "light": lambda rng: rng.poisson(5, 20_000) + 1,
     "heavy": lambda rng: np.ceil(rng.lognormal(2, 1.3, 20_000)).astype(int),
     "one row": lambda rng: np.ones(20_000, dtype=int),

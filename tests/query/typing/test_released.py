@@ -9,7 +9,7 @@ import discreet as dp
 from discreet.errors import BadQuestion
 from discreet.query.functions.catalogue import OF_RELEASED
 from discreet.query.plan.expressions import Call, Column, Literal
-from discreet.query.plan.types import Boolean, Date, Real, Text, Timestamp
+from discreet.query.plan.types import Boolean, Date, Kind, Real, Text, Timestamp
 from discreet.query.typing.released import _RULES, Sort, sort_of, sort_of_kind
 
 ROWS = {"id": list(range(100)), "v": [1.5] * 100, "c": ["a", "b"] * 50, "d": [date(2024, 3, 1)] * 100,
@@ -74,7 +74,7 @@ def test_every_function_of_released_values_has_a_rule() -> None:
 
 
 def test_sorts() -> None:
-    kinds = [Text(), Boolean(), Date(), Timestamp(), Real()]
+    kinds: list[Kind] = [Text(), Boolean(), Date(), Timestamp(), Real()]
     assert [sort_of_kind(k) for k in kinds] == [Sort.TEXT, Sort.BOOLEAN, Sort.DATE, Sort.TIME, Sort.NUMBER]
     assert sort_of(Call("grouping", (Column("c"),)), {"c": Sort.TEXT}) is Sort.NUMBER
     assert sort_of(Call("nullif", (Column("c"), Literal("a"))), {"c": Sort.TEXT}) is Sort.TEXT

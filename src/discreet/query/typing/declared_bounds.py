@@ -101,9 +101,12 @@ def _meet(kind: Kind, declared: Kind) -> Kind | None:
         case Number(step=step, low=low, high=high), Number() if step == declared.step:
             a, b = max(low, declared.low), min(high, declared.high)
             return Number(step, a, b) if a <= b else None
-        case (Date(), Date()) | (Timestamp(), Timestamp()):
-            first, last = max(kind.low, declared.low), min(kind.high, declared.high)  # type: ignore[union-attr,type-var]
-            return type(kind)(first, last) if first <= last else None  # type: ignore[call-arg]
+        case Date(low=low, high=high), Date():
+            first, last = max(low, declared.low), min(high, declared.high)
+            return Date(first, last) if first <= last else None
+        case Timestamp(low=low, high=high), Timestamp():
+            start, end = max(low, declared.low), min(high, declared.high)
+            return Timestamp(start, end) if start <= end else None
         case Text(), Text():
             return declared
         case _:
