@@ -90,7 +90,7 @@ class ManyQuestions:
         delta: Number | None = None,
         rho: Number | None = None,
         columns: Sequence[str] | None = None,
-        domain: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
         workload: Asked | None = None,
         rows: int | None = None,
         **options: Any,
@@ -112,7 +112,7 @@ class ManyQuestions:
         options: Mapping[str, Any],
         *,
         columns: Sequence[str] | None,
-        domain: Mapping[str, Any] | None,
+        domain: Mapping[str, Any] | Domain | None,
         payment: Payment | None = None,
     ) -> Synthetic:
         price, asked = self._priced(named, "synthetic rows")
@@ -141,7 +141,7 @@ class ManyQuestions:
         delta: Number | None = None,
         rho: Number | None = None,
         columns: Sequence[str] | None = None,
-        domain: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
         threshold: Number | None = None,
         hard: int = HARD,
         questions: int = QUESTIONS,
@@ -222,7 +222,12 @@ class ManyQuestions:
                 )
 
     def _counted(
-        self, table: str, columns: Sequence[str] | None, domain: Mapping[str, Any] | None, *, keep: bool = False
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        domain: Mapping[str, Any] | Domain | None,
+        *,
+        keep: bool = False,
     ) -> EngineSource:
         if table not in self._schemas:
             raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
