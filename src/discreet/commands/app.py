@@ -1,4 +1,4 @@
-"""The command line: ``discreet demo | ask | preview | serve | init | ledger | receipt | check | audit`` and more."""
+"""The command line: ``discreet demo | ask | preview | synthesize | serve | init | ledger | check | audit`` and more."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from discreet.commands.output import fail_plainly
 from discreet.commands.receipt import receipt_app
 from discreet.commands.sample_hospital import write_hospital
 from discreet.commands.serve import serve_command
+from discreet.commands.synthesize import synthesize_command
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
@@ -68,6 +69,7 @@ app.command("check")(check_command)
 app.command("audit")(audit_command)
 app.command("ask")(ask_command)
 app.command("preview")(preview_command)
+app.command("synthesize")(synthesize_command)
 app.command("init")(init_command)
 app.command("serve")(serve_command)
 app.command("budget")(budget_command)

@@ -78,7 +78,7 @@ def _price(epsilon: str, error: str, confidence: str) -> Price:
 # --- the session ----------------------------------------------------------------------------------------------------
 
 
-def _session(options: TableOptions, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
+def open_session(options: TableOptions, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
     """The file as a session: its budget in a ledger, or gone with the process."""
     if ledger is None and budget is None:
         raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
@@ -206,7 +206,7 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows)
         price = _price(epsilon, error, confidence)
         whole = _promise(budget or ("" if error or ledger else epsilon), delta)
-        session = _session(options, whole, ledger, rule, delta)
+        session = open_session(options, whole, ledger, rule, delta)
         show(session.sql(sql), price, session, as_json, ledger is not None)
 
     command.__doc__ = about

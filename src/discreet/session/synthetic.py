@@ -90,10 +90,9 @@ class ManyQuestions:
         delta: Number | None = None,
         rho: Number | None = None,
         columns: Sequence[str] | None = None,
-        domain: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
         workload: Asked | None = None,
         rows: int | None = None,
-        payment: Payment | None = None,
         **options: Any,
     ) -> Synthetic:
         """Synthetic rows of a private table, and the model behind them. One charge, however many marginals it takes.
@@ -103,20 +102,31 @@ class ManyQuestions:
         weighted down. ``workload``, ``rows`` and all further options are those of ``dp.synthetic.synthesize``. Ctrl-C,
         or ``cancel=...``, keeps what was paid for: the model so far comes back, and nothing is given back.
         """
-        price, asked = self._priced(Price.of(epsilon, delta, rho), "synthetic rows")
+        options |= {"workload": workload, "rows": rows}
+        return self._synthesize(table, Price.of(epsilon, delta, rho), options, columns=columns, domain=domain)
+
+    def _synthesize(
+        self,
+        table: str,
+        named: Price,
+        options: Mapping[str, Any],
+        *,
+        columns: Sequence[str] | None,
+        domain: Mapping[str, Any] | Domain | None,
+        payment: Payment | None = None,
+    ) -> Synthetic:
+        price, asked = self._priced(named, "synthetic rows")
         counted = self._counted(table, columns, domain)
-        words = f"synthesize({table}: {', '.join(counted.domain.columns)}; {_workload_words(workload)})"
+        words = f"synthesize({table}: {', '.join(counted.domain.columns)}; {_workload_words(options.get('workload'))})"
         paying = self._payment(price, words, payment)
         source = PaidSource(counted, partial(self._pay, paying, price), partial(self._redeem, paying, price))
-        options.setdefault("progress", self._progress)
         try:
-            made = synthesize(source, workload=workload, rows=rows, **asked, **options)
+            made = synthesize(source, **asked, **{"progress": self._progress, **options})
         except EngineFailed as failed:
             if paying.receipt is not None and not paying.receipt.used:
                 failed.again = partial(
-                    self.synthesize, table, epsilon, delta=delta, rho=rho, columns=columns, domain=domain,
-                    workload=workload, rows=rows, payment=paying, **options,
-                )  # fmt: skip
+                    self._synthesize, table, named, options, columns=columns, domain=domain, payment=paying
+                )
             raise
         made = replace(made, receipt=paying.receipt)
         if self._ledger is not None:
@@ -131,7 +141,7 @@ class ManyQuestions:
         delta: Number | None = None,
         rho: Number | None = None,
         columns: Sequence[str] | None = None,
-        domain: Mapping[str, Any] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
         threshold: Number | None = None,
         hard: int = HARD,
         questions: int = QUESTIONS,
@@ -212,7 +222,12 @@ class ManyQuestions:
                 )
 
     def _counted(
-        self, table: str, columns: Sequence[str] | None, domain: Mapping[str, Any] | None, *, keep: bool = False
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        domain: Mapping[str, Any] | Domain | None,
+        *,
+        keep: bool = False,
     ) -> EngineSource:
         if table not in self._schemas:
             raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")

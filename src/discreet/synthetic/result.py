@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PIECE = 100_000
-_STORED = 1 << 22
+STORED = 1 << 22
 """Rows of at most so many values are kept in a ledger."""
 
 
@@ -206,7 +206,7 @@ class Synthetic:
 
     def to_json(self) -> bytes:
         """What a ledger keeps: columns, rows, what was spent and how; and the rows, as Parquet, where they are few."""
-        few = len(self.codes) * len(self.domain) <= _STORED
+        few = len(self.codes) * len(self.domain) <= STORED
         found = {
             "synthetic": {
                 "columns": list(self.domain.columns),

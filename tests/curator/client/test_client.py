@@ -149,6 +149,9 @@ def test_what_stays_with_the_owner_is_refused_by_name(served: tuple[Town, str]) 
     query = session.sql(COUNT)
     acts: tuple[Callable[[], object], ...] = (
         lambda: session.with_columns(people={}),
+        lambda: session.pmw("people", epsilon=1),
+        lambda: session.suggest_keys("people.city", epsilon=1),
+        lambda: session.synthesize("people", epsilon=1, rows=1, domain={"city": ["Aton"]}),
         lambda: query.quote(epsilon=1),
         lambda: query.statements("duckdb"),
     )
@@ -185,7 +188,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
 
 def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
-    refused = {"with_columns", "quote", "statements"}
+    refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys"}
     pairs: tuple[tuple[type, type], ...] = (
         (Session, RemoteSession),
         (Query, RemoteQuery),

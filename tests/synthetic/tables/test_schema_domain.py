@@ -59,6 +59,7 @@ def test_every_column_whose_values_are_public() -> None:
 def test_some_columns_and_columns_said_otherwise() -> None:
     domain = domain_of("t", schema(), ["level", "weight"], {"weight": bins([0, 50, 100, 200])})
     assert domain.columns == ("level", "weight")
+    assert domain_of("t", schema(), ["weight"], domain).sizes == (4,)  # a whole domain may be given, too
     assert domain_of("t", schema(), None, {"year": bins([0, 2000, 2100])})["year"].size == 3
 
 
@@ -72,6 +73,7 @@ def test_some_columns_and_columns_said_otherwise() -> None:
         ("level", None, "must be a list of names"),
         (["level"], {"nowhere": [1]}, "must be a column of t"),
         ([], None, "must have a column with public values"),
+        (None, [("level", range(5))], "must map columns"),
     ],
 )
 def test_what_has_no_public_values_is_refused(columns: Any, given: Any, words: str) -> None:

@@ -44,10 +44,15 @@ class Transport:
         """What comes back for a body, both JSON."""
         return self._ask("POST", path, json.dumps(body).encode())
 
-    def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+    def download(self, path: str) -> bytes:
+        """A file, as it is."""
+        found = self._ask("GET", path, None, as_bytes=True)
+        return bytes(found)
+
+    def _ask(self, method: str, path: str, body: bytes | None, *, as_bytes: bool = False) -> Any:
         for left in reversed(range(_TRIES)):
             try:
-                status, reply = self._once(method, path, body)
+                status, reply = self._once(method, path, body, as_bytes=as_bytes)
             except (OSError, http.client.HTTPException, ValueError):
                 if left:
                     time.sleep(0.2)
@@ -61,7 +66,7 @@ class Transport:
             time.sleep(0.5)
         raise LedgerUnavailable("the curator cannot be reached")
 
-    def _once(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
+    def _once(self, method: str, path: str, body: bytes | None, *, as_bytes: bool) -> tuple[int, Any]:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, self._port, timeout=_SECONDS)
         try:
@@ -70,7 +75,8 @@ class Transport:
                 headers["content-type"] = "application/json"
             connection.request(method, self._base + path, body, headers)
             reply = connection.getresponse()
-            return reply.status, json.loads(reply.read())
+            sent = reply.read()
+            return reply.status, sent if as_bytes and reply.status < 400 else json.loads(sent)
         finally:
             connection.close()
 

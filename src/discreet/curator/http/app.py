@@ -28,7 +28,15 @@ except ImportError as missing:
 
 from discreet.curator import logs
 from discreet.curator.error_replies import Refusal, fault, reply
-from discreet.curator.http import responses, routes_ask, routes_look, routes_operate, routes_owner, teaching
+from discreet.curator.http import (
+    responses,
+    routes_ask,
+    routes_look,
+    routes_operate,
+    routes_owner,
+    routes_synthetic,
+    teaching,
+)
 from discreet.curator.http.connections import LimitedConnection, Places
 from discreet.curator.http.metrics import Metrics
 from discreet.curator.http.middleware import CALLER, AccessMiddleware
@@ -86,6 +94,7 @@ def create_app(curator: Curator) -> FastAPI:
     routes_ask.add_routes(app, curator)
     routes_owner.add_routes(app, curator)
     routes_operate.add_routes(app, curator, metrics)
+    routes_synthetic.add_routes(app, curator)
     _add_public(app, curator)
     return app
 

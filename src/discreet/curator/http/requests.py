@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from discreet.curator.service.questions import SizesQuestion, SqlQuestion, WorkloadQuestion
+from discreet.curator.service.synthetic_jobs import SyntheticQuestion
 from discreet.query.answer.suggest import SURE
 from discreet.session.price import Price
 
@@ -117,6 +118,30 @@ class BoundsIn(Priced):
     def question(self) -> SizesQuestion:
         """What is asked."""
         return SizesQuestion(table=self.table, column=self.column, price=self.price())
+
+
+class SyntheticIn(Priced):
+    """Synthetic rows of one table, and a price. With a ``key``, asking again is the same job and costs nothing more."""
+
+    table: Name
+    rows: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=1_000_000)]
+    columns: Annotated[list[Annotated[StrictStr, Field(min_length=1, max_length=300)]], Field(min_length=1)] | None = (
+        None
+    )
+    workload: Annotated[StrictStr, Field(min_length=1, max_length=100)] | None = None
+    quick: StrictBool = False
+    key: Name | None = None
+
+    def question(self) -> SyntheticQuestion:
+        """What is asked."""
+        return SyntheticQuestion(
+            table=self.table,
+            price=self.price(),
+            rows=self.rows,
+            columns=None if self.columns is None else tuple(self.columns),
+            workload=self.workload,
+            quick=self.quick,
+        )
 
 
 class ColumnIn(In):

@@ -52,6 +52,29 @@ class Me(BaseModel):
     expires: str
 
 
+class SyntheticResult(BaseModel):
+    """What came of a job: how many rows of which columns, what was spent, and how well the model fits."""
+
+    columns: list[str]
+    rows: int
+    spent: str
+    complete: bool
+    """Whether it came to its end; not if it was cancelled."""
+    story: list[str]
+    report: list[tuple[list[str], int, float, float, float]]
+    """For each measured marginal: its columns, its cells, the noise in rows, and as shares of all rows how far the
+    model is from it and how far the noise alone would put it; the worst first."""
+
+
+class SyntheticOut(BaseModel):
+    """A job that makes synthetic rows. ``number`` is that of its charge."""
+
+    number: int
+    state: Literal["running", "done", "failed", "lost"]
+    doing: str
+    result: SyntheticResult | None
+
+
 class DatasetOut(BaseModel):
     """A data set that one may ask about."""
 

@@ -72,6 +72,10 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/workload"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/synthetic"): ANALYSTS,
+    ("GET", "/api/synthetic/{number}"): ALL,
+    ("POST", "/api/synthetic/{number}/cancel"): ANALYSTS,
+    ("GET", "/api/synthetic/{number}/rows"): ALL,
     ("GET", "/api/answers"): ALL,
     ("GET", "/api/answers/{number}"): ALL,
     ("GET", "/api/answers/{number}/receipt"): ALL,
@@ -101,6 +105,7 @@ PAID = frozenset(
         ("POST", "/api/datasets/{dataset}/questions"),
         ("POST", "/api/datasets/{dataset}/workload"),
         ("POST", "/api/datasets/{dataset}/bounds"),
+        ("POST", "/api/datasets/{dataset}/synthetic"),
     }
 )
 """The routes that read data, and are paid for: their replies leave on the grid of time."""

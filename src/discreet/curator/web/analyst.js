@@ -225,6 +225,7 @@ export async function historyView(place, [chosen]) {
   const { charges } = await get("/api/answers?limit=1000");
   const side = h("section", { class: "result", "aria-live": "polite" });
   const open = async (number) => {
+    if (charges.find((one) => one.number === number)?.parameters.synthetic) { show(side, h("p", { class: "quiet" }, "Synthetic rows. ", h("a", { href: "#synthetic" }, "Make more."))); return; }
     try { show(side, answerView(await get(at("answers", number)))); } catch (error) { show(side, complaint(error)); }
   };
   if (!charges.length) {
@@ -237,7 +238,7 @@ export async function historyView(place, [chosen]) {
         h("button", { class: "entry", onclick: () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); } },
           h("code", {}, one.query.replace(/\s+/g, " ").slice(0, 160)),
           h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer was stored"}`)),
-        one.parameters.workload || one.parameters.estimate ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
+        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);
 }

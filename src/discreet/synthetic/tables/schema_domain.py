@@ -15,14 +15,14 @@ from discreet.synthetic.domain import EQUAL, SINGLE, Domain
 
 
 def domain_of(
-    table: str, schema: Schema, columns: Sequence[str] | None = None, given: Mapping[str, Any] | None = None
+    table: str, schema: Schema, columns: Sequence[str] | None = None, given: Mapping[str, Any] | Domain | None = None
 ) -> Domain:
     """The domain of some columns of a table, or of all whose values are public.
 
     ``given`` declares single columns otherwise, such as ``{"age": dp.synthetic.bins([0, 18, 65, 120])}``. A column
     without bounds or keys is left out, unless it is named: then it is refused.
     """
-    said = dict(given or {})
+    said = _declared(given)
     unit = schema.table.unit
     if isinstance(columns, str):
         raise BadParameter("columns", columns, "must be a list of names")
@@ -41,6 +41,17 @@ def domain_of(
     if not found:
         raise BadParameter("columns", table, "must have a column with public values: declare dp.keys or dp.bounds")
     return Domain(found)
+
+
+def _declared(given: object) -> dict[str, Any]:
+    """Columns that are declared for this call: a mapping, or a whole domain."""
+    if given is None:
+        return {}
+    if isinstance(given, Domain):
+        return {name: given[name] for name in given}
+    if not isinstance(given, Mapping):
+        raise BadParameter("domain", given, 'must map columns to their values, such as {"age": range(100)}')
+    return dict(given)
 
 
 def column_of(name: str, field: Field, said: Declared | None) -> Column | None:
