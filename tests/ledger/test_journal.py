@@ -127,7 +127,11 @@ def test_whoever_looks_sees_all_that_was_written_before_they_came(place: Place) 
         writer = threading.Thread(target=journal.append, args=(decide,))
         writer.start()
         assert begun.wait(30)
-        readers = [threading.Thread(target=lambda: seen.append("zoe" in two.look().analysts)) for _ in range(20)]
+
+        def look() -> None:
+            seen.append("zoe" in two.look().analysts)
+
+        readers = [threading.Thread(target=look) for _ in range(20)]
         for reader in readers:
             reader.start()
         for reader in readers:
@@ -149,7 +153,12 @@ def test_one_read_serves_all_who_came_before_it(lite: Place, monkeypatch: pytest
                 return next(now)
 
         monkeypatch.setattr("discreet.ledger.journal.time", Ticks)
-        monkeypatch.setattr(journal.database, "read", lambda: (reads.append(1), read())[1])
+
+        def counted() -> object:
+            reads.append(1)
+            return read()
+
+        monkeypatch.setattr(journal.database, "read", counted)
         threads = [threading.Thread(target=ledger.look) for _ in range(16)]
         with journal._reading:
             for thread in threads:
@@ -165,11 +174,15 @@ def test_one_read_serves_all_who_came_before_it(lite: Place, monkeypatch: pytest
 def test_what_is_not_durable_is_not_shown(lite: Place) -> None:
     """Fails if readers share the state into which an entry is put before it is committed."""
     shown: list[bool] = []
-    ledger = lite.open(create=True, at=lambda point: point == "appended" and shown.append("town" in seen()))
 
     def seen() -> set[str]:
         return set(ledger.look().populations)
 
+    def at(point: str) -> None:
+        if point == "appended":
+            shown.append("town" in seen())
+
+    ledger = lite.open(create=True, at=at)
     with ledger:
         ledger.owner.protect("town", Pure(1))
         assert shown == [False]

@@ -42,6 +42,7 @@ from discreet.query.lower.public_keys import Listed, with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.run import Answers, Quote, release
+from discreet.session.copies import prepared_copies
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.session.query import Order, Query
@@ -219,6 +220,10 @@ class Session:
             if name not in tables:
                 raise BadParameter("table", name, f"must be one of {', '.join(tables)}")
             tables[name] = replace(tables[name], columns={**tables[name].columns, **columns})
+        return self._with_tables(tables)
+
+    def _with_tables(self, tables: Mapping[str, Table]) -> Session:
+        """The same budget and engine with other tables."""
         terms = self._terms
         found = Session(
             tables, budget=terms.budget, engine=self._engine, neighbours=terms.neighbours, rule=terms.rule,
@@ -226,6 +231,18 @@ class Session:
         )  # fmt: skip
         found._ledger = self._ledger
         return found
+
+    def prepare(self, *tables: str, folder: str | PathLike[str] | None = None) -> Session:
+        """The same budget on private copies of some tables, or of all that are not public, sorted by unit.
+
+        Worth it for many questions: each takes about half as long, and every exact number is the same. With a
+        ``folder`` copies outlive the process and are made again when their files change; they hold the data, so keep
+        them as safe. Without one they go with the session. For DuckDB, the embedded engine.
+        """
+        found = prepared_copies(self._engine, self._schemas, tables, folder)
+        sources = {name: replace(schema.table, source=found.get(name, schema.table.source))
+                   for name, schema in self._schemas.items()}  # fmt: skip
+        return self._with_tables(sources)
 
     # --- the interface for queries and services -----------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ source = "{source}"
 unit = "patient"
 columns.city = {{keys = ["a", "b"]}}
 """
-ROWS = {"patient": list(range(100)), "city": ["a", "b"] * 50}
+ROWS: dict[str, list[Any]] = {"patient": list(range(100)), "city": ["a", "b"] * 50}
 ASKED = SqlQuestion(sql="SELECT city, COUNT(*) AS n FROM visits GROUP BY city", price=Price("1000"))
 
 
