@@ -18,6 +18,10 @@ SQL = "SELECT city, COUNT(*) AS n FROM visits GROUP BY city"
 
 @pytest.fixture
 def session(tmp_path: Path) -> dp.Session:
+    return made(tmp_path)
+
+
+def made(tmp_path: Path) -> dp.Session:
     path = tmp_path / "visits.parquet"
     pq.write_table(pa.table({"who": list(range(100)), "city": ["a", "b"] * 50}), path)
     visits = dp.table(str(path), unit="who", columns={"city": dp.keys(["a", "b"])})
@@ -34,7 +38,8 @@ def test_copies_share_the_budget_and_answer_alike(session: dp.Session, tmp_path:
     assert copied.sql(joined).release(epsilon=1000)["n"] == [50, 50]
 
 
-def test_without_a_folder_copies_go_with_the_session(session: dp.Session) -> None:
+def test_without_a_folder_copies_go_with_the_session(tmp_path: Path) -> None:
+    session = made(tmp_path)
     copied = session.prepare("visits")
     path = Path(copied.schemas["visits"].table.source.path)  # type: ignore[attr-defined]
     assert path.is_file()

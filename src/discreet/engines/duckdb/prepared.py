@@ -30,9 +30,9 @@ _FACTS = "discreet_source"
 
 
 def prepare(
-    source: object, path: Path, *, unit: str | None, table: str = "rows", threads: int | None = None
+    source: object, path: Path, *, unit: str | None, table: str = "rows", memory: int | None = None
 ) -> DatabaseTable:
-    """Make the copy in a file, in place of one that may be there; a source for ``dp.table``.
+    """Make the copy in a file, in place of one that may be there; a source for ``dp.table``. ``memory`` is in bytes.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -44,7 +44,7 @@ def prepare(
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))  # for its owner alone
     try:
-        _copy(opened, draft / "copy", unit, table, threads)
+        _copy(opened, draft / "copy", unit, table, memory)
         (draft / "copy").chmod(0o600)
         (draft / "copy").replace(path)
     finally:
@@ -52,12 +52,12 @@ def prepare(
     return DatabaseTable(str(path.resolve()), table)
 
 
-def keep_copy(source: object, folder: str, name: str, *, unit: str | None) -> DatabaseTable:
+def keep_copy(source: object, folder: str, name: str, *, unit: str | None, memory: int | None = None) -> DatabaseTable:
     """The copy of a source in a folder, made unless the one that is there is current."""
     path = Path(folder) / f"{name}.duckdb"
     if is_current(source, path):
         return DatabaseTable(str(path.resolve()), name)
-    return prepare(source, path, unit=unit, table=name)
+    return prepare(source, path, unit=unit, table=name, memory=memory)
 
 
 def private_folder(user: object) -> str:
@@ -67,8 +67,11 @@ def private_folder(user: object) -> str:
     return folder
 
 
-def _copy(opened: object, path: Path, unit: str | None, table: str, threads: int | None) -> None:
-    settings = {"temp_directory": str(path.parent), **({} if threads is None else {"threads": str(threads)})}
+def _copy(opened: object, path: Path, unit: str | None, table: str, memory: int | None) -> None:
+    settings = {
+        "temp_directory": str(path.parent),
+        **({} if memory is None else {"memory_limit": f"{memory >> 20}MiB"}),
+    }
     facts = _facts(opened)
     try:
         with closing(driver.connect(str(path), config=settings)) as connection:
