@@ -77,7 +77,7 @@ def rate(servers: list[Server], tokens: list[str], path: str, clients: int, body
 
 def load(folder: Path) -> list[Row]:
     """Previews and questions for each second, two server processes on the embedded ledger."""
-    village = Village(folder / "load", analysts=4)
+    village = Village(folder / "load", analysts=8)
     text = village.path.read_text().replace("quantum = 0.01", f"quantum = {GRID}")
     village.path.write_text(text)
     roomy(village)
@@ -86,7 +86,7 @@ def load(folder: Path) -> list[Row]:
         for server in servers:
             server.ask(village.tokens[0], f"warm {server.port}")
         previews = rate(servers, village.tokens, "/api/datasets/other/preview", 8, lambda _: PREVIEW)
-        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 32, lambda k: {**PREVIEW, "key": k})
+        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 64, lambda k: {**PREVIEW, "key": k})
     worst = statistics.quantiles(questions, n=100)[98]
     return [
         asked("previews", f"{len(previews) / SECONDS:.0f}/s", "1500/s", len(previews) / SECONDS / 1500),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger.head_file import HeadFile
-from discreet.ledger.journal import Draft
+from discreet.ledger.journal import ARRIVED, Draft
 from discreet.ledger.records import AnalystRecord, CustomRecord, RetireRecord
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
@@ -187,3 +188,29 @@ def test_what_is_not_durable_is_not_shown(lite: Place) -> None:
         ledger.owner.protect("town", Pure(1))
         assert shown == [False]
         assert seen() == {"town"}
+
+
+def test_one_request_is_read_for_once_and_sees_what_was_written_here(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with prepared(place) as ledger, place.open() as other:
+        reads, read = [], ledger._journal.database.read
+
+        def counted() -> object:
+            reads.append(1)
+            return read()
+
+        monkeypatch.setattr(ledger._journal.database, "read", counted)
+        token = ARRIVED.set(time.monotonic_ns())
+        try:
+            for _ in range(3):
+                ledger.look()
+            assert reads == [1]
+            ledger.owner.add_analyst("zoe")
+            assert "zoe" in ledger.look().analysts
+            assert reads == [1, 1]
+            other.owner.add_analyst("eve")
+            assert "eve" not in ledger.look().analysts  # written after the request came
+        finally:
+            ARRIVED.reset(token)
+        assert "eve" in ledger.look().analysts

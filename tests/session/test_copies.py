@@ -41,7 +41,7 @@ def test_copies_share_the_budget_and_answer_alike(session: dp.Session, tmp_path:
 def test_without_a_folder_copies_go_with_the_session(tmp_path: Path) -> None:
     session = made(tmp_path)
     copied = session.prepare("visits")
-    path = Path(copied.schemas["visits"].table.source.path)  # type: ignore[attr-defined]
+    path = Path(copied.schemas["visits"].table.source.path)
     assert path.is_file()
     assert copied.sql(SQL).release(epsilon=1000)["n"] == [50, 50]
     del session, copied

@@ -16,6 +16,7 @@ import discreet as dp
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.duckdb.prepared import is_current, keep_copy, prepare
 from discreet.errors import BadData, BadParameter
+from discreet.query.plan.schema import Table
 from discreet.query.run import works_of
 
 ROWS: dict[str, Any] = {
@@ -38,7 +39,7 @@ QUESTIONS = (
 )
 
 
-def table(source: object) -> dp.table:
+def table(source: object) -> Table:
     return dp.table(
         source,
         unit="who",

@@ -18,6 +18,7 @@ import weakref
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb as driver
 
@@ -68,7 +69,7 @@ def private_folder(user: object) -> str:
 
 
 def _copy(opened: object, path: Path, unit: str | None, table: str, memory: int | None) -> None:
-    settings = {
+    settings: dict[str, Any] = {
         "temp_directory": str(path.parent),
         **({} if memory is None else {"memory_limit": f"{memory >> 20}MiB"}),
     }
