@@ -1,6 +1,6 @@
 """The curator under load: real server processes on a ledger with full durability, asked over HTTP.
 
-    python -m bench.curator [load] [verify] [strangers] [timing] [soak] [fuzz] [race] [kill]
+    python -m bench.curator [load] [verify] [strangers] [timing] [prepared] [soak] [fuzz] [race] [kill]
 
 There is no peer to stand beside: the figures are held against what was asked for. How many rounds is an option, such as
 ``fuzz=2000 race=20 kill=300 soak=100000``. With PostgreSQL on the machine, races and kills run on both stores.
@@ -29,10 +29,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.measure import Row, show
+from bench.table_runs import QUESTIONS, session
+from bench.trips import trips
 from discreet.curator.service.access import TABLE, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import SqlQuestion
+from discreet.engines.duckdb.prepared import keep_copy
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
@@ -77,7 +80,7 @@ def rate(servers: list[Server], tokens: list[str], path: str, clients: int, body
 
 def load(folder: Path) -> list[Row]:
     """Previews and questions for each second, two server processes on the embedded ledger."""
-    village = Village(folder / "load", analysts=4)
+    village = Village(folder / "load", analysts=8)
     text = village.path.read_text().replace("quantum = 0.01", f"quantum = {GRID}")
     village.path.write_text(text)
     roomy(village)
@@ -86,7 +89,7 @@ def load(folder: Path) -> list[Row]:
         for server in servers:
             server.ask(village.tokens[0], f"warm {server.port}")
         previews = rate(servers, village.tokens, "/api/datasets/other/preview", 8, lambda _: PREVIEW)
-        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 32, lambda k: {**PREVIEW, "key": k})
+        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 64, lambda k: {**PREVIEW, "key": k})
     worst = statistics.quantiles(questions, n=100)[98]
     return [
         asked("previews", f"{len(previews) / SECONDS:.0f}/s", "1500/s", len(previews) / SECONDS / 1500),
@@ -206,6 +209,33 @@ def soak(folder: Path, questions: int, clients: int = 8) -> list[Row]:
     grown = late / early[0]
     told = f"memory after {questions:,} questions, {early[0]:.0f} MB after a tenth"
     return [asked(told, f"{late:.0f} MB", "+10 %", 1.1 / grown)]
+
+
+def prepared(folder: Path, rows: int) -> list[Row]:
+    """Questions on a prepared copy, beside the same questions on the Parquet file that it was made of."""
+    path, found = trips(rows), []
+    start = time.monotonic()
+    copy = keep_copy(str(path), str(folder), "trips", unit="user_id")
+    found.append(asked(f"a copy of {rows:.0e} rows", f"{time.monotonic() - start:.1f} s", "once", 1))
+    for name, text in QUESTIONS.items():
+        took = {}
+        for source in (path, copy):
+            took[source] = min(seconds(source, text) for _ in range(3))
+        ours, theirs = took[copy], took[path]
+        found.append(
+            Row(
+                task=f"{name} at {rows:.0e} rows, prepared", ours=f"{ours:.2f} s", peer="Parquet",
+                theirs=f"{theirs:.2f} s", ratio=theirs / ours, target=2,
+            )
+        )  # fmt: skip
+    return found
+
+
+def seconds(source: Any, text: str) -> float:
+    query = session(source).sql(text)
+    start = time.monotonic()
+    query.release(epsilon=1)
+    return time.monotonic() - start
 
 
 def fuzz(folder: Path, questions: int) -> list[Row]:
@@ -348,12 +378,13 @@ def stores() -> Iterator[dict[str, Callable[[], str | None]]]:
 
 
 def main() -> None:
-    known = {"load", "verify", "strangers", "timing", "soak", "fuzz", "race", "kill"}
+    known = {"load", "verify", "strangers", "timing", "prepared", "soak", "fuzz", "race", "kill"}
     said = {name: text for name, _, text in (one.partition("=") for one in sys.argv[1:]) if name in known} or {
         "load": "",
         "verify": "",
         "strangers": "",
         "timing": "",
+        "prepared": "1e7",
         "fuzz": "500",
         "race": "20",
         "kill": "10",
@@ -369,6 +400,8 @@ def main() -> None:
             rows += strangers(folder / "strangers", int(said["strangers"] or 500))
         if "timing" in said:
             rows += timing(folder / "timing")
+        if "prepared" in said:
+            rows += prepared(folder / "prepared", int(float(said["prepared"] or "1e7")))
         if "soak" in said:
             rows += soak(folder / "soak", int(said["soak"] or 100_000))
         if "fuzz" in said:

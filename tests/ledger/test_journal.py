@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +16,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger.head_file import HeadFile
-from discreet.ledger.journal import Draft
+from discreet.ledger.journal import ARRIVED, Draft
 from discreet.ledger.records import AnalystRecord, CustomRecord, RetireRecord
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
@@ -128,7 +128,11 @@ def test_whoever_looks_sees_all_that_was_written_before_they_came(place: Place) 
         writer = threading.Thread(target=journal.append, args=(decide,))
         writer.start()
         assert begun.wait(30)
-        readers = [threading.Thread(target=lambda: seen.append("zoe" in two.look().analysts)) for _ in range(20)]
+
+        def look() -> None:
+            seen.append("zoe" in two.look().analysts)
+
+        readers = [threading.Thread(target=look) for _ in range(20)]
         for reader in readers:
             reader.start()
         for reader in readers:
@@ -151,7 +155,7 @@ def test_one_read_serves_all_who_came_before_it(lite: Place, monkeypatch: pytest
 
         monkeypatch.setattr("discreet.ledger.journal.time", Ticks)
 
-        def counted() -> Any:
+        def counted() -> object:
             reads.append(1)
             return read()
 
@@ -172,16 +176,41 @@ def test_what_is_not_durable_is_not_shown(lite: Place) -> None:
     """Fails if readers share the state into which an entry is put before it is committed."""
     shown: list[bool] = []
 
+    def seen() -> set[str]:
+        return set(ledger.look().populations)
+
     def at(point: str) -> None:
         if point == "appended":
             shown.append("town" in seen())
 
     ledger = lite.open(create=True, at=at)
-
-    def seen() -> set[str]:
-        return set(ledger.look().populations)
-
     with ledger:
         ledger.owner.protect("town", Pure(1))
         assert shown == [False]
         assert seen() == {"town"}
+
+
+def test_one_request_is_read_for_once_and_sees_what_was_written_here(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with prepared(place) as ledger, place.open() as other:
+        reads, read = [], ledger._journal.database.read
+
+        def counted() -> object:
+            reads.append(1)
+            return read()
+
+        monkeypatch.setattr(ledger._journal.database, "read", counted)
+        token = ARRIVED.set(time.monotonic_ns())
+        try:
+            for _ in range(3):
+                ledger.look()
+            assert reads == [1]
+            ledger.owner.add_analyst("zoe")
+            assert "zoe" in ledger.look().analysts
+            assert reads == [1, 1]
+            other.owner.add_analyst("eve")
+            assert "eve" not in ledger.look().analysts  # written after the request came
+        finally:
+            ARRIVED.reset(token)
+        assert "eve" in ledger.look().analysts

@@ -19,6 +19,7 @@ from discreet.commands.init import init_command
 from discreet.commands.ledger import ledger_app
 from discreet.commands.operate.audit_log import audit_log_command
 from discreet.commands.operate.keys import key_app
+from discreet.commands.operate.prepare import prepare_command
 from discreet.commands.operate.remote import history_command
 from discreet.commands.operate.tokens import token_app
 from discreet.commands.operate.upkeep import add_upkeep
@@ -71,6 +72,7 @@ app.command("ask")(ask_command)
 app.command("preview")(preview_command)
 app.command("synthesize")(synthesize_command)
 app.command("init")(init_command)
+app.command("prepare")(prepare_command)
 app.command("serve")(serve_command)
 app.command("budget")(budget_command)
 app.command("audit-log")(audit_log_command)

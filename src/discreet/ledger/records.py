@@ -89,8 +89,9 @@ class Record:
     @classmethod
     def from_body(cls, body: Json) -> Self:
         """What the body of an entry says; Broken if it cannot be read, Newer if only a later version can."""
-        version, fields = 1, dict(body)
-        if "version" in fields:
+        version, fields = 1, body
+        if "version" in body:
+            fields = dict(body)
             version = fields.pop("version")
             if type(version) is not int or version < 2:
                 raise Broken(f"it does not read as an entry of kind {cls.KIND}")
@@ -333,9 +334,17 @@ class GrantRecord(Record):
 # --- payments -----------------------------------------------------------------------------------------------------
 
 
-def _same(some: Amounts, others: Amounts) -> bool:
-    """Whether amounts are equal; in integers, since every charge of a long ledger is compared."""
-    return [one.as_integer_ratio() for one in some] == [one.as_integer_ratio() for one in others]
+def _adds_up(before: Amounts, price: Amounts, after: Amounts) -> bool:
+    """Whether ``after`` is the sum, or what ``add`` makes of it; in integers, since all of a long ledger is checked."""
+    for b, p, a in zip(before, price, after, strict=True):
+        (b_top, b_low), (p_top, p_low), (a_top, a_low) = (
+            b.as_integer_ratio(),
+            p.as_integer_ratio(),
+            a.as_integer_ratio(),
+        )
+        if (b_top * p_low + p_top * b_low) * a_low != a_top * b_low * p_low:
+            return after == add(before, price)  # a sum whose fraction would grow too long is a hair more
+    return True
 
 
 def _within(amounts: Amounts, limits: Amounts) -> bool:
@@ -354,7 +363,7 @@ class Sums:
     def check(self, state: State, account: tuple[str, str | None], price: Amounts) -> None:
         """Check that they are the state's own, exactly; else Broken."""
         before = state.used(*account)
-        if self.before != before or not _same(self.after, add(before, price)):
+        if self.before != before or not _adds_up(before, price, self.after):
             raise Broken("its sums are wrong")
 
 

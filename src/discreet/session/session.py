@@ -46,6 +46,7 @@ from discreet.query.profile.choose import Chosen, Known, choose
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, release
 from discreet.session.auto import about, finish, known_of, needs_choice, no_profile, sizes_asked, sizes_found, split
+from discreet.session.copies import prepared_copies
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
@@ -255,6 +256,10 @@ class Session(ManyQuestions):
             if name not in tables:
                 raise BadParameter("table", name, f"must be one of {', '.join(tables)}")
             tables[name] = replace(tables[name], columns={**tables[name].columns, **columns})
+        return self._with_tables(tables)
+
+    def _with_tables(self, tables: Mapping[str, Table]) -> Session:
+        """The same budget and engine with other tables."""
         terms = self._terms
         found = Session(
             tables, budget=terms.budget, engine=self._engine, neighbours=terms.neighbours, rule=terms.rule,
@@ -262,6 +267,18 @@ class Session(ManyQuestions):
         )  # fmt: skip
         found._ledger, found._profiles, found._sizes = self._ledger, self._profiles, self._sizes
         return found
+
+    def prepare(self, *tables: str, folder: str | PathLike[str] | None = None) -> Session:
+        """The same budget on private copies of some tables, or of all that are not public, sorted by unit.
+
+        Worth it for many questions: each takes about half as long, and every exact number is the same. With a
+        ``folder`` copies outlive the process and are made again when their files change; they hold the data, so keep
+        them as safe. Without one they go with the session. For DuckDB, the embedded engine.
+        """
+        found = prepared_copies(self._engine, self._schemas, tables, folder)
+        sources = {name: replace(schema.table, source=found.get(name, schema.table.source))
+                   for name, schema in self._schemas.items()}  # fmt: skip
+        return self._with_tables(sources)
 
     # --- the interface for queries and services -----------------------------------------------------------------------
 

@@ -40,7 +40,7 @@ def test_what_cannot_be_read_is_refused(names: dict[str, Any], line: str) -> Non
 
 
 def test_in_ipython_itself(names: dict[str, Any]) -> None:
-    shell = InteractiveShell.instance()
+    shell: Any = InteractiveShell.instance()
     try:
         shell.user_ns.update(names)
         shell.run_line_magic("load_ext", "discreet")

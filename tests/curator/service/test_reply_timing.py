@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +20,8 @@ def test_a_reply_leaves_on_a_line_of_the_grid(began: float, took: float, quantum
     quanta = (took + wait) / quantum
     assert abs(quanta - round(quanta)) < 1e-6 * max(1, quanta)
     assert round(quanta) >= 1
-    assert even or round(quanta).bit_count() == 1  # a power of two
-    assert -1e-9 <= wait <= (quantum if even else max(quantum, took)) + 1e-6
+    assert even or round(quanta) in {4**k for k in range(10)}
+    assert -1e-9 <= wait <= (quantum if even else max(quantum, 3 * took)) + 1e-6
 
 
 @given(*TIMES, st.booleans())
@@ -40,16 +41,25 @@ def test_an_answer_is_stored_half_a_quantum_before_a_line(
     assert took - 1e-6 <= passed
 
 
-@given(st.floats(0.3, 50), st.floats(1, 1.9))
+@given(st.floats(0.3, 50), st.floats(1, 3.9))
 def test_the_default_grid_shows_one_bit_of_a_time_at_most(took: float, slower: float) -> None:
-    """A person who makes a question take up to twice as long moves its reply by one line at most."""
+    """A person who makes a question take up to four times as long moves its reply by one line at most."""
     without, with_them = Grid(0.25).line(took), Grid(0.25).line(took * slower)
-    assert with_them in (without, 2 * without)
+    assert with_them in (without, 4 * without)
 
 
 def test_on_an_even_grid_a_heavy_person_is_seen_for_certain() -> None:
-    seen = [(Grid(0.25, even).line(1.1), Grid(0.25, even).line(1.9)) for even in (True, False)]
-    assert seen == [(1.25, 2.0), (2.0, 2.0)]
+    """Half of all rows are theirs: the question takes twice as long."""
+    seen = [(Grid(0.25, even).line(1.1), Grid(0.25, even).line(2.2)) for even in (True, False)]
+    assert seen == [(1.25, 2.25), (4.0, 4.0)]
+
+
+def test_how_often_a_person_is_seen() -> None:
+    """As documented: log4(r), over times spread evenly on a scale of ratios."""
+    times = [0.25 * 4 ** (i / 1000) for i in range(1, 4000)]
+    for slower in (1.1, 2.0, 3.0):
+        moved = sum(Grid(0.25).line(t) != Grid(0.25).line(t * slower) for t in times) / len(times)
+        assert abs(moved - math.log(slower, 4)) < 0.01
 
 
 def test_the_wait_ends_on_the_line_even_if_sleep_comes_back_early() -> None:

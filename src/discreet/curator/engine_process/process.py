@@ -26,6 +26,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import IO, Any
 
 from discreet.curator.engine_process.file_facts import FileFacts, file_facts
@@ -42,6 +43,8 @@ log = logging.getLogger("discreet.curator")
 _NAME = re.compile(r"[A-Za-z]{1,60}")
 _STARTING = 60.0
 """Seconds until a new process must have sent its first columns."""
+_COPYING = 3600.0
+"""Seconds until a prepared copy must have been made."""
 RENEWED_AFTER = 2_000
 """Questions after which a process is replaced: DuckDB keeps about 3 KB of each."""
 GONE = "the data are not there, or not as they were registered; nothing was spent"
@@ -102,6 +105,11 @@ class Isolated:
             if facts is not None:
                 self._files[key] = facts
         return dict(self._columns[key])
+
+    def prepare(self, source: object, folder: Path, name: str, unit: str | None) -> str:
+        """A private copy of a source, sorted by unit, made in the engine's process unless it is there."""
+        with nullcontext() if self._reserved() else self.reserved():
+            return self._here.process.prepare(source, folder, name, unit)  # type: ignore[no-any-return]
 
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
         """Check that the sources are as they were when they were opened, by public facts; called before the payment.
@@ -183,6 +191,16 @@ class _Process:
         if bad is not None:
             raise BadData(bad)
         return read_columns(payload)
+
+    def prepare(self, source: object, folder: Path, name: str, unit: str | None) -> str:
+        self._start()
+        payload = self._ask(("prepare", (source, str(folder), name, unit, self._limits.memory // 2)), _COPYING)
+        copy = _sent(payload, "copy")
+        if copy is None:
+            raise BadData(
+                _sent(payload, "bad") or "the data cannot be copied; raise limits.memory, or leave prepared out"
+            )
+        return copy
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         self._start()

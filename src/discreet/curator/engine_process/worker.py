@@ -26,6 +26,7 @@ from discreet.curator.engine_process.file_facts import check_same_columns
 from discreet.curator.engine_process.ipc import pack, unpack, write_columns, write_exact
 from discreet.curator.engine_process.remote import ChecksRole, open_remote
 from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.duckdb.prepared import keep_copy
 from discreet.errors import BadData, EngineUnreachable
 from discreet.query.engine import Engine
 from discreet.query.plan.schema import Schema
@@ -53,6 +54,10 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
             return write_columns(engine.columns(body))
         if kind == "check":  # as it is now, not as it is remembered
             return write_columns((duckdb(threads=1) if engine.name == "duckdb" else engine).columns(body))
+        if kind == "prepare":
+            source, folder, name, unit, memory = body
+            copy = keep_copy(source, folder, name, unit=unit, memory=memory)
+            return json.dumps({"copy": f"{copy.path}::{copy.table}"}).encode()
         if kind == "up":
             return b"{}"
         return write_exact(engine.run(body, schemas))

@@ -27,6 +27,7 @@ from discreet.curator.logs import REQUEST
 from discreet.curator.service.access import PAID, TABLE, Caller, check_allowed
 from discreet.curator.service.service import Curator
 from discreet.errors import DiscreetError
+from discreet.ledger.journal import ARRIVED
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
@@ -67,7 +68,7 @@ class AccessMiddleware:
             return
         began = scope[BEGAN] = time.monotonic()
         identity = secrets.token_hex(8)
-        before = REQUEST.set(identity)
+        before, since = REQUEST.set(identity), ARRIVED.set(time.monotonic_ns())
         path, wrong = _route(scope)
         paid = (scope["method"], path) in PAID
         out = _Replies(send, scope, identity, self._on_grid(scope, began) if paid else None)
@@ -83,6 +84,7 @@ class AccessMiddleware:
         finally:
             self._note(scope, path, out.status)
             REQUEST.reset(before)
+            ARRIVED.reset(since)
 
     def _note(self, scope: Scope, path: str, status: int) -> None:
         """Count a reply, and write one line of it: by its route, never by what was asked."""

@@ -24,7 +24,7 @@ from pydantic import Field, StrictInt, StrictStr
 
 from discreet.curator.limits import Limits
 from discreet.curator.service import declarations
-from discreet.curator.service.sections import OptionalText, Section, Text, must, read_section, reads, table_of
+from discreet.curator.service.sections import Flag, OptionalText, Section, Text, must, read_section, reads, table_of
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.privacy.budgets.filters import Rule
@@ -32,6 +32,12 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 
 PORT = 8750
+
+
+def _copies(folder: Path, config: ServerSection) -> Path:
+    """Where prepared copies lie: beside the ledger, or its head file."""
+    beside = config.head if "://" in config.ledger and config.head is not None else config.ledger
+    return (folder / ("" if "://" in beside else beside)).parent / "prepared"
 
 
 def _quantum(value: Any, place: str) -> Fraction:
@@ -61,6 +67,8 @@ class ConfiguredDataset(Section):
     """None: another data set of the same population has it."""
     quantum: Annotated[Fraction | None, reads(_optional_quantum)] = None
     """Of its own grid of time; the server's, if left out."""
+    prepared: Flag = False
+    """Whether questions are answered from private copies of its files, sorted by unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +93,8 @@ class Config:
     witness: str | Path | None = None
     """A second place that remembers how far the ledger had come."""
     log: str = "text"
+    copies: Path = Path("prepared")
+    """Where prepared copies are kept."""
     limits: Limits
     datasets: Mapping[str, ConfiguredDataset]
 
@@ -147,6 +157,7 @@ def config_of(data: Mapping[str, Any], folder: Path) -> Config:
         certificate_key=None if server.certificate_key is None else folder / server.certificate_key,
         witness=_place(server.witness, folder),
         log=server.log,
+        copies=_copies(folder, server),
         limits=_limits(file.get("limits", {})),
         datasets=_datasets(file.get("datasets", {})),
     )

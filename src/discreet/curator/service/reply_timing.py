@@ -4,11 +4,11 @@ Promise: a reply to a question leaves on a line of the grid after the request be
 refusal or a failure. No reply contains a time. An answer is stored half a quantum before a line, so that polling for it
 reveals no more than the reply itself.
 
-Two grids. *Geometric* (the default): lines at 1, 2, 4, 8, ... quanta. Whatever one person adds to a time is hidden
-unless it crosses a line; a person who makes a question take r times as long is seen with probability log2(r) at most,
-over a time that lies anywhere with equal chance on a scale of ratios, so 14 % for 10 % more rows, and at most one bit
-is learned. *Even*: lines at every quantum: faster, and a person whose rows take several quanta is seen for certain.
-What is left: on which line. A quantum longer than most questions leaves nothing.
+Two grids. *Geometric* (the default): lines at 1, 4, 16, 64, ... quanta. Whatever one person adds to a time is hidden
+unless it crosses a line. A person who makes a question take r times as long (r up to 4) moves its reply by one line at
+most, and with probability log4(r) if the time lies anywhere on a scale of ratios: 7 % for 10 % more, 50 % for twice as
+long. *Even*: lines at every quantum: faster, and a person whose rows take several quanta is seen for certain.
+What is left: on which line. A quantum longer than all questions take leaves nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Lines after the request began: at 1, 2, 4, ... quanta, or ``even``: at 1, 2, 3, ... quanta."""
+    """Lines after the request began: at 1, 4, 16, ... quanta, or ``even``: at 1, 2, 3, ... quanta."""
 
     quantum: float
     even: bool = False
@@ -31,12 +31,12 @@ class Grid:
         """The first line at or after so many seconds, in seconds after the request began.
 
         >>> [Grid(0.25).line(t) for t in (0.1, 0.3, 0.6, 1.1)]
-        [0.25, 0.5, 1.0, 2.0]
+        [0.25, 1.0, 1.0, 4.0]
         >>> [Grid(0.25, even=True).line(t) for t in (0.1, 0.3, 0.6, 1.1)]
         [0.25, 0.5, 0.75, 1.25]
         """
         quanta = max(1, math.ceil(round(passed / self.quantum, 9)))
-        return self.quantum * (quanta if self.even else 1 << (quanta - 1).bit_length())
+        return self.quantum * (quanta if self.even else 4 ** (((quanta - 1).bit_length() + 1) // 2))
 
     def wait(self, began: float, now: float) -> float:
         """How long to wait from now until the next line.

@@ -160,7 +160,7 @@ class Curator:
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
         kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
-        opened = self.open_datasets.make(dataset, kept)
+        opened = self.open_datasets.make(dataset, kept, name)
         try:
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
             if people is None and budget is not None:
