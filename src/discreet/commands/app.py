@@ -18,6 +18,7 @@ from discreet.commands.check import audit_command, check_command
 from discreet.commands.init import init_command
 from discreet.commands.ledger import ledger_app
 from discreet.commands.output import fail_plainly
+from discreet.commands.profile import profile_command
 from discreet.commands.receipt import receipt_app
 from discreet.commands.sample_hospital import write_hospital
 from discreet.commands.serve import serve_command, token_command
@@ -61,6 +62,7 @@ app.command("check")(check_command)
 app.command("audit")(audit_command)
 app.command("ask")(ask_command)
 app.command("preview")(preview_command)
+app.command("profile")(profile_command)
 app.command("init")(init_command)
 app.command("serve")(serve_command)
 app.command("token")(token_command)

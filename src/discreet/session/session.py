@@ -45,7 +45,18 @@ from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.profile.choose import Chosen, Known, choose
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, release
-from discreet.session.auto import about, finish, known_of, needs_choice, no_profile, sizes_asked, sizes_found, split
+from discreet.session.auto import (
+    about,
+    cut_of,
+    finish,
+    known_of,
+    needs_choice,
+    no_profile,
+    sizes_asked,
+    sizes_found,
+    sizes_read,
+    split,
+)
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
@@ -248,6 +259,16 @@ class Session:
             raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
         return found
 
+    def has_profile(self, table: str) -> bool:
+        """Whether a profile of a table is known."""
+        return table in self._profiles
+
+    def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
+        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
+        found = stored_profile(self, table, columns, lambda _: stored)
+        if found is not None:
+            self._profiles[table] = found
+
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
         tables = {name: schema.table for name, schema in self._schemas.items()}
@@ -276,24 +297,34 @@ class Session:
             raise no_profile(question)
         return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
 
+    def knows(self, question: Prepared) -> bool:
+        """Whether something was released about the units of a question."""
+        return known_of(question, self._known_profiles(question.asked.tables), self._sizes) is not None
+
     def find_out(self, question: Prepared, price: Price, text: str) -> Price:
         """Buy the sizes of a question's units if its caps are to be chosen and nothing is known of them.
 
         Returns the price that is left for the answer. Nothing is bought unless the whole price fits the budget.
         """
-        known = not needs_choice(question) or known_of(
-            question, self._known_profiles(question.asked.tables), self._sizes
-        )
-        if known:
+        if not needs_choice(question) or self.knows(question):
+            return price
+        asked, text = sizes_asked(question), f"sizes of units for: {text}"
+        stored = None if self._ledger is None else self._ledger.stored(text)
+        if stored is not None:
+            self._sizes[about(question)] = sizes_read(asked, stored)
             return price
         first, left = split(price)
         whole = self.quote((question,), price)
         if not self._budget_store.fits(whole.plan.price):
             raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
-        asked = sizes_asked(question)
-        order = profile_order(self, asked, f"sizes of units for: {text}", first)
+        order = profile_order(self, asked, text, first)
         self._sizes[about(question)] = self.release(order, partial(sizes_found, asked))
         return left
+
+    def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+        """The answers with what their caps cut, or that this is unknown."""
+        found = [cut_of(one, self._known_profiles(one.asked.tables)) for one in order.quote.questions]
+        return tuple(replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True))
 
     def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
         """The profiles of these tables that were bought, also those that only the ledger has."""
@@ -347,8 +378,7 @@ class Session:
                 failed.again = partial(self.release, order, shown, payment=payment)
             raise
         answers = _answers(order, released, receipt)
-        if order.chosen:
-            answers = finish(order.chosen, answers)
+        answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

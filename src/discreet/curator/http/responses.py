@@ -111,7 +111,7 @@ class TableOut(BaseModel):
     leads_to: list[str] | None
     """The table and the column that the foreign key names."""
     public: bool
-    max_rows: int | None
+    max_rows: int | Literal["auto"] | None
     max_groups: int | None
     max_rows_per_group: int | None
     columns: list[ColumnOut]

@@ -66,6 +66,7 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/workload"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/profile"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
     ("GET", "/api/answers/{number}"): ALL,
     ("GET", "/api/answers/{number}/receipt"): ALL,
@@ -95,6 +96,7 @@ PAID = frozenset(
         ("POST", "/api/datasets/{dataset}/questions"),
         ("POST", "/api/datasets/{dataset}/workload"),
         ("POST", "/api/datasets/{dataset}/bounds"),
+        ("POST", "/api/datasets/{dataset}/profile"),
     }
 )
 """The routes that read data, and are paid for: their replies leave on the grid of time."""

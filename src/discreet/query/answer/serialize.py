@@ -36,7 +36,7 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         **answer_parts(found, confidence),
         "confidence": str(confidence),
         "cost": found.cost,
-        "counted": found.counted,
+        "counted": "; ".join((found.counted, *found.notes)),
     }
 
 

@@ -33,15 +33,15 @@ from discreet.query.run import Quote, as_estimate
 BASE = 2
 """The cap at which noise is looked at; it is in proportion to the cap."""
 ONE_DEVIATION = 0.32
-CLUSTERING = 0.5
+CLUSTERING = 0.25
 """How much of the square of its rows a unit keeps, when its rows are spread over some groups."""
 MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
-TOTAL = 1 / 350
-"""How much a total matters beside the groups: its share of the price is about an eighth."""
-FARTHER = 8
+TOTAL = 1 / 27
+"""How much a total matters beside the groups: its share of the price is about a quarter."""
+FARTHER = 4
 """Caps are tried up to so many times the largest size that stands out."""
-NEARLY = 1.02
+NEARLY = 1.0
 """Of caps whose predicted error is nearly the least, the largest cuts least."""
 
 Ask = Callable[[Sequence[Prepared]], Quote]
@@ -65,8 +65,8 @@ class Chosen:
 
     questions: tuple[Prepared, ...]
     caps: Caps
-    cut: Cut
-    rows: int
+    cut: Cut | None
+    rows: int | None
     """In a typical group, about."""
     error: float
     """The predicted relative error there, noise and cut together."""
