@@ -48,7 +48,7 @@ def test_caps_are_chosen_from_a_profile_that_the_ledger_has(tmp_path: Path) -> N
         curator.ask(ann, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
     with closing(open_curator(read_config(path))) as curator:
         (preview,) = curator.preview(ann, "town", count)
-        assert "chosen from the profile of trips" in preview["counted"]
+        assert "chosen from the profile of trips" in preview["notes"][0]
         charge = curator.ask(ann, "town", count)
         assert charge.answer is not None
-        assert "chosen from the profile of trips" in json.loads(charge.answer)["counted"]
+        assert "chosen from the profile of trips" in json.loads(charge.answer)["notes"][0]

@@ -153,6 +153,8 @@ class PreviewOut(BaseModel):
     named_from: int | None
     counted: str
     """What counts of one unit."""
+    notes: list[str] = []
+    """What was chosen from a profile, and why."""
     advice: str
     price: Amount
     left: Amount
@@ -184,6 +186,10 @@ class AnswerTable(BaseModel):
     confidence: str
     cost: str
     counted: str = ""
+    notes: list[str] = []
+    """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
+    cut: dict[str, float | int | str] | None = None
+    """The share of rows that caps cut, about, where a profile tells."""
     story: list[str]
     consistent: dict[str, Any] | None = None
     """What is different in the numbers that agree."""

@@ -83,9 +83,9 @@ def preview(  # noqa: PLR0917 - what a preview is made of
         affordable=cost.fits,
         rows=rows,
         confidence=confidence,
+        notes=notes,
     ).as_dict()
     found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
-    found["counted"] = "; ".join((found["counted"], *notes))
     return found | {"story": [*story(quote, which), *notes]}
 
 

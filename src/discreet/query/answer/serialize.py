@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
@@ -36,7 +37,9 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         **answer_parts(found, confidence),
         "confidence": str(confidence),
         "cost": found.cost,
-        "counted": "; ".join((found.counted, *found.notes)),
+        "counted": found.counted,
+        "notes": list(found.notes),
+        "cut": None if found.cut is None else asdict(found.cut),
     }
 
 

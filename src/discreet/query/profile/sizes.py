@@ -6,6 +6,7 @@ rows; how many units may have more than that is stated beside it, because no noi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
 
 _SURE = 0.01
-_STEPS = 400
+_STEPS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,21 +125,21 @@ class UnitSizes:
         near = max(float(counts @ typical), 1.0)
         share = min(max(float(counts @ np.maximum(typical - cap, 0.0)) / near, 0.0), 1.0)
         there = np.maximum(counts, 0.0)
-        possible = []
-        for s in np.linspace(0, 1, _STEPS + 1):
+
+        def possible(s: float) -> bool:
             weights = np.maximum(typical - cap, 0.0) - s * typical
             ends = [np.maximum(end - cap, 0.0) - s * end for end in (low, high)]
             slack = float(there @ np.maximum(abs(ends[0] - weights), abs(ends[1] - weights)))
-            if abs(float(counts @ weights)) <= slack + self.histogram.error(weights, miss):
-                possible.append(float(s))
+            return abs(float(counts @ weights)) <= slack + self.histogram.error(weights, miss)
+
         last = self._last
         above = self.histogram.values[last + 1 :]
         beyond = max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), 2 * miss)) if len(above) else 0
         return Cut(
             cap,
             share,
-            min([share, *possible]),
-            max([share, *possible]),
+            _farthest(possible, share, 0.0),
+            _farthest(possible, share, 1.0),
             float(level),
             self.reach,
             int(np.ceil(beyond)),
@@ -156,3 +157,13 @@ class UnitSizes:
         ratio = self.rows() / self.kept(cap)
         variance = clustering * share * float(there @ (sizes * (1 - ratio * kept)) ** 2)
         return float(np.sqrt(variance)) / (share * self.rows())
+
+
+def _farthest(possible: Callable[[float], bool], near: float, far: float) -> float:
+    """The possible value nearest to ``far``, to 1/512 of the way and never too near: those in between are possible."""
+    if possible(far):
+        return far
+    for _ in range(_STEPS):
+        middle = (near + far) / 2
+        near, far = (middle, far) if possible(middle) else (near, middle)
+    return far
