@@ -16,7 +16,7 @@ from os import PathLike
 from typing import Any
 
 from discreet.engines.duckdb.engine import duckdb
-from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
+from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
@@ -57,6 +57,7 @@ from discreet.session.auto import (
     sizes_read,
     split,
 )
+from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
@@ -178,8 +179,19 @@ class Session:
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
-        lowered = with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas, self._public_keys)
+        schemas, missing = self._with_bounds()
+        try:
+            lowered = lower_question(asked, schemas)
+        except BadQuestion as refused:
+            raise no_bounds(refused, missing) from None
+        lowered = with_public_keys(lowered, self._engine, schemas, self._public_keys)
         return Query(self, asked, prepare(lowered))
+
+    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
+        """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
+        if not any(one.auto for schema in self._schemas.values() for one in schema.table.columns.values()):
+            return self._schemas, ()
+        return with_bounds(self._schemas, self._known_profiles(self.tables))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
@@ -326,6 +338,11 @@ class Session:
         found = [cut_of(one, self._known_profiles(one.asked.tables)) for one in order.quote.questions]
         return tuple(replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True))
 
+    def _with_bounds_told(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+        """The answers with the bounds that were chosen for columns that they are about."""
+        told = [bounds_told(one, self._schemas, self._profiles) for one in order.quote.questions]
+        return tuple(replace(a, notes=(*a.notes, *words)) for a, words in zip(answers, told, strict=False))
+
     def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
         """The profiles of these tables that were bought, also those that only the ledger has."""
         for name in tables:
@@ -379,6 +396,7 @@ class Session:
             raise
         answers = _answers(order, released, receipt)
         answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
+        answers = self._with_bounds_told(order, answers)
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

@@ -39,7 +39,7 @@ MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
 TOTAL = 1 / 27
 """How much a total matters beside the groups: its share of the price is about a quarter."""
-FARTHER = 4
+FARTHER = 16
 """Caps are tried up to so many times the largest size that stands out."""
 NEARLY = 1.0
 """Of caps whose predicted error is nearly the least, the largest cuts least."""

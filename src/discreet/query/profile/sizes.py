@@ -17,7 +17,7 @@ from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
 
-_SURE = 0.01
+_SURE = 0.001
 _STEPS = 9
 
 
@@ -93,16 +93,20 @@ class UnitSizes:
     def _tail(self) -> tuple[float, float]:
         """How many units have more rows than the reach, and the power by which they grow rarer: a guess, for choices.
 
-        It continues the last four classes that stand out; no error bar rests on it.
+        It continues from the last class whose count is well known; no error bar rests on it.
         """
-        last, counts = self._last, self.histogram.values
-        first = last - 4
-        if first < 0:
+        counts = self.histogram.values
+        beyond = [float(counts[place:].sum()) for place in range(len(counts))]
+        errors = [self.histogram.error(np.ones(len(counts) - place), 0.05) for place in range(len(counts))]
+        known = max((place for place in range(len(counts)) if beyond[place] > 4 * errors[place]), default=0)
+        if known < 2:
             return 0.0, 2.0
-        many, few = float(counts[first:].sum()), float(counts[last:].sum())
-        power = np.log(max(many / few, 1.0)) / np.log(STARTS[last] / STARTS[first])
-        power = float(min(max(power, 1.5), 6.0))
-        return few * ((self.reach + 1) / STARTS[last]) ** -power, power
+        power = np.log(max(beyond[known - 2] / beyond[known], 1.0)) / np.log(STARTS[known] / STARTS[known - 2])
+        power = float(min(max(power, 2.0), 6.0))
+        many = beyond[known] * ((self.reach + 1) / STARTS[known]) ** -power
+        after = self._last + 1
+        most = max(beyond[after], 0.0) + errors[after] / 2 if after < len(counts) else 0.0
+        return min(many, most), power
 
     def rows(self) -> float:
         """All rows together, about: of units within the reach, and a guess of the rest."""
