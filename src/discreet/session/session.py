@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import zip_longest
 from operator import itemgetter
@@ -44,7 +45,7 @@ from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.profile.choose import Chosen, Known, choose
 from discreet.query.profile.profile import Profile
-from discreet.query.run import Answers, Quote, release
+from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.auto import (
     about,
     cut_of,
@@ -59,6 +60,7 @@ from discreet.session.auto import (
 )
 from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
+from discreet.session.plan import Plan, make_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
 from discreet.session.query import Order, Query
@@ -199,6 +201,22 @@ class Session:
         if not found:
             raise BadParameter("queries", "none", "must be at least one question")
         return Workload(self, tuple(found))
+
+    def plan(
+        self,
+        queries: Sequence[Query | str],
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Plan:
+        """Several questions for one price, shared so that all are about equally far off; ``release`` pays and answers.
+
+        What each gets is shown before anything is paid. The whole is priced at once, by a certified bound where that
+        is better than adding up.
+        """
+        found = self.workload(queries)
+        return make_plan(self, found.queries, Price.of(epsilon, delta, rho))
 
     def serving(self, budget_store: BudgetStore) -> Session:
         """The same tables and engine under another budget: how a curator answers many analysts."""
@@ -351,6 +369,17 @@ class Session:
                 if found is not None:
                     self._profiles[name] = found
         return self._profiles
+
+    def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
+        """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.
+
+        None unless the budget is counted in (ε, δ) by adding up: only there may a whole be paid as an (ε, δ).
+        """
+        allowed = self._terms.allowance(price)
+        if not isinstance(allowed, Approx) or self._terms.rule not in (None, Rule.BASIC):
+            return None
+        larger = Approx(allowed.epsilon * Fraction(times), allowed.delta)
+        return quote(questions, larger, self._terms.neighbours)
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""
