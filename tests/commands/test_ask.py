@@ -124,7 +124,8 @@ def test_a_folder_that_is_not_there_is_named(visits: Path, tmp_path: Path) -> No
 def test_a_session_and_ask_share_a_ledger(visits: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.ledger"
     table = dp.table(visits, unit="person")
-    shown = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "0.5", "--ledger", kept)
+    question = ("SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--max-rows", 10)
+    shown = (*question, "--epsilon", "0.5", "--ledger", kept)
     session = dp.Session(visits=table, budget=dp.Approx(2, "1e-6"), ledger=kept)
     session["visits"].agg(n=dp.count()).release(epsilon="0.5")
     assert "left: epsilon 1, delta 1e-06" in run("ask", visits, *shown).output

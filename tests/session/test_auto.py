@@ -47,8 +47,9 @@ def test_the_whole_price_is_paid_and_no_more() -> None:
 
 def test_with_a_profile_preview_and_answer_agree() -> None:
     own = session()
+    assert "caps are not chosen yet" in str(own.sql(GROUPS).preview(epsilon=1))
     with pytest.raises(BadQuestion, match="no profile of visits yet"):
-        own.sql(GROUPS).preview(epsilon=1)
+        own.sql(GROUPS).quote(epsilon=1)
     own.profile("visits", epsilon=1)
     found = own.sql(GROUPS).preview(epsilon=1)
     assert any("predicted error" in note for note in found.notes)

@@ -24,6 +24,7 @@ from discreet.commands.operate.remote import history_command
 from discreet.commands.operate.tokens import token_app
 from discreet.commands.operate.upkeep import add_upkeep
 from discreet.commands.output import fail_plainly
+from discreet.commands.profile import profile_command
 from discreet.commands.receipt import receipt_app
 from discreet.commands.sample_hospital import write_hospital
 from discreet.commands.serve import serve_command
@@ -71,6 +72,7 @@ app.command("audit")(audit_command)
 app.command("ask")(ask_command)
 app.command("preview")(preview_command)
 app.command("synthesize")(synthesize_command)
+app.command("profile")(profile_command)
 app.command("init")(init_command)
 app.command("prepare")(prepare_command)
 app.command("serve")(serve_command)

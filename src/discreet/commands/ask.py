@@ -29,6 +29,7 @@ from discreet.exact import number as exact
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.plan.schema import AUTO
 from discreet.session.price import Price
 from discreet.session.query import Query
 from discreet.session.session import Session
@@ -45,7 +46,12 @@ Keys = Annotated[
 ]
 Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists; costs delta")]
 Rows = Annotated[
-    int, typer.Option("--max-rows", help="rows of one unit that count; 10 if left out", show_default=False)
+    str,
+    typer.Option(
+        "--max-rows",
+        help="rows of one unit that count; auto (if left out): chosen from a profile, or for a tenth of the price",
+        show_default=False,
+    ),
 ]
 Epsilon = Annotated[str, typer.Option(help="what the answer may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the question; of the budget, if there is one")]
@@ -63,7 +69,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 # --- the options --------------------------------------------------------------------------------------------------
 
 
-def _promise(epsilon: str, delta: str) -> Measure | None:
+def promise(epsilon: str, delta: str) -> Measure | None:
+    """The budget that these options name, if they do."""
     if not epsilon:
         return None
     return Approx(epsilon, delta) if delta else Pure(epsilon)
@@ -113,6 +120,7 @@ def _print_answer(
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
+            "notes": list(answer.notes),
             "remembered": remembered,
         }
         typer.echo(json.dumps(shown, ensure_ascii=False))
@@ -130,8 +138,9 @@ def _print_answer(
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
+    told = "\n".join((answer.counted, *answer.notes))
     console.print(
-        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{answer.counted}[/]",
+        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{escape(told)}[/]",
         highlight=False,
     )
     if not remembered:
@@ -187,7 +196,7 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         bound: Bounds = [],  # noqa: B006 - typer copies it
         key: Keys = [],  # noqa: B006
         unknown: Unknown = [],  # noqa: B006
-        max_rows: Rows = 0,
+        max_rows: Rows = "",
         ledger: LedgerFile = None,
         budget: Budget = "",
         rule: RuleName = "",
@@ -203,9 +212,10 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
             return
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
-        options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows)
+        cap = max_rows or ("" if error else AUTO)
+        options = TableOptions(file, unit, table_name, bound, key, unknown, cap)
         price = _price(epsilon, error, confidence)
-        whole = _promise(budget or ("" if error or ledger else epsilon), delta)
+        whole = promise(budget or ("" if error or ledger else epsilon), delta)
         session = open_session(options, whole, ledger, rule, delta)
         show(session.sql(sql), price, session, as_json, ledger is not None)
 

@@ -6,6 +6,7 @@ the sizes of its units first, if the whole price fits the budget; the rest pays 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -16,13 +17,16 @@ from discreet.exact import Number, number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Units
+from discreet.query.lower.bounding import rows
+from discreet.query.lower.lower import one_row_each
 from discreet.query.plan.expressions import Column
-from discreet.query.profile.choose import Chosen, Known
+from discreet.query.plan.schema import MAX_ROWS, Caps
+from discreet.query.profile.choose import Chosen, Known, with_caps
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
 from discreet.query.profile.rescale import rescaled
-from discreet.query.profile.sizes import UnitSizes
+from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.session.price import Price
 
 SHARE = Fraction(1, 10)
@@ -70,13 +74,22 @@ def sizes_asked(question: Prepared) -> tuple[Asked, ...]:
 
 def sizes_found(asked: Sequence[Asked], answers: Sequence[TableAnswer]) -> Known:
     """What these histograms say."""
-    found = {one.about: Histogram.of(one, answer) for one, answer in zip(asked, answers, strict=True)}
+    return _known([(one.about, Histogram.of(one, answer)) for one, answer in zip(asked, answers, strict=True)])
+
+
+def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
+    found = dict(histograms)
     groups, shares = found.get(About.GROUPS), found.get(About.KEYS)
     return Known(
         UnitSizes(found[About.ROWS]),
         None if groups is None else UnitSizes(groups),
         None if shares is None else shares.shares(),
     )
+
+
+def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Known:
+    """What they said when they were bought, from a ledger."""
+    return _known([(one.about, Histogram.read(one, answer)) for one, answer in zip(asked, stored, strict=True)])
 
 
 def split(price: Price) -> tuple[Price, Price]:
@@ -98,6 +111,30 @@ def split(price: Price) -> tuple[Price, Price]:
         )
 
     return times(SHARE), times(1 - SHARE)
+
+
+def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | None, tuple[str, ...]]:
+    """What the declared caps cut of a question's rows, about, and how to say it; that it is unknown, if it is."""
+    asked = question.asked
+    if one_row_each(asked.whole):
+        return None, ()
+    profile = profiles.get(asked.tables[0]) if len(asked.tables) == 1 else None
+    if profile is None:
+        table = asked.tables[0]
+        return None, (f'how much of the rows is beyond is unknown: session.profile("{table}", epsilon=...) would tell',)
+    found = profile.cut(rows(asked.caps))
+    where = "" if asked.whole == asked.source else " (of the whole table)"
+    return found, (f"{found}{where}",)
+
+
+def unknown_yet(question: Prepared) -> Chosen:
+    """What a preview can show where caps are to be chosen and nothing is known: a cap that nobody chose."""
+    caps = Caps(max_rows=MAX_ROWS)
+    words = (
+        f"caps are not chosen yet: a release spends a tenth of its price on the sizes of the units, and chooses then; "
+        f"this preview is for a cap of {MAX_ROWS} rows, without that tenth"
+    )
+    return Chosen((with_caps(question, caps),), caps, None, None, math.inf, (words,))
 
 
 def no_profile(question: Prepared) -> BadQuestion:

@@ -23,6 +23,7 @@ from discreet.query.plan.nodes import Outcome, Question
 from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
+from discreet.session.auto import unknown_yet
 from discreet.session.price import Price
 
 
@@ -66,6 +67,9 @@ class QuerySession(Protocol):
 
     def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
         """The question with caps chosen from a profile."""
+
+    def knows(self, question: Prepared) -> bool:
+        """Whether something was released about the units of a question."""
 
     def find_out(self, question: Prepared, price: Price, text: str) -> Price:
         """Buy the sizes of a question's units if caps are to be chosen and nothing is known; the price that is left."""
@@ -122,12 +126,14 @@ class Query(Asked):
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
         if self.prepared.asked.caps.auto:
-            chosen = self.session.choose(self.prepared, price)
-            outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
-            quote = self.session.quote(chosen.questions, price)
-            return Order(quote, outcomes, self.ledger_text, price.confidence, (chosen,))
+            return self._chosen(self.session.choose(self.prepared, price), price)
         quote = self.session.quote((self.prepared,), price)
         return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
+
+    def _chosen(self, chosen: Chosen, price: Price) -> Order:
+        outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
+        quote = self.session.quote(chosen.questions, price)
+        return Order(quote, outcomes, self.ledger_text, price.confidence, (chosen,))
 
     def preview(
         self,
@@ -140,7 +146,10 @@ class Query(Asked):
         rows: int | None = None,
     ) -> Preview:
         """Error bars and cost, from public metadata alone. ``rows``: in a group of how many."""
-        return self.session.preview(self.order(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
+            return self.session.preview(self._chosen(unknown_yet(self.prepared), price), rows)[0]
+        return self.session.preview(self.order(price), rows)[0]
 
     def release(
         self,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import zip_longest
 from operator import itemgetter
@@ -16,7 +17,7 @@ from os import PathLike
 from typing import Any
 
 from discreet.engines.duckdb.engine import duckdb
-from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
+from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
@@ -44,10 +45,23 @@ from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.profile.choose import Chosen, Known, choose
 from discreet.query.profile.profile import Profile
-from discreet.query.run import Answers, Quote, release
-from discreet.session.auto import about, finish, known_of, needs_choice, no_profile, sizes_asked, sizes_found, split
+from discreet.query.run import Answers, Quote, quote, release
+from discreet.session.auto import (
+    about,
+    cut_of,
+    finish,
+    known_of,
+    needs_choice,
+    no_profile,
+    sizes_asked,
+    sizes_found,
+    sizes_read,
+    split,
+)
+from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
 from discreet.session.copies import prepared_copies
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
+from discreet.session.plan import Plan, make_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
 from discreet.session.query import Order, Query
@@ -168,8 +182,19 @@ class Session(ManyQuestions):
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
-        lowered = with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas)
+        schemas, missing = self._with_bounds()
+        try:
+            lowered = lower_question(asked, schemas)
+        except BadQuestion as refused:
+            raise no_bounds(refused, missing) from None
+        lowered = with_public_keys(lowered, self._engine, schemas)
         return Query(self, asked, prepare(lowered))
+
+    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
+        """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
+        if not any(one.auto for schema in self._schemas.values() for one in schema.table.columns.values()):
+            return self._schemas, ()
+        return with_bounds(self._schemas, self._known_profiles(self.tables))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
@@ -177,6 +202,22 @@ class Session(ManyQuestions):
         if not found:
             raise BadParameter("queries", "none", "must be at least one question")
         return Workload(self, tuple(found))
+
+    def plan(
+        self,
+        queries: Sequence[Query | str],
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Plan:
+        """Several questions for one price, shared so that all are about equally far off; ``release`` pays and answers.
+
+        What each gets is shown before anything is paid. The whole is priced at once, by a certified bound where that
+        is better than adding up.
+        """
+        found = self.workload(queries)
+        return make_plan(self, found.queries, Price.of(epsilon, delta, rho))
 
     def serving(self, budget_store: BudgetStore) -> Session:
         """The same tables and engine under another budget: how a curator answers many analysts."""
@@ -249,6 +290,16 @@ class Session(ManyQuestions):
             raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
         return found
 
+    def has_profile(self, table: str) -> bool:
+        """Whether a profile of a table is known."""
+        return table in self._profiles
+
+    def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
+        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
+        found = stored_profile(self, table, columns, lambda _: stored)
+        if found is not None:
+            self._profiles[table] = found
+
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
         tables = {name: schema.table for name, schema in self._schemas.items()}
@@ -293,24 +344,39 @@ class Session(ManyQuestions):
             raise no_profile(question)
         return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
 
+    def knows(self, question: Prepared) -> bool:
+        """Whether something was released about the units of a question."""
+        return known_of(question, self._known_profiles(question.asked.tables), self._sizes) is not None
+
     def find_out(self, question: Prepared, price: Price, text: str) -> Price:
         """Buy the sizes of a question's units if its caps are to be chosen and nothing is known of them.
 
         Returns the price that is left for the answer. Nothing is bought unless the whole price fits the budget.
         """
-        known = not needs_choice(question) or known_of(
-            question, self._known_profiles(question.asked.tables), self._sizes
-        )
-        if known:
+        if not needs_choice(question) or self.knows(question):
+            return price
+        asked, text = sizes_asked(question), f"sizes of units for: {text}"
+        stored = None if self._ledger is None else self._ledger.stored(text)
+        if stored is not None:
+            self._sizes[about(question)] = sizes_read(asked, stored)
             return price
         first, left = split(price)
         whole = self.quote((question,), price)
         if not self._budget_store.fits(whole.plan.price):
             raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
-        asked = sizes_asked(question)
-        order = profile_order(self, asked, f"sizes of units for: {text}", first)
+        order = profile_order(self, asked, text, first)
         self._sizes[about(question)] = self.release(order, partial(sizes_found, asked))
         return left
+
+    def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+        """The answers with what their caps cut, or that this is unknown."""
+        found = [cut_of(one, self._known_profiles(one.asked.tables)) for one in order.quote.questions]
+        return tuple(replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True))
+
+    def _with_bounds_told(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+        """The answers with the bounds that were chosen for columns that they are about."""
+        told = [bounds_told(one, self._schemas, self._profiles) for one in order.quote.questions]
+        return tuple(replace(a, notes=(*a.notes, *words)) for a, words in zip(answers, told, strict=False))
 
     def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
         """The profiles of these tables that were bought, also those that only the ledger has."""
@@ -320,6 +386,17 @@ class Session(ManyQuestions):
                 if found is not None:
                     self._profiles[name] = found
         return self._profiles
+
+    def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
+        """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.
+
+        None unless the budget is counted in (ε, δ) by adding up: only there may a whole be paid as an (ε, δ).
+        """
+        allowed = self._terms.allowance(price)
+        if not isinstance(allowed, Approx) or self._terms.rule not in (None, Rule.BASIC):
+            return None
+        larger = Approx(allowed.epsilon * Fraction(times), allowed.delta)
+        return quote(questions, larger, self._terms.neighbours)
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""
@@ -364,8 +441,8 @@ class Session(ManyQuestions):
                 failed.again = partial(self.release, order, shown, payment=payment)
             raise
         answers = _answers(order, released, receipt)
-        if order.chosen:
-            answers = finish(order.chosen, answers)
+        answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
+        answers = self._with_bounds_told(order, answers)
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

@@ -66,7 +66,7 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert answer.to_polars().height == 3
     assert "spent" in answer.explain()
     assert "Aton" in str(answer)
-    assert str(answer).endswith(answer.counted)
+    assert str(answer).endswith("\n".join((answer.counted, *answer.notes)))
     assert answer.counted == preview.counted
     verify_receipt(answer.receipt, session.public_key)
     verify_card(answer.card, session.public_key)
@@ -175,8 +175,24 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
+    automatic = {"choose", "find_out", "knows", "has_profile", "learn_profile"}
     pairs: tuple[tuple[type, type, set[str]], ...] = (
-        (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release"}),
+        (
+            Session,
+            RemoteSession,
+            {
+                "engine",
+                "serving",
+                "quote",
+                "preview",
+                "release",
+                "choose",
+                "find_out",
+                "knows",
+                "has_profile",
+                "learn_profile",
+            },
+        ),
         (Query, RemoteQuery, {"order", "within", "ledger_text"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),
         (TableAnswer, RemoteAnswer, {"outcome", "released"}),

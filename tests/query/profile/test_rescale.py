@@ -4,7 +4,7 @@ import numpy as np
 
 from discreet.query.estimate.estimators import Estimate, Plain
 from discreet.query.estimate.statistics import ONE, Rows, Statistic
-from discreet.query.profile.rescale import Rescaled, Weighed, can_rescale
+from discreet.query.profile.rescale import Rescaled, can_rescale
 
 COUNT = Rows(ONE, 1, 1)  # type: ignore[arg-type]
 PLAIN = Plain(COUNT, is_whole=True)
@@ -32,9 +32,3 @@ def test_only_what_adds_up_and_keeps_its_sign_is_multiplied() -> None:
     assert can_rescale(PLAIN)
     assert can_rescale(Plain(COUNT, is_whole=False, is_count=False, sign=1))
     assert not can_rescale(Plain(COUNT, is_whole=False, is_count=False, sign=0))
-
-
-def test_a_weight_changes_nothing_but_the_share_of_the_price() -> None:
-    found = Weighed(PLAIN, 0.5)
-    assert found.needs == {COUNT: 2.0}
-    assert found.value(noisy([3.0], 1.0)).tolist() == [3.0]

@@ -39,6 +39,8 @@ from discreet.query.front.unparse import as_sql
 from discreet.query.lower.lower import lower_question
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Schema
+from discreet.query.profile.profile import Profile
+from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price
 
 _OWNER = "ask the owner, who declares the tables"
@@ -209,6 +211,22 @@ class RemoteSession:
         body = {"table": table, "rows": integer(rows or 0, "rows", at_least=1), "quick": quick, "key": _key(key)}
         body |= {"columns": None if columns is None else list(columns), "workload": workload} | price.texts()
         return RemoteJob(self.transport, int(self.transport.post(self.path("synthetic"), body)["number"]))
+
+    def profile(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> Profile:
+        """A private profile of a table, paid like any question. The same ``key`` gives it again, for nothing."""
+        asked = table_questions(table, self.schemas, columns)
+        body = {"table": table, "columns": None if columns is None else list(columns), "key": _key(key)}
+        reply = self.transport.post(self.path("profile"), body | Price.of(epsilon, delta, rho).texts())
+        return Profile.read(table, asked, reply["answer"]["answers"])
 
     with_columns = _refused("with_columns", _OWNER)
     pmw = _refused("pmw", "use synthesize, whose rows answer any number of questions")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from discreet.curator.service.questions import SizesQuestion, SqlQuestion, WorkloadQuestion
+from discreet.curator.service.questions import ProfileQuestion, SizesQuestion, SqlQuestion, WorkloadQuestion
 from discreet.curator.service.synthetic_jobs import SyntheticQuestion
 from discreet.query.answer.suggest import SURE
 from discreet.session.price import Price
@@ -144,6 +144,19 @@ class SyntheticIn(Priced):
         )
 
 
+class ProfileIn(Priced):
+    """A table, perhaps some of its columns, and a price: the answers are the histograms of a private profile."""
+
+    table: Name
+    columns: Annotated[list[Name], Field(max_length=200)] | None = None
+    key: Name | None = None
+
+    def question(self) -> ProfileQuestion:
+        """What is asked."""
+        columns = None if self.columns is None else tuple(self.columns)
+        return ProfileQuestion(table=self.table, columns=columns, price=self.price())
+
+
 class ColumnIn(In):
     """What is declared of a column."""
 
@@ -161,7 +174,7 @@ class TableIn(In):
     source: Annotated[StrictStr, Field(min_length=1, max_length=1000)]
     unit: Annotated[StrictStr, Field(min_length=1, max_length=300)] | None = None
     public: StrictBool = False
-    max_rows: Count | None = None
+    max_rows: Count | Literal["auto"] | None = None
     max_groups: Count | None = None
     max_rows_per_group: Count | None = None
     columns: dict[Name, ColumnIn] = {}

@@ -134,7 +134,7 @@ class TableOut(BaseModel):
     leads_to: list[str] | None
     """The table and the column that the foreign key names."""
     public: bool
-    max_rows: int | None
+    max_rows: int | Literal["auto"] | None
     max_groups: int | None
     max_rows_per_group: int | None
     columns: list[ColumnOut]
@@ -176,6 +176,8 @@ class PreviewOut(BaseModel):
     named_from: int | None
     counted: str
     """What counts of one unit."""
+    notes: list[str] = []
+    """What was chosen from a profile, and why."""
     advice: str
     price: Amount
     left: Amount
@@ -207,6 +209,10 @@ class AnswerTable(BaseModel):
     confidence: str
     cost: str
     counted: str = ""
+    notes: list[str] = []
+    """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
+    cut: dict[str, float | int | str] | None = None
+    """The share of rows that caps cut, about, where a profile tells."""
     story: list[str]
     consistent: dict[str, Any] | None = None
     """What is different in the numbers that agree."""

@@ -93,3 +93,8 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     async def ask_bounds(request: Request, dataset: DatasetName, body: requests.BoundsIn) -> responses.AnswerOut:
         """Pay for the sizes of a column: noisy counts by sign and power of two, from which bounds can be suggested."""
         return await paid(request, dataset, body.question(), body.key)
+
+    @app.post("/api/datasets/{dataset}/profile")
+    async def ask_profile(request: Request, dataset: DatasetName, body: requests.ProfileIn) -> responses.AnswerOut:
+        """Pay once for a private profile of a table: histograms from which caps are then chosen, for free."""
+        return await paid(request, dataset, body.question(), body.key)

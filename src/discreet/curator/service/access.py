@@ -76,6 +76,7 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/api/synthetic/{number}"): ALL,
     ("POST", "/api/synthetic/{number}/cancel"): ANALYSTS,
     ("GET", "/api/synthetic/{number}/rows"): ALL,
+    ("POST", "/api/datasets/{dataset}/profile"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
     ("GET", "/api/answers/{number}"): ALL,
     ("GET", "/api/answers/{number}/receipt"): ALL,
@@ -106,6 +107,7 @@ PAID = frozenset(
         ("POST", "/api/datasets/{dataset}/workload"),
         ("POST", "/api/datasets/{dataset}/bounds"),
         ("POST", "/api/datasets/{dataset}/synthetic"),
+        ("POST", "/api/datasets/{dataset}/profile"),
     }
 )
 """The routes that read data, and are paid for: their replies leave on the grid of time."""

@@ -46,7 +46,7 @@ class DeclaredTable:
     unit: str | None
     public: bool = False
     columns: Mapping[str, Declared] = field(default_factory=dict)
-    caps: Mapping[str, int] = field(default_factory=dict)
+    caps: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, root: Path) -> Table:
         """The table as a session takes it."""

@@ -67,7 +67,14 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 # --- previews --------------------------------------------------------------------------------------------------------
 
 
-def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confidence: Number) -> dict[str, Any]:
+def preview(  # noqa: PLR0917 - what a preview is made of
+    which: Prepared,
+    quote: Quote,
+    cost: Cost,
+    rows: int | None,
+    confidence: Number,
+    notes: tuple[str, ...] = (),
+) -> dict[str, Any]:
     """The error bars that a release would have, and how it would be made."""
     found = look_ahead(
         quote,
@@ -76,9 +83,10 @@ def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confide
         affordable=cost.fits,
         rows=rows,
         confidence=confidence,
+        notes=notes,
     ).as_dict()
     found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
-    return found | {"story": list(story(quote, which))}
+    return found | {"story": [*story(quote, which), *notes]}
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from fractions import Fraction
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from discreet.curator.service.config import Config
 from discreet.curator.service.marker import mark
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
 from discreet.curator.service.place import check_place
+from discreet.curator.service.profiles import read_profiles
 from discreet.curator.service.questions import (
     AnyQuestion,
     SqlQuestion,
@@ -186,7 +188,8 @@ class Curator:
         """The error bars of each question, and what all would cost together. Free."""
         known, people = self.dataset(caller, name)
         opened = self.open(known)
-        quote = self._order(opened, opened.session, caller, asked).quote
+        order = self._order(opened, opened.session, caller, name, asked)
+        quote = order.quote
         cost = self.ledger.quote(name, caller.name, quote.plan.price)
         common = {
             "price": write_amount(cost.price),
@@ -198,7 +201,11 @@ class Curator:
             "allowance": write_amount(quote.allowance),
         }
         confidence = number(asked.price.confidence, "confidence")
-        return [serialize.preview(one, quote, cost, asked.rows, confidence) | common for one in quote.questions]
+        shown = quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
+        return [
+            serialize.preview(one, quote, cost, asked.rows, confidence, () if chosen is None else chosen.words) | common
+            for one, chosen in zip_longest(shown, order.chosen)
+        ]
 
     def ask(
         self, caller: Caller, name: str, asked: AnyQuestion, key: str | None = None, *, began: float | None = None
@@ -218,7 +225,7 @@ class Curator:
             parameters=asked.parameters,
         )
         session = opened.session.serving(budget_store)
-        order = self._order(opened, session, caller, asked)
+        order = self._order(opened, session, caller, name, asked)
         self.at("planned")
         try:
             with opened.engine.reserved():
@@ -249,10 +256,12 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _order(self, opened: OpenDataset, session: Session, caller: Caller, asked: AnyQuestion) -> Order:
+    def _order(self, opened: OpenDataset, session: Session, caller: Caller, dataset: str, asked: AnyQuestion) -> Order:
         """What is asked with its price: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
+        if any(one.table.caps.auto for one in session.schemas.values()):
+            read_profiles(self.ledger, dataset, session)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:

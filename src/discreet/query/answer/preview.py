@@ -72,7 +72,7 @@ class Preview:
             "noise": self.noise,
             "named_from": self.named_from,
             "counted": self.counted,
-            **({"notes": list(self.notes)} if self.notes else {}),
+            "notes": list(self.notes),
             "advice": self.advice,
         }
 

@@ -43,6 +43,8 @@ class Part:
     recipes: tuple[Recipe, ...]
     notes: tuple[str, ...] = field(default=(), compare=False)
     """What whoever reads the answer should know."""
+    importance: float = 1.0
+    """How much it matters beside other parts, when a price is shared."""
 
     @property
     def counted(self) -> str:
@@ -72,9 +74,9 @@ class Part:
         found: dict[Statistic, float] = {}
         for recipe in self.recipes:
             for statistic, weight in recipe.needs.items():
-                found[statistic] = found.get(statistic, 0.0) + weight
+                found[statistic] = found.get(statistic, 0.0) + self.importance * weight
         if self.selects:
-            found[Units()] = found.get(Units(), 0.0) + SELECTING
+            found[Units()] = found.get(Units(), 0.0) + self.importance * SELECTING
         return Need(caps=self.caps, statistics=found, grouped=bool(self.keys), selects=self.selects)
 
     def same_groups(self, other: Part) -> bool:
@@ -88,7 +90,8 @@ class Part:
 
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""
-        return self.asking((*self.measures, *other.measures))
+        both = self.asking((*self.measures, *other.measures))
+        return replace(both, importance=max(self.importance, other.importance))
 
     def of(self, joint: Part) -> Part:
         """This part with the recipes that its measures have in a joint one."""

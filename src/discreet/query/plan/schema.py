@@ -70,19 +70,28 @@ class Declared:
     keys: tuple[Value, ...] | None = None
     unknown: bool = False
     nullable: bool = True
+    auto: bool = False
+    """Whether bounds are to be chosen from a profile that is paid for."""
 
 
-def bounds(low: ExactNumber | date, high: ExactNumber | date, *, nullable: bool = True) -> Declared:
+def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, nullable: bool = True) -> Declared:
     """A column of numbers, dates or times between two public bounds; what lies beyond is aggregated as the nearest one.
 
-    A day as the upper bound of times means all of that day. ``nullable=False`` says that every row has a value: a NULL
-    is then read as the value between the bounds that is nearest to 0 (the first day or time), in every aggregate.
+    A day as the upper bound of times means all of that day. ``bounds("auto")``: chosen from a profile of the table.
+    ``nullable=False`` says that every row has a value: a NULL is then read as the value between the bounds that is
+    nearest to 0 (the first day or time), in every aggregate.
 
     >>> bounds(0, 5_000).high
     Fraction(5000, 1)
     >>> bounds("2024-01-01", "2024-12-31").high
     datetime.date(2024, 12, 31)
     """
+    if low == AUTO:
+        if high is not None:
+            raise BadParameter("high", high, 'must be left out: with "auto" both bounds are chosen')
+        return Declared(nullable=nullable, auto=True)
+    if high is None:
+        raise BadParameter("high", None, 'must be given, or say dp.bounds("auto")')
     first, last = _moment("low", low), _moment("high", high)
     if first is not None or last is not None:
         if first is None or last is None:
@@ -335,6 +344,8 @@ def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
 def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
     place = f"{name}.columns[{column!r}]"
     numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
+    if said.auto and not (numeric or stored.kind in (StoredKind.DATE, StoredKind.TIMESTAMP)):
+        raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
     if isinstance(said.low, Fraction) and not numeric:
         raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
     if isinstance(said.low, date) and stored.kind not in (StoredKind.DATE, StoredKind.TIMESTAMP):

@@ -26,22 +26,22 @@ from discreet.query.plan.schema import MAX_ROWS, Caps
 from discreet.query.plan.work import Form
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats
-from discreet.query.profile.rescale import Weighed, can_rescale
+from discreet.query.profile.rescale import can_rescale
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.run import Quote, as_estimate
 
 BASE = 2
 """The cap at which noise is looked at; it is in proportion to the cap."""
 ONE_DEVIATION = 0.32
-CLUSTERING = 0.5
+CLUSTERING = 0.25
 """How much of the square of its rows a unit keeps, when its rows are spread over some groups."""
 MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
-TOTAL = 1 / 350
-"""How much a total matters beside the groups: its share of the price is about an eighth."""
-FARTHER = 8
+TOTAL = 1 / 27
+"""How much a total matters beside the groups: its share of the price is about a quarter."""
+FARTHER = 16
 """Caps are tried up to so many times the largest size that stands out."""
-NEARLY = 1.02
+NEARLY = 1.0
 """Of caps whose predicted error is nearly the least, the largest cuts least."""
 
 Ask = Callable[[Sequence[Prepared]], Quote]
@@ -65,8 +65,8 @@ class Chosen:
 
     questions: tuple[Prepared, ...]
     caps: Caps
-    cut: Cut
-    rows: int
+    cut: Cut | None
+    rows: int | None
     """In a typical group, about."""
     error: float
     """The predicted relative error there, noise and cut together."""
@@ -89,14 +89,14 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     share = _share(part, known)
     most = _groups(asked, known, quote) if part.keys and (part.selects or Units() in part.need.statistics) else None
     rows = share * sizes.rows()
-    noise = _noise(quote((_base(asked, most),)), 0, rows)
+    noise = relative_noise(quote((_base(asked, most),)), 0, rows)
     plain = _best(partial(_plain, sizes, noise), sizes)
     total = _total(asked) if correct else None
     if total is None:
         return _told(asked, (), plain, most, known, rows)
     both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
     top = _top(both, sizes)
-    corrected = _best(partial(_corrected, sizes, share, _noise(both, 0, rows), top.error), sizes)
+    corrected = _best(partial(_corrected, sizes, share, relative_noise(both, 0, rows), top.error), sizes)
     if corrected.error >= plain.error:
         return _told(asked, (), plain, most, known, rows)
     return _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
@@ -104,13 +104,8 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
 
 def with_caps(asked: Prepared, caps: Caps) -> Prepared:
     """The same question with other caps."""
-
-    def one(part: Part) -> Part:
-        found = replace(part, caps=caps).asking(part.measures)
-        weighed = [old.times for old in part.recipes if isinstance(old, Weighed)]
-        return replace(found, recipes=tuple(Weighed(r, weighed[0]) for r in found.recipes)) if weighed else found
-
-    return Prepared(replace(asked.asked, caps=caps), tuple(map(one, asked.parts)))
+    parts = tuple(replace(part, caps=caps).asking(part.measures) for part in asked.parts)
+    return Prepared(replace(asked.asked, caps=caps), parts)
 
 
 # --- predicting -----------------------------------------------------------------------------------------------------
@@ -145,7 +140,7 @@ def _share(part: Part, known: Known) -> float:
     return 1 / len(domain) if domain else 0.001
 
 
-def _noise(asked: Quote, place: int, rows: float) -> tuple[float, float]:
+def relative_noise(asked: Quote, place: int, rows: float) -> tuple[float, float]:
     """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked)."""
     part = asked.questions[place].parts[0]
     noised = asked.noised(part)
@@ -196,7 +191,7 @@ def _total(asked: Prepared) -> Prepared | None:
     question = replace(asked.asked, sets=((),), measures=measures, outcome=_outcome(measures))
     found = prepare(question)
     (only,) = found.parts
-    return replace(found, parts=(replace(only, recipes=tuple(Weighed(r, TOTAL) for r in only.recipes)),))
+    return replace(found, parts=(replace(only, importance=TOTAL),))
 
 
 def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
@@ -205,7 +200,7 @@ def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
 
 def _top(both: Quote, sizes: UnitSizes) -> _Predicted:
     """The cap of the total."""
-    base = max(_noise(both, 1, sizes.rows()))
+    base = max(relative_noise(both, 1, sizes.rows()))
 
     def error(cap: int) -> _Predicted:
         noise = base * cap / BASE

@@ -60,18 +60,6 @@ class Wrapped(Recipe):
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed(Wrapped):
-    """A recipe whose statistics matter more, or less, when the budget is shared."""
-
-    times: float
-
-    @property
-    def needs(self) -> dict[Statistic, float]:
-        """Those of the other, times so much."""
-        return {statistic: self.times * weight for statistic, weight in self.inner.needs.items()}
-
-
-@dataclass(frozen=True, slots=True)
 class Rescaled(Wrapped):
     """A count or sum of each group, multiplied by one factor of at least 1."""
 

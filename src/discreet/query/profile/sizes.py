@@ -6,6 +6,7 @@ rows; how many units may have more than that is stated beside it, because no noi
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,8 +17,8 @@ from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
 
-_SURE = 0.01
-_STEPS = 400
+_SURE = 0.001
+_STEPS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +93,20 @@ class UnitSizes:
     def _tail(self) -> tuple[float, float]:
         """How many units have more rows than the reach, and the power by which they grow rarer: a guess, for choices.
 
-        It continues the last four classes that stand out; no error bar rests on it.
+        It continues from the last class whose count is well known; no error bar rests on it.
         """
-        last, counts = self._last, self.histogram.values
-        first = last - 4
-        if first < 0:
+        counts = self.histogram.values
+        beyond = [float(counts[place:].sum()) for place in range(len(counts))]
+        errors = [self.histogram.error(np.ones(len(counts) - place), 0.05) for place in range(len(counts))]
+        known = max((place for place in range(len(counts)) if beyond[place] > 4 * errors[place]), default=0)
+        if known < 2:
             return 0.0, 2.0
-        many, few = float(counts[first:].sum()), float(counts[last:].sum())
-        power = np.log(max(many / few, 1.0)) / np.log(STARTS[last] / STARTS[first])
-        power = float(min(max(power, 1.5), 6.0))
-        return few * ((self.reach + 1) / STARTS[last]) ** -power, power
+        power = np.log(max(beyond[known - 2] / beyond[known], 1.0)) / np.log(STARTS[known] / STARTS[known - 2])
+        power = float(min(max(power, 2.0), 6.0))
+        many = beyond[known] * ((self.reach + 1) / STARTS[known]) ** -power
+        after = self._last + 1
+        most = max(beyond[after], 0.0) + errors[after] / 2 if after < len(counts) else 0.0
+        return min(many, most), power
 
     def rows(self) -> float:
         """All rows together, about: of units within the reach, and a guess of the rest."""
@@ -124,21 +129,21 @@ class UnitSizes:
         near = max(float(counts @ typical), 1.0)
         share = min(max(float(counts @ np.maximum(typical - cap, 0.0)) / near, 0.0), 1.0)
         there = np.maximum(counts, 0.0)
-        possible = []
-        for s in np.linspace(0, 1, _STEPS + 1):
+
+        def possible(s: float) -> bool:
             weights = np.maximum(typical - cap, 0.0) - s * typical
             ends = [np.maximum(end - cap, 0.0) - s * end for end in (low, high)]
             slack = float(there @ np.maximum(abs(ends[0] - weights), abs(ends[1] - weights)))
-            if abs(float(counts @ weights)) <= slack + self.histogram.error(weights, miss):
-                possible.append(float(s))
+            return abs(float(counts @ weights)) <= slack + self.histogram.error(weights, miss)
+
         last = self._last
         above = self.histogram.values[last + 1 :]
         beyond = max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), 2 * miss)) if len(above) else 0
         return Cut(
             cap,
             share,
-            min([share, *possible]),
-            max([share, *possible]),
+            _farthest(possible, share, 0.0),
+            _farthest(possible, share, 1.0),
             float(level),
             self.reach,
             int(np.ceil(beyond)),
@@ -156,3 +161,13 @@ class UnitSizes:
         ratio = self.rows() / self.kept(cap)
         variance = clustering * share * float(there @ (sizes * (1 - ratio * kept)) ** 2)
         return float(np.sqrt(variance)) / (share * self.rows())
+
+
+def _farthest(possible: Callable[[float], bool], near: float, far: float) -> float:
+    """The possible value nearest to ``far``, to 1/512 of the way and never too near: those in between are possible."""
+    if possible(far):
+        return far
+    for _ in range(_STEPS):
+        middle = (near + far) / 2
+        near, far = (middle, far) if possible(middle) else (near, middle)
+    return far
