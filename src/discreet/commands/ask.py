@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from discreet.answer import significant
 from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
@@ -117,7 +118,7 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
         for name in answer.columns:
             error = bars[name][i] if name in bars else None
             days = " days" if isinstance(row[name], date) else ""
-            bar = "" if error is None else f" [dim]± {error:,.3g}{days}[/]"
+            bar = "" if error is None else f" [dim]± {significant(error, 3)}{days}[/]"
             cells.append(f"{escape(number(row[name]))}{bar}")
         printed.add_row(*cells)
     console = Console()

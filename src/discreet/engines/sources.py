@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -80,6 +80,22 @@ def open_source(source: object) -> Opened:
     if isinstance(source, Sequence) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
         return _together([_path(os.fspath(one)) for one in source])
     return Frame(_arrow(source))
+
+
+def file_marks(sources: Iterable[object]) -> tuple[tuple[str, int, int], ...]:
+    """When the files behind these sources were written, and their sizes: other marks mean other data."""
+    found = []
+    for source in sources:
+        if not isinstance(source, (str, os.PathLike, DatabaseTable)):
+            continue
+        try:
+            opened = open_source(source)
+            paths = opened.paths if isinstance(opened, Files) else (opened.path,)  # type: ignore[union-attr]
+            seen = [(path, os.stat(path)) for path in paths]
+        except (BadData, OSError):  # not a file, or gone: the engine will say so
+            continue
+        found += [(path, at.st_mtime_ns, at.st_size) for path, at in seen]
+    return tuple(found)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from os import PathLike
 from typing import Any
 
 from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.sources import file_marks
 from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Filter, Rule
@@ -85,7 +86,7 @@ class Session:
         progress: bool | None = None,
         **named: Table,
     ) -> None:
-        given = {**(tables or {}), **named}
+        given = {**_named_tables(tables), **named}
         if not given:
             raise BadParameter("tables", "none", "must be given, such as visits=dp.table(...)")
         for name, table in given.items():
@@ -93,7 +94,7 @@ class Session:
             if not isinstance(found, Table):
                 raise BadParameter(name, found, "must be made by dp.table(...)")
         if not isinstance(budget, Pure | Approx | ZCDP) and (budget is not None or ledger is None):
-            raise BadParameter("budget", budget, "must be dp.Pure, dp.Approx or dp.ZCDP")
+            raise BadParameter("budget", budget, _which_budget(budget))
         if neighbours is not None and not isinstance(neighbours, Neighbours):
             raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
         if ledger is not None and budget_store is not None:
@@ -116,6 +117,7 @@ class Session:
         self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._public_keys: Listed = {}
+        self._public_files: tuple[object, ...] = ()
         self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
@@ -160,6 +162,10 @@ class Session:
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
+        public = [schema.table.source for schema in self._schemas.values() if schema.table.public]
+        seen = file_marks(public)
+        if seen != self._public_files:  # a public list that was edited is read again
+            self._public_files, self._public_keys = seen, {}
         lowered = with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas, self._public_keys)
         return Query(self, asked, prepare(lowered))
 
@@ -271,6 +277,26 @@ class Session:
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)
+
+
+def _named_tables(tables: object) -> dict[str, Table]:
+    """The tables that were given by name; a file or a frame that was given instead gets a hint."""
+    if tables is None:
+        return {}
+    if isinstance(tables, Mapping) and all(isinstance(name, str) for name in tables):
+        return dict(tables)
+    what = repr(str(tables)) if isinstance(tables, str | PathLike) else "..."
+    raise BadParameter(
+        "tables", type(tables).__name__, "must be tables by name, each with the unit that is protected: "
+        f'dp.Session(people=dp.table({what}, unit="person_id"), budget=dp.Pure(1))',
+    )  # fmt: skip
+
+
+def _which_budget(given: object) -> str:
+    which = "must be dp.Pure(epsilon), dp.Approx(epsilon, delta) or dp.ZCDP(rho)"
+    if isinstance(given, int | float | str) and not isinstance(given, bool):
+        return f"{which}: budget=dp.Pure({given}) is a pure epsilon of {given}"
+    return which
 
 
 def _answers(order: Order, found: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:

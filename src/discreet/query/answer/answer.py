@@ -49,6 +49,11 @@ class TableAnswer(Answered):
     story: tuple[str, ...]
     receipt: Receipt | None = field(default=None, compare=False)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a file holds: all but the receipt, of which there is only one."""
+        kept = {name: getattr(self, name) for name in ("outcome", "released", "event", "cost", "story")}
+        return {**kept, "receipt": None}
+
     # --- values -----------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -15,6 +15,7 @@ from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.query.functions.typed_values import spelled
 from discreet.query.lower.bounding import each_counts_once, rows
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.prune import prune
@@ -39,6 +40,8 @@ class Part:
     keys: tuple[LoweredKey, ...]
     measures: tuple[LoweredMeasure, ...]
     recipes: tuple[Recipe, ...]
+    gaussian: bool = False
+    """Whether all noise will be Gaussian, whatever the questions are."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,7 +78,12 @@ class Part:
     def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
         """The same groups with these measures, each with its recipe."""
         once = bool(self.keys) and each_counts_once(self.caps)
-        return replace(self, measures=measures, recipes=recipes(measures, once=once, selects=self.selects))
+        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian)
+        return replace(self, measures=measures, recipes=found)
+
+    def with_gaussian_noise(self) -> Part:
+        """The same with the recipes that are best when all noise is Gaussian."""
+        return replace(self, gaussian=True).asking(self.measures)
 
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""
@@ -150,7 +158,9 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
                 "or list them with WHERE ... IN (...)"
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
-            raise BadQuestion(f"{key.name} is not a whole number: round it before grouping, as in FLOOR({key.name})")
+            raise BadQuestion(
+                f"{key.name} is not a whole number: round it before grouping, as in FLOOR({spelled(key.name)})"
+            )
     many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, NoReturn
 
@@ -111,8 +112,18 @@ def bound(*parts: Typed) -> str:
     """The hint CLAMP, with the name of the first column among the parts that has no bounds."""
     for x in parts:
         if isinstance(x.lowered, Column) and (isinstance(x.kind, Real) or is_wide(x)):
-            return CLAMP.replace("its bounds", f"bounds of {x.lowered.name}").replace("(x,", f"({x.lowered.name},")
+            name = spelled(x.lowered.name)
+            return CLAMP.replace("its bounds", f"bounds of {name}").replace("(x,", f"({name},")
     return CLAMP
+
+
+def spelled(name: str) -> str:
+    """A name as SQL reads it: in quotes, unless it is a plain word.
+
+    >>> spelled("cost"), spelled("total cost")
+    ('cost', '"total cost"')
+    """
+    return name if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) else '"{}"'.format(name.replace('"', '""'))
 
 
 def number(x: Typed, what: str) -> Number:

@@ -15,7 +15,7 @@ from fractions import Fraction
 from discreet.errors import BadQuestion
 from discreet.query.functions.catalogue import apply
 from discreet.query.functions.comparison import literal_date, literal_time
-from discreet.query.functions.typed_values import Typed, TypedColumn, at, plain, refuse
+from discreet.query.functions.typed_values import Typed, TypedColumn, at, plain, refuse, spelled
 from discreet.query.plan.evaluate import evaluate, is_plain_text
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.types import LARGEST, Boolean, Number, Real, Text
@@ -186,6 +186,6 @@ def no_such(name: str, names: Mapping[str, object] | frozenset[str]) -> str:
     folded = {n.lower(): n for n in sorted(names)}
     near = get_close_matches(name.lower(), folded, n=1)
     if near:
-        return f"; did you mean {folded[near[0]]}?"
-    shown = ", ".join(sorted(names)[:20])
+        return f"; did you mean {spelled(folded[near[0]])}?"
+    shown = ", ".join(map(spelled, sorted(names)[:20]))
     return f"; there are {shown}" if shown else ""
