@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import numpy as np
+import pandas
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -438,6 +439,16 @@ def test_one_column_that_cannot_be_read_is_left_out_by_name() -> None:
             s.sql(f"SELECT COUNT({name}) AS n FROM people")
 
 
-def test_a_unit_of_floats_is_told_how_to_become_whole() -> None:
+def test_a_unit_of_floats_in_a_file_is_told_how_to_become_whole(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pa.table({"who": [1.0, None]}), tmp_path / "people.parquet")
     with pytest.raises(BadParameter, match="Int64"):
-        dp.Session(people=dp.table(pa.table({"who": [1.0, None]}), unit="who"), budget=dp.Pure(1))
+        dp.Session(people=dp.table(tmp_path / "people.parquet", unit="who"), budget=dp.Pure(1))
+
+
+@pytest.mark.parametrize("frame", [pa.table, pandas.DataFrame])
+def test_whole_units_with_gaps_as_pandas_has_them_are_read_and_all_else_is_nobody(frame: Any) -> None:
+    """1 has two rows and counts once; 2 and -0.0 count; NULL, NaN, infinity, a fraction and 2^60 are nobody."""
+    who = [1.0, 1.0, 2.0, -0.0, None, float("nan"), float("inf"), 1.5, float(2**60)]
+    people = dp.table(frame({"who": who}), unit="who", max_rows=1)
+    s = dp.Session(people=people, budget=dp.Pure(10**6))
+    assert s.sql("SELECT COUNT(DISTINCT who) AS n FROM people").release(epsilon=10**5).value == 3

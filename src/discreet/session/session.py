@@ -15,7 +15,7 @@ from os import PathLike
 from typing import Any
 
 from discreet.engines.duckdb.engine import duckdb
-from discreet.engines.sources import file_marks
+from discreet.engines.sources import file_marks, with_whole_unit
 from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Filter, Rule
@@ -102,9 +102,8 @@ class Session:
         if rule not in (None, Rule.BASIC, Rule.ZCDP):
             raise NotATheorem("a session counts by Rule.BASIC or Rule.ZCDP")
         self._engine = duckdb() if engine is None else engine
-        self._schemas = {
-            name: resolve(name, table, self._engine.columns(table.source)) for name, table in given.items()
-        }
+        read = {name: _readable(table) for name, table in given.items()}
+        self._schemas = {name: resolve(name, table, self._engine.columns(table.source)) for name, table in read.items()}
         _check_foreign_keys(self._schemas)
         self._ledger: SessionLedger | None = None
         if ledger is not None:
@@ -290,6 +289,13 @@ def _named_tables(tables: object) -> dict[str, Table]:
         "tables", type(tables).__name__, "must be tables by name, each with the unit that is protected: "
         f'dp.Session(people=dp.table({what}, unit="person_id"), budget=dp.Pure(1))',
     )  # fmt: skip
+
+
+def _readable(table: Table) -> Table:
+    """The table with a unit of whole numbers, where a frame has them as floats."""
+    if table.unit is None or (source := with_whole_unit(table.source, table.unit)) is table.source:
+        return table
+    return replace(table, source=source)
 
 
 def _which_budget(given: object) -> str:
