@@ -160,8 +160,8 @@ def growth_table(event: Event, times: int | Sequence[int], delta: Number = "1e-6
     >>> from discreet.privacy.promises.events import Pure
     >>> print(growth_table(Pure("0.1"), [1, 10]))
     ε at δ = 1e-06
-                       times    1      10
-                       basic  0.1       1
+                       times       1      10
+                       basic     0.1       1
     ...
     """
     if isinstance(times, int):
