@@ -54,8 +54,8 @@ class Preview:
     """What counts of one unit."""
     shares: tuple[tuple[str, float], ...] = ()
     """Where the price goes: each released statistic and its share, where there are several."""
-    rows_said: bool = False
-    """Whether the error bars are for a number of rows that was asked for."""
+    rows_said: bool = True
+    """Whether the error bars are for a number of rows that was asked for, as far as is known."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
