@@ -1,6 +1,7 @@
 """A law prints as a short table of probabilities, and stays a dictionary of exact bounds."""
 
 from fractions import Fraction
+from typing import Any
 
 import discreet as dp
 from discreet.mechanisms.base.law import Law
@@ -8,7 +9,7 @@ from discreet.mechanisms.base.law import Law
 
 def test_the_law_of_every_mechanism_prints_in_a_few_lines() -> None:
     for mechanism, value in ((dp.laplace(sensitivity=1, epsilon=1), 0), (dp.mechanisms.count(epsilon=1), 3)):
-        law = mechanism.law(value)  # type: ignore[arg-type]
+        law = mechanism.law(value)
         assert isinstance(law, Law)
         assert len(str(law).splitlines()) == 13
         assert "more outputs" in str(law)
@@ -18,7 +19,7 @@ def test_the_law_of_every_mechanism_prints_in_a_few_lines() -> None:
 
 
 def test_it_is_the_same_dictionary() -> None:
-    law = dp.mechanisms.randomized_response(epsilon=1).law(0)
+    law: Any = dp.mechanisms.randomized_response(epsilon=1).law(0)
     assert law == dict(law)
     assert str(law).splitlines() == ["0  0.731059", "1  0.268941"]
     assert law._repr_html_().count("<tr>") == 3

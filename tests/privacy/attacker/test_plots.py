@@ -45,13 +45,15 @@ def test_each_picture_has_its_curves() -> None:
             plots.tradeoff(bad)  # type: ignore[arg-type]
 
 
+def _legend(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
 def test_several_by_name_are_drawn_into_one_picture() -> None:
-    two = {"a": events.Pure(1), "b": compose(events.Pure(2))}
+    two: Any = {"a": events.Pure(1), "b": compose(events.Pure(2))}
     for figure in (plots.profile(two, deltas=["1e-2", "1e-4"]), plots.tradeoff(two)):
-        texts = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-        assert texts[:2] == ["a", "b"]
-    grown = plots.growth({"a": events.Pure("0.1"), "b": events.Pure("0.2")}, 4)
-    assert "b, basic" in [text.get_text() for text in grown.axes[0].get_legend().get_texts()]
+        assert _legend(figure)[:2] == ["a", "b"]
+    assert "b, basic" in _legend(plots.growth({"a": events.Pure("0.1"), "b": events.Pure("0.2")}, 4))
     with pytest.raises(BadParameter, match="at least one"):
         plots.profile({})
 

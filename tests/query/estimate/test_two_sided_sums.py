@@ -1,6 +1,7 @@
 """Count, sum and mean from the parts of a range: exact without noise, and less noisy than on their own."""
 
 from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -19,7 +20,7 @@ from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number
 
 COLUMNS = {"v": dp.bounds(-20, 100)}
-ROWS = {"who": list(range(40)), "v": [None if i % 4 == 0 else 3 * i - 20 for i in range(40)]}
+ROWS: dict[str, list[Any]] = {"who": list(range(40)), "v": [None if i % 4 == 0 else 3 * i - 20 for i in range(40)]}
 HERE = [v for v in ROWS["v"] if v is not None]
 ALL = "SELECT COUNT(*) AS n, COUNT(v) AS m, SUM(v) AS s, AVG(v) AS a FROM t"
 
@@ -31,7 +32,7 @@ def session(budget: dp.ZCDP | dp.Pure) -> dp.Session:
 @pytest.mark.parametrize("budget", [dp.ZCDP(10**12), dp.Pure(10**9)])
 def test_without_noise_they_are_exact(budget: dp.ZCDP | dp.Pure) -> None:
     price = {"rho": 10**11} if isinstance(budget, dp.ZCDP) else {"epsilon": 10**8}
-    (row,) = session(budget).sql(ALL).release(**price).rows  # type: ignore[arg-type]
+    (row,) = session(budget).sql(ALL).release(**price).rows
     assert (row["n"], row["m"]) == (40, 30)
     assert row["s"] == pytest.approx(sum(HERE), abs=1e-2)
     assert row["a"] == pytest.approx(sum(HERE) / 30, abs=1e-3)
@@ -56,7 +57,7 @@ def test_no_row_is_longer_than_the_bound(high: int) -> None:
     for v in (None, *range(high + 1)):
         values = [run({"v": v}) or 0 for run in parts]
         assert all(isinstance(x, int) and x >= 0 for x in values)
-        assert sum(x * x for x in values) <= found.above.bound**2  # type: ignore[operator]
+        assert sum(x * x for x in values) <= found.above.bound**2
     assert found.above.by_length == (found.null_side > 0) == (high > 2)
 
 
