@@ -91,13 +91,13 @@ def exact(aggregate: Aggregate, rows: Sequence[dict[str, int]]) -> float:
             return float(np.quantile(x, 0.5, method="inverted_cdf"))
 
 
-def asked(measures: tuple[Asked, ...]) -> tuple[Recipe, ...]:
-    """The estimators of these measures together."""
+def asked(measures: tuple[Asked, ...], *, gaussian: bool = False) -> tuple[Recipe, ...]:
+    """The estimators of these measures together; ``gaussian``: those that are best if all noise is Gaussian."""
     lowered = (
         LoweredMeasure(Measure(f"m{i}", a, tuple(x.lowered for x in xs), level=Fraction(1, 2)), xs, None)
         for i, (a, xs) in enumerate(measures)
     )
-    return recipes(tuple(lowered))
+    return recipes(tuple(lowered), gaussian=gaussian)
 
 
 def sums(statistic: Statistic, rows: Sequence[dict[str, int]], one: Noised) -> NDArray[np.int64]:
@@ -142,7 +142,7 @@ class Held:
 
 def held(measures: tuple[Asked, ...], size: int, allowance: Allowance, runs: int = RUNS, miss: float = MISS) -> Held:
     """For the first of these measures."""
-    found = asked(measures)
+    found = asked(measures, gaussian=isinstance(allowance, ZCDP))
     needs: dict[Statistic, float] = {}
     for recipe in found:
         for statistic, weight in recipe.needs.items():

@@ -19,7 +19,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
-from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_session
+from discreet.answer import significant
+from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
 from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import TableOptions
 from discreet.curator.client.client import RemoteSession
@@ -133,7 +134,7 @@ def _print_answer(
         for name in answer.columns:
             error = bars[name][i] if name in bars else None
             days = " days" if isinstance(row[name], date) else ""
-            bar = "" if error is None else f" [dim]± {error:,.3g}{days}[/]"
+            bar = "" if error is None else f" [dim]± {significant(error, 3)}{days}[/]"
             cells.append(f"{escape(number(row[name]))}{bar}")
         printed.add_row(*cells)
     console = Console()
@@ -206,7 +207,7 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
         as_json: AsJson = False,
     ) -> None:
         if is_address(file):
-            remote = open_session(file, token_file, dataset)
+            remote = open_remote(file, token_file, dataset)
             price = replace(_price(epsilon, error, confidence), delta=delta or None)
             show_remote(remote, sql, price, as_json, retry_key or None)
             return

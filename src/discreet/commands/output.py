@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.answer import significant
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
 
@@ -92,5 +93,5 @@ def number(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float):
-        return f"{value:,.6g}"
+        return significant(value, 6)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

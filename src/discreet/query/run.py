@@ -78,7 +78,8 @@ class Quote:
 def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
     """What these questions cost together, and how noisy their answers will be."""
     parts: list[Part] = []
-    for part in (part for question in questions for part in question.parts):
+    for asked in (part for question in questions for part in question.parts):
+        part = asked.with_gaussian_noise() if isinstance(allowance, ZCDP) else asked
         for i, other in enumerate(parts):
             if other.same_groups(part):
                 parts[i] = other.joined(part)

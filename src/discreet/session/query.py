@@ -15,6 +15,7 @@ from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
+from discreet.query.answer.several import Explanation
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.frame import Asked
@@ -145,7 +146,10 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
         rows: int | None = None,
     ) -> Preview:
-        """Error bars and cost, from public metadata alone. ``rows``: in a group of how many."""
+        """Error bars and cost, from public metadata alone.
+
+        Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
+        """
         price = Price.of(epsilon, delta, rho, error, confidence)
         if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
             return self.session.preview(self._chosen(unknown_yet(self.prepared), price), rows)[0]
@@ -177,10 +181,10 @@ class Query(Asked):
 
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> str:
+    ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise."""
         free = epsilon is None and rho is None
-        return tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho))
+        return Explanation(tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho)))
 
     def statements(
         self,

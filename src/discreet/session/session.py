@@ -17,6 +17,7 @@ from os import PathLike
 from typing import Any
 
 from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Filter, Rule
@@ -106,7 +107,7 @@ class Session(ManyQuestions):
         progress: bool | None = None,
         **named: Table,
     ) -> None:
-        given = {**(tables or {}), **named}
+        given = {**_named_tables(tables), **named}
         if not given:
             raise BadParameter("tables", "none", "must be given, such as visits=dp.table(...)")
         for name, table in given.items():
@@ -114,7 +115,7 @@ class Session(ManyQuestions):
             if not isinstance(found, Table):
                 raise BadParameter(name, found, "must be made by dp.table(...)")
         if not isinstance(budget, Pure | Approx | ZCDP) and (budget is not None or ledger is None):
-            raise BadParameter("budget", budget, "must be dp.Pure, dp.Approx or dp.ZCDP")
+            raise BadParameter("budget", budget, _which_budget(budget))
         if neighbours is not None and not isinstance(neighbours, Neighbours):
             raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
         if ledger is not None and budget_store is not None:
@@ -122,9 +123,8 @@ class Session(ManyQuestions):
         if rule not in (None, Rule.BASIC, Rule.ZCDP):
             raise NotATheorem("a session counts by Rule.BASIC or Rule.ZCDP")
         self._engine = duckdb() if engine is None else engine
-        self._schemas = {
-            name: resolve(name, table, self._engine.columns(table.source)) for name, table in given.items()
-        }
+        read = {name: _readable(table) for name, table in given.items()}
+        self._schemas = {name: resolve(name, table, self._engine.columns(table.source)) for name, table in read.items()}
         _check_foreign_keys(self._schemas)
         self._ledger: SessionLedger | None = None
         if ledger is not None:
@@ -446,6 +446,33 @@ class Session(ManyQuestions):
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)
+
+
+def _named_tables(tables: object) -> dict[str, Table]:
+    """The tables that were given by name; a file or a frame that was given instead gets a hint."""
+    if tables is None:
+        return {}
+    if isinstance(tables, Mapping) and all(isinstance(name, str) for name in tables):
+        return dict(tables)
+    what = repr(str(tables)) if isinstance(tables, str | PathLike) else "..."
+    raise BadParameter(
+        "tables", type(tables).__name__, "must be tables by name, each with the unit that is protected: "
+        f'dp.Session(people=dp.table({what}, unit="person_id"), budget=dp.Pure(1))',
+    )  # fmt: skip
+
+
+def _readable(table: Table) -> Table:
+    """The table with a unit of whole numbers, where a frame has them as floats."""
+    if table.unit is None or (source := with_whole_unit(table.source, table.unit)) is table.source:
+        return table
+    return replace(table, source=source)
+
+
+def _which_budget(given: object) -> str:
+    which = "must be dp.Pure(epsilon), dp.Approx(epsilon, delta) or dp.ZCDP(rho)"
+    if isinstance(given, int | float | str) and not isinstance(given, bool):
+        return f"{which}: budget=dp.Pure({given}) is a pure epsilon of {given}"
+    return which
 
 
 def _answers(order: Order, found: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:

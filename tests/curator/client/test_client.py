@@ -12,6 +12,7 @@ import pytest
 
 import discreet as dp
 from discreet import connect
+from discreet.answer import significant
 from discreet.curator.client.client import RemoteQuery, RemoteSession, RemoteWorkload
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview
 from discreet.errors import (
@@ -108,8 +109,8 @@ def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -
     cost, count, pay, counted, advice = str(preview).splitlines()
     assert cost.startswith("costs rho ")
     assert cost.endswith("would be left")
-    assert count == f"n: ± {preview.error('n'):.4g} (90%)"
-    assert pay == f"pay: ± {preview.error('pay'):.4g} (90%) in a group of 40 rows"
+    assert count == f"n: ± {significant(preview.error('n'), 4)} (90%)"
+    assert pay == f"pay: ± {significant(preview.error('pay'), 4)} (90%) in a group of 40 rows"
     assert counted == preview.counted != ""
     assert advice.startswith("half the error")
     assert repr(preview) == str(preview)
@@ -180,18 +181,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
         (
             Session,
             RemoteSession,
-            {
-                "engine",
-                "serving",
-                "quote",
-                "preview",
-                "release",
-                "choose",
-                "find_out",
-                "knows",
-                "has_profile",
-                "learn_profile",
-            },
+            {"engine", "serving", "quote", "preview", "release", *automatic},
         ),
         (Query, RemoteQuery, {"order", "within", "ledger_text"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),

@@ -62,7 +62,7 @@ def check_address(url: str) -> None:
         raise BadParameter("url", url, "must be https://: a token would travel in the clear")
 
 
-def open_session(url: str, file: Path | None, dataset: str) -> RemoteSession:
+def open_remote(url: str, file: Path | None, dataset: str) -> RemoteSession:
     """A data set of a curator."""
     check_address(url)
     return connect(url, read_token(file), dataset or None)

@@ -52,6 +52,11 @@ class TableAnswer(Answered):
     cut: Any = None
     """The estimated share of rows that caps cut, if a profile is there to tell."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a file holds: all but the receipt, of which there is only one."""
+        kept = {name: getattr(self, name) for name in ("outcome", "released", "event", "cost", "story")}
+        return {**kept, "receipt": None}
+
     # --- values -----------------------------------------------------------------------------------------------------
 
     @cached_property

@@ -261,6 +261,8 @@ def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, 
         scale = reach.weights.scale
         l1, l2_squared = scale * reach.l1 * bound, scale**2 * reach.l2_squared * bound**2
     parts = isinstance(statistic, Rows) and len(statistic.beside) > 0
+    if isinstance(statistic, Rows) and statistic.by_length and noise is not Noise.GAUSSIAN:
+        raise NotATheorem("these parts of a range are bounded in length, which only Gaussian noise pays for")
     several = grouped or parts or isinstance(statistic, Bins)
     many = _lengths(statistic, neighbours, grouped=grouped, several=several)
     l1, l2_squared = many.l1 * l1, many.l2_squared * l2_squared

@@ -45,6 +45,8 @@ class Part:
     """What whoever reads the answer should know."""
     importance: float = 1.0
     """How much it matters beside other parts, when a price is shared."""
+    gaussian: bool = False
+    """Whether all noise will be Gaussian, whatever the questions are."""
 
     @property
     def counted(self) -> str:
@@ -86,7 +88,12 @@ class Part:
     def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
         """The same groups with these measures, each with its recipe."""
         once = bool(self.keys) and each_counts_once(self.caps)
-        return replace(self, measures=measures, recipes=recipes(measures, once=once, selects=self.selects))
+        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian)
+        return replace(self, measures=measures, recipes=found)
+
+    def with_gaussian_noise(self) -> Part:
+        """The same with the recipes that are best when all noise is Gaussian."""
+        return replace(self, gaussian=True).asking(self.measures)
 
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""

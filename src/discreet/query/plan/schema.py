@@ -299,9 +299,10 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     if given.unit is not None:
         _known(name, given.unit, stored)
         if stored[given.unit].kind not in (StoredKind.INTEGER, StoredKind.TEXT):
-            raise BadParameter(
-                "unit", given.unit, f"must be a column of whole numbers or text; it is {stored[given.unit].kind.value}"
-            )
+            it_is = f"it is {stored[given.unit].kind.value}"
+            if stored[given.unit].kind is StoredKind.REAL:
+                it_is += f': write it as whole numbers, as frame["{given.unit}"].astype("Int64") does in pandas'
+            raise BadParameter("unit", given.unit, f"must be a column of whole numbers or text; {it_is}")
         if given.through is None and _ours(given.unit):
             raise BadParameter(
                 "unit", given.unit, "must not begin with __ or #, as our own names do: rename the column"
