@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.errors import ReceiptRefused
 from discreet.ledger.charges import Charge
+from discreet.ledger.standing import Standing
 from discreet.ledger.store import Ledger
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
@@ -49,10 +50,23 @@ class LedgerBudget:
     @property
     def remaining(self) -> Measure:
         """What is left to the analyst."""
-        return self._ledger.standing(self._ledger.datasets[self._dataset].population, self._analyst).remaining
+        return self._standing.remaining
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left to the analyst of each sum that is counted."""
+        return self._standing.accounts
+
+    @property
+    def _standing(self) -> Standing:
+        return self._ledger.standing(self._ledger.datasets[self._dataset].population, self._analyst)
 
     def fits(self, what: Event | Measure) -> bool:
         """Whether this could be paid now."""
+        return self.affords(what)
+
+    def affords(self, what: Event | Measure) -> bool:
+        """Whether this could be paid now, as a new question."""
         return self._ledger.quote(self._dataset, self._analyst, what).fits
 
     def after(self, what: Event | Measure) -> Measure:

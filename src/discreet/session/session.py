@@ -17,7 +17,7 @@ from typing import Any
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number
-from discreet.privacy.budgets.filters import Filter, Rule
+from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
@@ -42,7 +42,7 @@ from discreet.query.lower.public_keys import Listed, with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.run import Answers, Quote, release
-from discreet.session.payment import BudgetStore, Payment, SessionLedger
+from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.session.query import Order, Query
 from discreet.session.workload import Workload
@@ -53,8 +53,8 @@ __all__ = ["Query", "Session", "Workload"]
 class Session:
     """Tables, an engine and a budget.
 
-    ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. For an (ε, δ) budget
-    ``rule=dp.Rule.ZCDP`` lets many questions cost less together than the sum of their epsilons.
+    ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. An (ε, δ) budget is
+    counted by ``dp.Rule.EITHER`` unless ``rule`` is given: few questions cost the sum of their epsilons, many less.
 
     ``ledger`` is a file in which the budget outlives the process: it is made the first time, and whoever opens it later
     spends what is left, with every charge on the disk before data are read. ``budget``, ``neighbours`` and ``rule`` may
@@ -98,8 +98,8 @@ class Session:
             raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
         if ledger is not None and budget_store is not None:
             raise BadParameter("budget_store", "given", "must be left out: the ledger keeps the budget")
-        if rule not in (None, Rule.BASIC, Rule.ZCDP):
-            raise NotATheorem("a session counts by Rule.BASIC or Rule.ZCDP")
+        if rule not in (None, Rule.EITHER, Rule.BASIC, Rule.ZCDP):
+            raise NotATheorem("a session counts by Rule.EITHER, Rule.BASIC or Rule.ZCDP")
         self._engine = duckdb() if engine is None else engine
         self._schemas = {
             name: resolve(name, table, self._engine.columns(table.source)) for name, table in given.items()
@@ -113,6 +113,7 @@ class Session:
                 ledger, given, self._engine.name, budget=budget, neighbours=neighbours, rule=rule
             )
             budget, neighbours, rule, budget_store = kept.budget, kept.neighbours, kept.rule, kept.budget_store("")
+        rule = rule or default_rule(budget)  # type: ignore[arg-type]
         self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._public_keys: Listed = {}
@@ -134,6 +135,12 @@ class Session:
     def remaining(self) -> Measure:
         """What is left of it."""
         return self._budget_store.remaining
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left of each sum that is counted: under Rule.EITHER of (ε, δ) and of ρ, else of one."""
+        store = self._budget_store
+        return store.remaining_by_account if isinstance(store, HasAccounts) else (store.remaining,)
 
     @property
     def schemas(self) -> Mapping[str, Schema]:
@@ -231,7 +238,8 @@ class Session:
 
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
-        return self._terms.quote(questions, price)
+        store = self._budget_store
+        return self._terms.quote(questions, price, store.affords if isinstance(store, Affords) else store.fits)
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""

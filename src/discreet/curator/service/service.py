@@ -45,7 +45,7 @@ from discreet.errors import (
 from discreet.exact import number
 from discreet.ledger.charges import Charge
 from discreet.ledger.journal import Clock, utc
-from discreet.ledger.state import Dataset, Population, State
+from discreet.ledger.state import Dataset, Population, State, limits_of
 from discreet.ledger.store import Ledger
 from discreet.ledger.verify import verify_ledger
 from discreet.privacy.budgets.filters import Rule
@@ -130,7 +130,8 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
-        kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
+        nothing = limits_of(budget, rule, ())
+        kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
         opened = self.open_datasets.make(dataset, kept)
         try:
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
@@ -151,7 +152,8 @@ class Curator:
         """The error bars of each question, and what all would cost together. Free."""
         known, people = self.dataset(caller, name)
         opened = self.open(known)
-        quote = self._order(opened, opened.session, caller, asked).quote
+        budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
+        quote = self._order(opened, opened.session.serving(budget_store), caller, asked).quote
         cost = self.ledger.quote(name, caller.name, quote.plan.price)
         common = {
             "price": write_amount(cost.price),

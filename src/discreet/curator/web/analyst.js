@@ -155,7 +155,9 @@ function share(amount, left) {
 }
 
 function drawPreview(place, data, state) {
-  const spent = state.budget.gone, mine = state.budget.share, takes = share(data.price, data.left) * (1 - spent);
+  const spent = state.budget.gone, mine = state.budget.share;
+  const either = state.budget.rule === "EITHER" && data.affordable && data.left_epsilon; // of two accounts: what is left tells
+  const takes = (either ? 1 - data.left_after_epsilon / data.left_epsilon : share(data.price, data.left)) * (1 - spent);
   const cost = data.price_epsilon !== null ? `ε ${eps(data.price_epsilon)}` : data.cost;
   const level = `${Number((data.confidence * 100).toPrecision(6))}\u00a0%`;
   show(place,
@@ -173,7 +175,7 @@ function drawPreview(place, data, state) {
       h("span", {}, h("i", { class: "dot spent" }), "spent by you ", h("b", {}, `${(mine * 100).toFixed(1)} %`)),
       spent - mine > 0.0005 ? h("span", {}, h("i", { class: "dot spent" }), "gone otherwise ", h("b", {}, `${((spent - mine) * 100).toFixed(1)} %`)) : null,
       h("span", {}, h("i", { class: "dot asked" }), "this question ", h("b", { id: "cost" }, cost)),
-      h("span", {}, h("i", { class: "dot" }), "left after ", h("b", { id: "left" }, data.affordable ? (data.left_after_epsilon !== null ? `ε ${eps(data.left_after_epsilon)}` : data.left_after.text) : "not enough"))),
+      h("span", { title: data.left_after ? data.left_after.text : "" }, h("i", { class: "dot" }), "left after ", h("b", { id: "left" }, data.affordable ? (data.left_after_epsilon !== null ? `ε ${eps(data.left_after_epsilon)}` : data.left_after.text) : "not enough"))),
     data.affordable ? null : h("p", { class: "complaint" }, "The budget does not cover this: ask for less, or accept more error."),
     h("details", {}, h("summary", {}, "How it would be made"), h("ol", { class: "story" }, data.story.map((line) => h("li", {}, line)))));
 }
