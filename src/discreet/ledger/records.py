@@ -363,7 +363,7 @@ class CappedSums(Sums):
         limit = state.limit(*account)
         if self.limit != (None if limit is None else limit.most):
             raise Broken("it goes over a cap, or names another one")
-        if limit is None or all(a <= most for a, most in zip(self.after, limit.most, strict=True)):
+        if limit is None or limit.within(self.after):
             return
         if not limit.fits(self.before, price):  # ``after`` may have been rounded up past the limit
             raise Broken("it goes over a cap")

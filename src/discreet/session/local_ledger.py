@@ -38,6 +38,7 @@ class LocalLedger:
     """A ledger that is open for one session: it pays each question and stores each answer.
 
     >>> import tempfile
+    >>> from discreet.privacy.promises.measures import Approx
     >>> from discreet.session.session import Session
     >>> from discreet.query.plan.schema import table
     >>> visits, ledger = table({"patient": [1, 2, 2]}, unit="patient"), Path(tempfile.mkdtemp(), "budget.db")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.errors import BadParameter, NoPrice, OverBudget
-from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.accountants.conversions import largest_zcdp, zcdp_to_approx
 from discreet.privacy.accountants.discrete_gaussian import delta_up
 from discreet.privacy.budgets.currency import BEYOND, Amounts, Currency, add
-from discreet.privacy.budgets.either import _brief
+from discreet.privacy.budgets.either import _brief, _converted
 from discreet.privacy.budgets.filters import Filter, Rule, currency_of, default_rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
@@ -274,6 +274,14 @@ def test_long_amounts_are_rounded_up_by_a_hair(amount: Fraction) -> None:
     found = _brief(amount)
     assert amount <= found <= amount * (1 + Fraction(1, 2**60))
     assert found == amount or found.denominator & (found.denominator - 1) == 0
+
+
+@pytest.mark.parametrize("rho", ["1e-15", "1e-9", "0.0001", "0.02", "1", "300", "1e9"])
+@pytest.mark.parametrize("slack", ["0.1", "1e-6", "1e-300"])
+def test_what_is_shown_is_the_tight_conversion(rho: str, slack: str) -> None:
+    exact = zcdp_to_approx(ZCDP(rho), delta=slack).epsilon
+    shown = Fraction(_converted(Fraction(rho), Fraction(slack)))
+    assert abs(shown - exact) <= exact * Fraction(1, 10**9) + Fraction(1, 10**12)
 
 
 def test_the_default_rule() -> None:

@@ -56,7 +56,14 @@ class Limits:
         if self.alone and not any(used) and fits(self.alone, self.nothing[: self.together], amounts[: self.together]):
             return True
         return any(
-            fits(self.most[account], used[account], amounts[account]) and not self.is_left(used, account)
+            all(u + a <= limit for u, a, limit in zip(used[own], amounts[own], self.most[own], strict=True))
+            for own in self.accounts
+        )
+
+    def within(self, sums: Amounts) -> bool:
+        """Whether all sums of one account are within limits."""
+        return any(
+            all(u <= limit for u, limit in zip(sums[account], self.most[account], strict=True))
             for account in self.accounts
         )
 
@@ -131,7 +138,7 @@ def rest(limits: Amounts, used: Amounts) -> Amounts:
 
 def fits(limits: Amounts, used: Amounts, amounts: Amounts) -> bool:
     """Whether these amounts can still be paid, each under its own limit."""
-    return all(a <= left for a, left in zip(amounts, rest(limits, used), strict=True))
+    return all(not a or u + a <= limit for u, a, limit in zip(used, amounts, limits, strict=True))
 
 
 def add(used: Amounts, amounts: Amounts) -> Amounts:

@@ -9,12 +9,12 @@ the second account and what is left for turning ρ into ε.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 
 from discreet.errors import BadParameter, NoPrice
-from discreet.privacy.accountants.conversions import zcdp_to_approx
 from discreet.privacy.budgets.currency import BEYOND, Amounts, Currency, Limits
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure
@@ -93,14 +93,27 @@ def _brief(amount: Fraction) -> Fraction:
 
 def _epsilon(rho: Fraction, slack: Fraction) -> Fraction:
     """The ε of one question that costs this ρ, rounded up to four digits."""
-    return _rounded(zcdp_to_approx(ZCDP(rho), delta=slack).epsilon, ROUND_CEILING)
+    return _rounded(_converted(rho, slack) * (1 + 1e-9), ROUND_CEILING)
 
 
 def _epsilon_left(rho: Fraction, slack: Fraction) -> Fraction:
     """The ε of one question for which this ρ is enough, rounded down to four digits."""
-    found = zcdp_to_approx(ZCDP(rho), delta=slack).epsilon
-    return _rounded(found * (1 - Fraction(1, 10**6)), ROUND_FLOOR)
+    return _rounded(_converted(rho, slack) * (1 - 1e-6), ROUND_FLOOR)
 
 
-def _rounded(epsilon: Fraction, towards: str) -> Fraction:
-    return Fraction(Context(prec=4, rounding=towards).divide(Decimal(epsilon.numerator), Decimal(epsilon.denominator)))
+def _converted(rho: Fraction, slack: Fraction) -> float:
+    """The tight conversion of ρ in floats, to some twelve digits: it is shown, and decides nothing.
+
+    At order α it is ρα + (log(1/δ) - log α)/(α - 1) + log(1 - 1/α), least where (α - 1)² = (log(1/δ) - log α)/ρ.
+    """
+    r, log_inverse = max(float(rho), 1e-300), math.log(slack.denominator) - math.log(slack.numerator)
+    low, high = 0.0, math.sqrt(log_inverse / r)  # of α - 1
+    for _ in range(50):
+        above = (low + high) / 2
+        low, high = (low, above) if r * above * above + math.log1p(above) > log_inverse else (above, high)
+    found = r * (1 + above) + (log_inverse - math.log1p(above)) / above - math.log1p(1 / above)
+    return max(found, 0.0)
+
+
+def _rounded(epsilon: float, towards: str) -> Fraction:
+    return Fraction(Context(prec=4, rounding=towards).create_decimal(epsilon))
