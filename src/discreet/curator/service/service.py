@@ -154,7 +154,7 @@ class Curator:
         opened = self.open(known)
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
         quote = self._order(opened, opened.session.serving(budget_store), caller, asked).quote
-        cost = self.ledger.quote(name, caller.name, quote.plan.price)
+        cost = budget_store.quote(quote.plan.price)
         common = {
             "price": write_amount(cost.price),
             "left": write_amount(cost.left),

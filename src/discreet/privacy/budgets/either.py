@@ -13,6 +13,7 @@ import math
 from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.errors import BadParameter, NoPrice
 from discreet.privacy.budgets.currency import BEYOND, Amounts, Currency, Limits
@@ -41,13 +42,17 @@ def either_currency(budget: Approx, share: Fraction, basic: Prices, second: Curr
     most = (budget.epsilon, share * budget.delta, *second.limits.most)
     unknown = (BEYOND, Fraction(0))
 
+    @lru_cache(maxsize=64)  # a question is priced when it is planned, quoted and paid
+    def by_rho(what: Event | Measure) -> Amounts:
+        return tuple(map(_brief, second.amounts(what)))
+
     def amounts(what: Event | Measure) -> Amounts:
         try:
             summed = basic(what)
         except NoPrice:
-            return (*unknown, *map(_brief, second.amounts(what)))
+            return (*unknown, *by_rho(what))
         try:
-            return (*summed, *map(_brief, second.amounts(what)))
+            return (*summed, *by_rho(what))
         except NoPrice:
             return (*summed, *unknown)
 
@@ -55,16 +60,16 @@ def either_currency(budget: Approx, share: Fraction, basic: Prices, second: Curr
         return Approx(a[0], a[1]) if a[0] < BEYOND else second.shown(a[2:])
 
     def shown_left(a: Amounts) -> Measure:
-        by_rho = _epsilon_left(a[2], slack) if a[2] else Fraction(0)
-        return Approx(a[0], a[1]) if a[0] >= by_rho else Approx(by_rho, a[3])
+        other = _epsilon_left(a[2], slack) if a[2] else Fraction(0)
+        return Approx(a[0], a[1]) if a[0] >= other else Approx(other, a[3])
 
     def shown_spent(a: Amounts, limits: Limits) -> Measure:
         """The smaller ε of the accounts that still hold; of what no account admitted, the sum."""
         held = [not limits.is_left(a, account) for account in limits.accounts]
         if held[1] and a[2]:
-            by_rho = _epsilon(a[2], slack)
-            if not held[0] or by_rho < a[0]:
-                return Approx(by_rho, a[3] + slack)
+            other = _epsilon(a[2], slack)
+            if not held[0] or other < a[0]:
+                return Approx(other, a[3] + slack)
         return shown(a)
 
     def by_account(a: Amounts) -> tuple[Measure, ...]:
