@@ -107,9 +107,13 @@ Answers: TypeAlias = tuple[tuple[Released, ...], ...]
 
 
 def release(
-    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pay, told: Callable[[str], None] = lambda _: None
+    asked: Quote,
+    engine: Engine,
+    schemas: Mapping[str, Schema],
+    pay: Pay,
+    report: Callable[[str], None] = lambda _: None,
 ) -> tuple[Answers, Receipt]:
-    """Pay, run the engine once, add noise. ``told`` hears which of it is being done."""
+    """Pay, run the engine once, add noise. ``report`` is called with what is being done."""
     bits = SystemBits()
     plan = asked.plan
     sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
@@ -117,11 +121,11 @@ def release(
     before_payment(engine, [job.work for some in todo for job in some], schemas)
     receipt = pay(plan.price)
     selected = [selection is not None for _, _, selection in sets]
-    told("reading the data")
+    report("reading the data")
     with ExitStack() as held:  # whatever happens, the engine keeps nothing
         found = _found(engine, todo, selected, schemas, held)
         receipt.redeem(plan.price)  # from here on noise is drawn: one payment, one release
-        told("reading the data and adding noise" if any(selected) else "adding noise")
+        report("reading the data and adding noise" if any(selected) else "adding noise")
         released = [
             _noisy(part, noised, selection, exact, bits)
             for (part, noised, selection), exact in zip(sets, found, strict=True)

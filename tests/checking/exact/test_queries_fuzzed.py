@@ -1,4 +1,4 @@
-"""Random questions against made-up neighbours: whatever the SQL door accepts, one unit moves no more than it may."""
+"""Random questions against made-up neighbours: whatever SQL is accepted, one unit moves no more than it may."""
 
 from __future__ import annotations
 
