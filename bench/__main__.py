@@ -6,7 +6,7 @@ import importlib
 import sys
 
 SUITES = (
-    "imports", "noise", "accounting", "mechanisms", "continual", "local", "synthetic", "accuracy", "tables", "engines",
+    "imports", "noise", "accounting", "mechanisms", "continual", "local", "synthetic", "accuracy", "budgets", "tables", "engines",
     "rivals", "curator", "learning",
 )  # fmt: skip
 

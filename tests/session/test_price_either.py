@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 import discreet as dp
+from bench.budgets import error_of_each
 from discreet.errors import OverBudget
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.conversions import largest_zcdp
@@ -119,3 +121,13 @@ def test_a_ledger_of_another_rule_keeps_it(tmp_path: Path, rule: dp.Rule) -> Non
     assert again.remaining == left
     again.sql(GROUPS).release(epsilon="0.1")
     assert type(again.remaining) is type(left)
+
+
+def test_the_table_in_the_documentation_is_true() -> None:
+    """docs/tables.md shows the error of each of 1, 17 and 100 questions by rule."""
+    text = (Path(__file__).parents[2] / "docs" / "tables.md").read_text()
+    rows = re.findall(r"^\| (\d+) \| ± ([\d.]+) \| ± ([\d.]+) \| ± ([\d.]+) \|$", text, re.MULTILINE)
+    assert [row[0] for row in rows] == ["1", "17", "100"]
+    for questions, *shown in rows:
+        for rule, error in zip((dp.Rule.BASIC, dp.Rule.ZCDP, dp.Rule.EITHER), shown, strict=True):
+            assert float(f"{error_of_each(rule, int(questions)):.2g}") == float(error)
