@@ -164,8 +164,8 @@ def test_b2_no_row_decides_between_error_and_answer(measure: str) -> None:
     assert len(outcomes) == 1
 
 
-@pytest.mark.parametrize("door", ["frame", "Parquet", "CSV"])
-def test_b2_no_stored_value_decides_between_error_and_answer(door: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["frame", "Parquet", "CSV"])
+def test_b2_no_stored_value_decides_between_error_and_answer(source: str, tmp_path: Path) -> None:
     """One row with text that is not UTF-8, a line break, a moment far away: all questions are answered with it too."""
     raw = pa.array([b"ab"] * 50 + [b"\xff\xfe", b"a\nb"], pa.binary())
     text = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
@@ -175,10 +175,10 @@ def test_b2_no_stored_value_decides_between_error_and_answer(door: str, tmp_path
         pa.string(), len(raw), pa.array([*map(b"%d".__mod__, range(50)), b"\xff", b"x"]).buffers()
     )
     table: Any = pa.table({"uid": people, "s": text, "at": zoned, "ns": far.view(pa.timestamp("ns", "UTC"))})
-    if door == "Parquet":
+    if source == "Parquet":
         pq.write_table(table, path := tmp_path / "odd.parquet")
         table = path
-    if door == "CSV":
+    if source == "CSV":
         path = tmp_path / "odd.csv"
         lines = [b"%d,ab,2024-01-01 00:00:00,2024-01-01 00:00:00\n" % i for i in range(30_000)]
         odd = b'7,"a\nb",290309-12-22 (BC) 00:00:00,x\n8,\xff,294247-01-10 04:00:54,infinity\n'

@@ -23,10 +23,11 @@ from tests.helpers.ledger_places import Place, answered, ask, prepared
 def test_the_split_of_delta_is_fixed_when_the_budget_is_opened(lite: Place) -> None:
     with lite.open(create=True) as ledger:
         ledger.owner.protect("town", Approx(1, "1e-6"), reserve="1/4")
-        left = ledger.standing("town").remaining
-        assert isinstance(left, ZCDP)
-        assert left.delta == Fraction(1, 4 * 10**6)
-        assert ledger.populations["town"].rule is Rule.ZCDP
+        _, by_rho = ledger.standing("town").accounts
+        assert isinstance(by_rho, ZCDP)
+        assert by_rho.delta == Fraction(3, 16 * 10**6)
+        assert ledger.populations["town"].limits.most[1] == Fraction(1, 4 * 10**6)
+        assert ledger.populations["town"].rule is Rule.EITHER
 
 
 def test_the_owner_raises_a_budget_and_nothing_comes_back(lite: Place) -> None:

@@ -61,7 +61,7 @@ Confidence = Annotated[str, typer.Option(help="of the error bars")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in which the budget is kept")]
 Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
 RuleName = Annotated[
-    str, typer.Option("--rule", help="zcdp: many small questions cost less together; once, with --budget and --delta")
+    str, typer.Option("--rule", help="either (if left out), zcdp or basic: how --budget with --delta is counted; once")
 ]
 RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]

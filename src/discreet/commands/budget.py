@@ -74,6 +74,10 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
         )
     console = Console()
     console.print(table)
+    for one in found:
+        if len(one["accounts"]) > 1:
+            words = " or ".join(left["text"] for left in one["accounts"])
+            console.print(f"{escape(one['population'])}: {escape(words)} is left in all", style="dim", highlight=False)
     console.print(
         "spent: by all, or by the analyst alone, as a part of the budget in the row; where delta is counted too, the "
         "larger part. left: what one more question may cost, by the analyst's own cap and by the budget of all",

@@ -31,8 +31,9 @@ from discreet.ledger.entries import (
     write_fields,
 )
 from discreet.ledger.head_file import Head
-from discreet.ledger.state import Act, Analyst, Dataset, Population, State
-from discreet.privacy.budgets.filters import Amounts, Rule, add, fits
+from discreet.ledger.state import Act, Analyst, Dataset, Population, State, limits_of
+from discreet.privacy.budgets.currency import Amounts, add
+from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 
@@ -227,8 +228,9 @@ class PopulationRecord(Record):
         """Open it, once."""
         if self.population in state.populations:
             raise Broken("it opens a population a second time")
+        limits = limits_of(self.budget, self.rule, self.limits)
         state.populations[self.population] = Population(
-            self.population, self.budget, self.rule, self.reserve, self.limits, self.neighbours, self.unit
+            self.population, self.budget, self.rule, self.reserve, limits, self.neighbours, self.unit
         )
 
 
@@ -245,9 +247,10 @@ class BudgetRecord(Record):
     def apply(self, state: State, entry: Entry) -> None:
         """Change the limits; what was spent stays spent."""
         known = state.populations[self.population]
-        if len(self.limits) != len(known.limits):
+        if len(self.limits) != len(known.limits.most):
             raise Broken("it changes the currency of a budget")
-        state.populations[known.name] = replace(known, budget=self.budget, limits=self.limits)
+        limits = limits_of(self.budget, known.rule, self.limits)
+        state.populations[known.name] = replace(known, budget=self.budget, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,10 +328,11 @@ class GrantRecord(Record):
     def apply(self, state: State, entry: Entry) -> None:
         """Set or change the cap."""
         known, population = state.analysts[self.analyst], state.populations[self.population]
-        if self.limits is not None and len(self.limits) != len(population.limits):
+        if self.limits is not None and len(self.limits) != len(population.limits.most):
             raise Broken("it caps an analyst in another currency")
         state.analysts[known.name] = replace(known, caps={**known.caps, population.name: self.cap})
-        state.caps[population.name, known.name] = self.limits
+        limits = None if self.limits is None else limits_of(self.cap, population.rule, self.limits)
+        state.caps[population.name, known.name] = limits
 
 
 # --- payments -----------------------------------------------------------------------------------------------------
@@ -345,12 +349,6 @@ def _adds_up(before: Amounts, price: Amounts, after: Amounts) -> bool:
         if (b_top * p_low + p_top * b_low) * a_low != a_top * b_low * p_low:
             return after == add(before, price)  # a sum whose fraction would grow too long is a hair more
     return True
-
-
-def _within(amounts: Amounts, limits: Amounts) -> bool:
-    """Whether no amount is above its limit; in integers."""
-    pairs = zip(amounts, limits, strict=True)
-    return all(a.numerator * most.denominator <= most.numerator * a.denominator for a, most in pairs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,11 +375,11 @@ class CappedSums(Sums):
         """Check the sums, and that they stay under the limit that holds now; else Broken."""
         Sums.check(self, state, account, price)
         limit = state.limit(*account)
-        if self.limit != limit:
+        if self.limit != (None if limit is None else limit.most):
             raise Broken("it goes over a cap, or names another one")
-        if limit is None or _within(self.after, limit):
+        if limit is None or limit.within(self.after):
             return
-        if not fits(limit, self.before, price):  # ``after`` may have been rounded up past the limit
+        if not limit.fits(self.before, price):  # ``after`` may have been rounded up past the limit
             raise Broken("it goes over a cap")
 
 

@@ -25,7 +25,7 @@ from discreet.ledger.records import ChargeRecord
 from discreet.ledger.state import Population
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.measures import Approx, Measure
+from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer import serialize
 from discreet.query.answer.answer import TableAnswer
@@ -40,13 +40,14 @@ class LocalLedger:
     """A ledger that is open for one session: it pays each question and stores each answer.
 
     >>> import tempfile
+    >>> from discreet.privacy.promises.measures import Approx
     >>> from discreet.session.session import Session
     >>> from discreet.query.plan.schema import table
     >>> visits, ledger = table({"patient": [1, 2, 2]}, unit="patient"), Path(tempfile.mkdtemp(), "budget.db")
     >>> session = Session(visits=visits, budget=Approx(1, "1e-6"), ledger=ledger)
     >>> answer = session.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
     >>> Session(visits=visits, ledger=ledger).remaining
-    Approx(epsilon='3/4', delta='1/1000000')
+    Approx(epsilon='3/4', delta='1/2000000')
     """
 
     def __init__(self, ledger: Ledger, dataset: str, population: Population) -> None:
@@ -251,9 +252,8 @@ def _opened(ledger: Ledger, found: Mapping[str, _Data], wanted: Wanted) -> Popul
         next(iter(found.values())).unit if len(found) == 1 else "; ".join(f"{n}: {d.unit}" for n, d in found.items())
     )
     relation = wanted.neighbours or Neighbours.ADD_REMOVE
-    rule = wanted.rule or (Rule.BASIC if isinstance(budget, Approx) else None)  # as in a session without a ledger
     _once(
-        lambda: ledger.owner.protect(first, budget, unit=words, neighbours=relation, rule=rule),
+        lambda: ledger.owner.protect(first, budget, unit=words, neighbours=relation, rule=wanted.rule),
         lambda: first in ledger.populations,
     )
     return ledger.populations[first]

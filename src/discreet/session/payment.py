@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Rule
@@ -33,6 +33,23 @@ class BudgetStore(Protocol):
 
     def spend(self, what: Event | Measure) -> Receipt:
         """Pay, or raise ``OverBudget``."""
+
+
+@runtime_checkable
+class Affords(Protocol):
+    """A store that may take a payment that does not fit, as one that was made before."""
+
+    def affords(self, what: Event | Measure) -> bool:
+        """Whether this would fit now, as a new payment."""
+
+
+@runtime_checkable
+class HasAccounts(Protocol):
+    """A store that may keep several sums side by side."""
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left of each sum."""
 
 
 class SessionLedger(Protocol):

@@ -14,6 +14,7 @@ from typing import Protocol
 from discreet.errors import NoPrice, NotATheorem
 from discreet.exact import number
 from discreet.privacy.accountants.compose import compose
+from discreet.privacy.promises.events import Stated
 from discreet.privacy.promises.measures import Approx
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import TYPICAL
@@ -126,7 +127,8 @@ def _certified(session: Planner, questions: Sequence[Prepared], price: Price) ->
             if found is None:
                 return plain
             if compose([found.plan.event]).epsilon(delta=wanted.delta).upper <= wanted.epsilon:
-                return replace(found, plan=replace(found.plan, price=wanted), allowance=wanted)
+                price_of_all = Stated(found.plan.event, wanted.epsilon, wanted.delta)
+                return replace(found, plan=replace(found.plan, price=price_of_all), allowance=wanted)
         except (NoPrice, NotATheorem):
             return plain
     return plain

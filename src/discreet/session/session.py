@@ -20,7 +20,7 @@ from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number
-from discreet.privacy.budgets.filters import Filter, Rule
+from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
@@ -61,7 +61,7 @@ from discreet.session.auto import (
 )
 from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
 from discreet.session.copies import prepared_copies
-from discreet.session.payment import BudgetStore, Payment, SessionLedger
+from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.plan import Plan, make_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
@@ -75,8 +75,8 @@ __all__ = ["Query", "Session", "Workload"]
 class Session(ManyQuestions):
     """Tables, an engine and a budget.
 
-    ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. For an (ε, δ) budget
-    ``rule=dp.Rule.ZCDP`` lets many questions cost less together than the sum of their epsilons.
+    ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. An (ε, δ) budget is
+    counted by ``dp.Rule.EITHER`` unless ``rule`` is given: few questions cost the sum of their epsilons, many less.
 
     ``ledger`` is a file in which the budget outlives the process: it is made the first time, and whoever opens it later
     spends what is left, with every charge on the disk before data are read. ``budget``, ``neighbours`` and ``rule`` may
@@ -120,8 +120,8 @@ class Session(ManyQuestions):
             raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
         if ledger is not None and budget_store is not None:
             raise BadParameter("budget_store", "given", "must be left out: the ledger keeps the budget")
-        if rule not in (None, Rule.BASIC, Rule.ZCDP):
-            raise NotATheorem("a session counts by Rule.BASIC or Rule.ZCDP")
+        if rule not in (None, Rule.EITHER, Rule.BASIC, Rule.ZCDP):
+            raise NotATheorem("a session counts by Rule.EITHER, Rule.BASIC or Rule.ZCDP")
         self._engine = duckdb() if engine is None else engine
         read = {name: _readable(table) for name, table in given.items()}
         self._schemas = {name: resolve(name, table, self._engine.columns(table.source)) for name, table in read.items()}
@@ -134,6 +134,7 @@ class Session(ManyQuestions):
                 ledger, given, self._engine.name, budget=budget, neighbours=neighbours, rule=rule
             )
             budget, neighbours, rule, budget_store = kept.budget, kept.neighbours, kept.rule, kept.budget_store("")
+        rule = rule or default_rule(budget)  # type: ignore[arg-type]
         self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._profiles: dict[str, Profile] = {}
@@ -156,6 +157,12 @@ class Session(ManyQuestions):
     def remaining(self) -> Measure:
         """What is left of it."""
         return self._budget_store.remaining
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left of each sum that is counted: under Rule.EITHER of (ε, δ) and of ρ, else of one."""
+        store = self._budget_store
+        return store.remaining_by_account if isinstance(store, HasAccounts) else (store.remaining,)
 
     @property
     def schemas(self) -> Mapping[str, Schema]:
@@ -335,7 +342,8 @@ class Session(ManyQuestions):
 
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
-        return self._terms.quote(questions, price)
+        store = self._budget_store
+        return self._terms.quote(questions, price, store.affords if isinstance(store, Affords) else store.fits)
 
     def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
         """The question with caps chosen from what was released about its units. No data is touched."""
@@ -390,10 +398,10 @@ class Session(ManyQuestions):
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.
 
-        None unless the budget is counted in (ε, δ) by adding up: only there may a whole be paid as an (ε, δ).
+        None unless the sum of (ε, δ) is counted: only there may a whole be paid as an (ε, δ).
         """
         allowed = self._terms.allowance(price)
-        if not isinstance(allowed, Approx) or self._terms.rule not in (None, Rule.BASIC):
+        if not isinstance(allowed, Approx) or self._terms.rule not in (None, Rule.BASIC, Rule.EITHER):
             return None
         larger = Approx(allowed.epsilon * Fraction(times), allowed.delta)
         return quote(questions, larger, self._terms.neighbours)

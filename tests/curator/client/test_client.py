@@ -49,7 +49,8 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     standing = session._standing()
     assert (str(session.remaining), str(session.budget)) == (standing["remaining"]["text"], standing["budget"]["text"])
     assert session.budget == dp.Approx(10**6, "1e-18")
-    assert isinstance(session.remaining, dp.ZCDP)
+    assert isinstance(session.remaining, dp.Approx)
+    assert [type(left) for left in session.remaining_by_account] == [dp.Approx, dp.ZCDP]
     assert answer.columns == ("city", "n", "pay")
     assert answer["city"] == list(CITIES)
     assert len(answer) == 3
@@ -107,7 +108,7 @@ def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -
     town, url = served
     preview = connect(url, town.ann).sql(COUNT).preview(epsilon="1", confidence="0.9", rows=40)
     cost, count, pay, counted, advice = str(preview).splitlines()
-    assert cost.startswith("costs rho ")
+    assert cost.startswith("costs epsilon 1, delta 0; epsilon ")
     assert cost.endswith("would be left")
     assert count == f"n: ± {significant(preview.error('n'), 4)} (90%)"
     assert pay == f"pay: ± {significant(preview.error('pay'), 4)} (90%) in a group of 40 rows"
@@ -122,8 +123,9 @@ def test_the_plan_is_explained(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
     assert query.explain(epsilon="1").startswith("read people")
-    assert "Gaussian" in query.explain(epsilon="1") or "gaussian" in query.explain(epsilon="1")
-    assert "Gaussian" not in query.explain()
+    assert "Laplace" in query.explain(epsilon="1")
+    assert "Gaussian" in query.explain(rho="1")
+    assert "Laplace" not in query.explain()
 
 
 def test_all_error_bars_together(served: tuple[Town, str]) -> None:

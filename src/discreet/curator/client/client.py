@@ -106,6 +106,11 @@ class RemoteSession:
         return read_amount(self._standing()["remaining"])
 
     @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left to you of each sum that is counted: under Rule.EITHER of (ε, δ) and of ρ, else of one."""
+        return tuple(map(read_amount, self._standing()["accounts"]))
+
+    @property
     def budget(self) -> Measure:
         """What all your answers together keep."""
         return read_amount(self._standing()["budget"])

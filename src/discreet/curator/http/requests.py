@@ -188,7 +188,7 @@ class RegisterIn(In):
     population: Name | None = None
     budget: Promise | None = None
     protects: Name = "one person"
-    rule: Literal["zcdp", "basic"] | None = None
+    rule: Literal["either", "zcdp", "basic"] | None = None
     neighbours: Literal["add_remove", "change_one"] = "add_remove"
     decision: Reason | None = None
 

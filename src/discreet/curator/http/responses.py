@@ -89,7 +89,7 @@ class Standing(BaseModel):
 
     ``share`` is the part that was spent, of an analyst's by themselves; ``gone`` the part that can be spent no more, by
     whomever it was spent. Where two numbers are counted, the larger part. ``remaining`` holds for their own cap and
-    for the budget of all.
+    for the budget of all; ``accounts`` is what is left of each sum that is counted, where either of two is enough.
     """
 
     population: str
@@ -100,6 +100,7 @@ class Standing(BaseModel):
     budget: Amount
     spent: Amount
     remaining: Amount
+    accounts: list[Amount] = []
     share: float
     gone: float
     spent_epsilon: float | None

@@ -34,7 +34,7 @@ from discreet.query.plan.schema import Declared, Table, bounds, keys, table, unk
 from discreet.query.plan.types import Value
 
 CAPS = ("max_rows", "max_groups", "max_rows_per_group")
-RULES = {"zcdp": Rule.ZCDP, "basic": Rule.BASIC}
+RULES = {"either": Rule.EITHER, "zcdp": Rule.ZCDP, "basic": Rule.BASIC}
 NEIGHBOURS = {one.name.lower(): one for one in Neighbours}
 
 

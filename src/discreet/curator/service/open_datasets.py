@@ -16,8 +16,6 @@ from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
 from discreet.errors import BadData, DiscreetError
 from discreet.ledger.state import Dataset, Population
-from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.measures import Approx
 from discreet.query.plan.schema import Table
 from discreet.session.query import Query
 from discreet.session.session import Session
@@ -106,7 +104,6 @@ class OpenDatasets:
     def make(self, dataset: declarations.Dataset, people: Population, name: str = "") -> OpenDataset:
         """The tables behind an engine of their own, if their declaration fits their columns."""
         engine = Isolated(self._config.limits, remote=dataset.engine())
-        rule = Rule.ZCDP if people.rule is None and isinstance(people.budget, Approx) else people.rule
         try:
             tables = {table: one.at(self._config.data) for table, one in dataset.tables.items()}
             configured = self._config.datasets.get(name)
@@ -118,7 +115,7 @@ class OpenDatasets:
                 budget=people.budget,
                 engine=engine,
                 neighbours=people.neighbours,
-                rule=rule,
+                rule=people.rule,
             )
         except BaseException:
             engine.close()

@@ -53,7 +53,7 @@ from discreet.errors import (
 from discreet.exact import number
 from discreet.ledger.charges import Charge
 from discreet.ledger.journal import Clock, utc
-from discreet.ledger.state import Dataset, Population, State
+from discreet.ledger.state import Dataset, Population, State, limits_of
 from discreet.ledger.store import Ledger
 from discreet.ledger.verify import verify_ledger
 from discreet.privacy.budgets.filters import Rule
@@ -161,7 +161,8 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
-        kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
+        nothing = limits_of(budget, rule, ())
+        kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
         opened = self.open_datasets.make(dataset, kept, name)
         try:
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
@@ -188,9 +189,10 @@ class Curator:
         """The error bars of each question, and what all would cost together. Free."""
         known, people = self.dataset(caller, name)
         opened = self.open(known)
-        order = self._order(opened, opened.session, caller, name, asked)
+        budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
+        order = self._order(opened, opened.session.serving(budget_store), caller, name, asked)
         quote = order.quote
-        cost = self.ledger.quote(name, caller.name, quote.plan.price)
+        cost = budget_store.quote(quote.plan.price)
         common = {
             "price": write_amount(cost.price),
             "left": write_amount(cost.left),

@@ -156,7 +156,9 @@ function share(amount, left) {
 }
 
 function drawPreview(place, data, state) {
-  const spent = state.budget.gone, mine = state.budget.share, takes = share(data.price, data.left) * (1 - spent);
+  const spent = state.budget.gone, mine = state.budget.share;
+  const either = state.budget.rule === "EITHER" && data.affordable && data.left_epsilon; // of two accounts: what is left tells
+  const takes = (either ? 1 - data.left_after_epsilon / data.left_epsilon : share(data.price, data.left)) * (1 - spent);
   const cost = data.price_epsilon !== null ? `ε ${eps(data.price_epsilon)}` : data.cost;
   const level = `${Number((data.confidence * 100).toPrecision(6))}\u00a0%`;
   show(place,

@@ -29,17 +29,26 @@ export async function datasetsView(place) {
     h("section", { class: "card", id: "register" }, await registerForm(budgets, again))));
 }
 
+const COUNTED = { EITHER: "adding up or zCDP, whichever still admits a question", ZCDP: "zCDP", BASIC: "adding up" };
+
+/** Which part of a budget was spent: amounts are counted in accounts of so many; of the account of which least was. */
+function partSpent(total, together) {
+  const parts = total.after.map((x, i) => Math.min(1, ratio(x) / (ratio(total.limit[i]) || 1)));
+  const accounts = parts.filter((_, i) => i % together === 0).map((_, i) => parts.slice(i * together, (i + 1) * together));
+  return Math.min(...accounts.map((own) => Math.max(...own)));
+}
+
 function populationCard(one, datasets, entries, again) {
   const charges = entries.filter((e) => e.kind === "charge" && e.body.population === one.population);
-  const shares = [0, ...charges.map((e) => Math.max(...e.body.total.after.map((x, i) => ratio(x) / (ratio(e.body.total.limit[i]) || 1))))];
+  const shares = [0, ...charges.map((e) => partSpent(e.body.total, one.rule === "EITHER" ? 2 : e.body.total.after.length))];
   const household = h("span", {}, "…");
   get(`${at("populations", one.population, "household")}?people=4`).then((data) => show(household, data.spent ? `privacy loss of a household of 4: ${data.spent.text}` : "no bound is known for a household"), () => show(household, ""));
   return h("article", { class: "card population" },
     h("div", { class: "head" }, h("h2", {}, one.population), h("span", { class: "grow" }), h("span", { class: "chip", title: one.budget.text }, one.budget.text)),
-    h("p", { class: "quiet small" }, "Protects ", h("b", {}, one.unit), one.rule ? ` · counted by ${one.rule === "ZCDP" ? "zCDP" : "adding up"}` : "", " · ", household),
+    h("p", { class: "quiet small" }, "Protects ", h("b", {}, one.unit), one.rule ? ` · counted by ${COUNTED[one.rule] || one.rule}` : "", " · ", household),
     gauge(one.share, 0, { label: one.population }),
     h("div", { class: "legend" }, h("span", {}, h("i", { class: "dot spent" }), h("b", {}, `${(one.share * 100).toFixed(1)} %`), " spent"),
-      h("span", {}, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε ${eps(one.remaining_epsilon)}` : one.remaining.text)),
+      h("span", { title: one.accounts.map((left) => left.text).join(" or ") }, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε ${eps(one.remaining_epsilon)}` : one.remaining.text)),
       h("span", {}, h("b", {}, String(charges.length)), charges.length === 1 ? " question" : " questions")),
     steps(shares.map((s) => s)),
     datasets.map((d) => h("div", { class: "dataset" }, h("b", {}, d.name), h("span", { class: "quiet" }, d.tables.join(", ")), h("span", { class: "grow" }),

@@ -1,4 +1,4 @@
-"""Released rows: how they are read, carried elsewhere and told. An answer about tables is that, from here or afar.
+"""Released rows: how they are read, exported and printed. An answer about tables is that, local or remote.
 
 Promise: nothing here draws, spends or looks at data; all of it follows from the rows and their error bars.
 """
@@ -64,7 +64,7 @@ class Answered(ABC):
 
     @property
     def _level(self) -> Number:
-        """The confidence of error bars, unless said otherwise."""
+        """The confidence of error bars, unless another is given."""
         return CONFIDENCE
 
     def _is_total(self, row: Row, name: str) -> bool:
@@ -95,7 +95,7 @@ class Answered(ABC):
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    # --- doors out ----------------------------------------------------------------------------------------------------
+    # --- export -------------------------------------------------------------------------------------------------------
 
     def to_arrow(self, *, errors: bool = True, confidence: Number | None = None) -> pa.Table:
         """An Arrow table; with ``errors``, each column of numbers is followed by its error bars."""

@@ -21,6 +21,7 @@ from discreet.query.estimate.noise_plan import Noised
 _NORMAL = NormalDist()
 _LEAST = 1e-9
 _POINTS = 1 << 16
+_FINE = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +82,24 @@ def _laplace(scales: Scales, miss: float) -> float:
     if len(scales) == 1 and scales[0][1] == 2:
         return scales[0][0] * _two(miss)
     deviation = math.sqrt(sum(2 * many * s * s for s, many in scales))
-    scales = tuple((s / deviation, many) for s, many in scales)
+    return deviation * _standard(tuple((math.ceil(s / deviation * _FINE) / _FINE, many) for s, many in scales), miss)
+
+
+@lru_cache(maxsize=1024)
+def _standard(scales: Scales, miss: float) -> float:
+    """The same for a sum of variance 1 or a hair more: whatever is paid, scales keep their proportions.
+
+    They may be rounded up: Laplace laws are symmetric with one peak, so a larger scale makes every |Σ X_i| > t likelier
+    (Birnbaum 1948).
+    """
     low, high = 0.0, _chernoff(scales, miss)
     if miss < _LEAST:
-        return high * deviation
+        return high
     law = _Law(scales, high)
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if law.tail(middle) <= miss else (middle, high)
-    return high * deviation
+    return high
 
 
 @lru_cache(maxsize=256)
