@@ -47,7 +47,7 @@ def synthesize_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = 0,
+    max_rows: Rows = "",
     ledger: LedgerFile = None,
     budget: Budget = "",
     quick: Quick = False,

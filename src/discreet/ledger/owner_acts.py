@@ -250,7 +250,7 @@ def find_analyst(state: State, name: str) -> None:
 def check_cap(population: Population, cap: Measure) -> Amounts:
     """A cap as amounts, if it can stand beside a population's budget: counted as the budget is, and not above it."""
     limits = _limits(population, cap)
-    if any(most > whole for most, whole in zip(limits, population.limits, strict=True)):
+    if any(most > whole for most, whole in zip(limits, population.limits.most, strict=True)):
         raise BadParameter("cap", str(cap), f"must not be above the budget of all, which is {population.budget}")
     return limits
 

@@ -44,7 +44,7 @@ def test_in_ipython_itself(names: dict[str, Any]) -> None:
     try:
         shell.user_ns.update(names)
         shell.run_line_magic("load_ext", "discreet")
-        answer = shell.run_cell_magic("discreet", "session --epsilon 900 --into kept", SQL)  # type: ignore[no-untyped-call]
+        answer = shell.run_cell_magic("discreet", "session --epsilon 900 --into kept", SQL)
         assert answer.value == 50
         assert shell.user_ns["kept"] is answer
     finally:

@@ -67,6 +67,10 @@ class EngineSource:
         lowered = lower_all(Scan(table), schemas)
         if not lowered.private or lowered.caps is None:
             raise BadParameter("table", table, "must be private: a public table needs no privacy")
+        if lowered.caps.auto:
+            raise BadParameter(
+                "max_rows", "auto", f"must be declared of {table} as a number: no question says what fits"
+            )
         if len(domain) > MOST_COLUMNS:
             raise BadParameter("columns", len(domain), f"must be at most {MOST_COLUMNS}: name those that matter")
         reach = row_reach(lowered.caps, Noise.GAUSSIAN, grouped=False)
