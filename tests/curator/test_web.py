@@ -81,12 +81,14 @@ def test_synthetic_rows_are_made_watched_and_offered(browser: Browser, served: t
     says(browser, ".result", "20 rows of city, pay")
     says(browser, ".result", "noise alone")
     assert read(browser, "#download") == "Download Parquet"
-    browser.write("#price", "100000000")
-    browser.click("#make")
-    says(browser, ".result", "OverBudget")
     browser.click("a[href='#history']")
     says(browser, ".list", "synthesize(people)")
     assert not browser.errors()
+    browser.click("a[href='#synthetic']")
+    browser.write("#price", "100000000")
+    browser.click("#make")
+    says(browser, ".result", "OverBudget")
+    assert all("402" in line for line in browser.errors())
 
 
 def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -> None:
