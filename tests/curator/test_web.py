@@ -73,6 +73,25 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     assert not browser.errors()
 
 
+def test_synthetic_rows_are_made_watched_and_offered(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    browser.click("a[href='#synthetic']")
+    browser.write("#rows", "20")
+    browser.click("#make")
+    says(browser, ".result", "20 rows of city, pay")
+    says(browser, ".result", "noise alone")
+    assert read(browser, "#download") == "Download Parquet"
+    browser.click("a[href='#history']")
+    says(browser, ".list", "synthesize(people)")
+    assert not browser.errors()
+    browser.click("a[href='#synthetic']")
+    browser.write("#price", "100000000")
+    browser.click("#make")
+    says(browser, ".result", "OverBudget")
+    assert all("402" in line for line in browser.errors())
+
+
 def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sqls = [

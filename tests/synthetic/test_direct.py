@@ -108,7 +108,7 @@ def test_refusals() -> None:
         plans(DOMAIN, [("a",)], pure=True)[0].expected_error(rho=1)
 
 
-@pytest.mark.parametrize("plan", ["marginals", "identity", "least squares", "hierarchical"])
+@pytest.mark.parametrize("plan", ["marginals", "identity", "hierarchical"])
 def test_a_pure_promise_with_laplace_noise(plan: str) -> None:
     """Bars miss with probability 1e-9; predicted and measured errors as for Gaussian noise."""
     asked, epsilon = [("a", "b"), ("a",), prefixes("c"), ("b",)], Fraction(3)
@@ -137,10 +137,10 @@ def test_the_tail_of_a_sum_of_laplace_noises() -> None:
         law = (1 - q) / (1 + q) * q ** np.abs(k)
         for weights, chances in ((1, law), (2, np.convolve(law, law))):
             at = np.arange(len(chances)) - len(chances) // 2
-            for level in (1.0, 5.0, 20.0):
+            for level in (2.0, 5.0, 20.0):
                 bar = np.sqrt(2 * weights) * beta * (level + 0.7)
                 assert chances[np.abs(at) > bar].sum() <= 2 * np.exp(-level)
-                assert chances[np.abs(at) > bar / 8].sum() > 2 * np.exp(-level) or beta < 1  # a bound that can fail
+                assert chances[np.abs(at) > bar / 4].sum() > 2 * np.exp(-level) or beta < 1  # a bound that can fail
 
 
 def test_scaled_counts_give_the_same_answers() -> None:
@@ -155,9 +155,13 @@ def test_scaled_counts_give_the_same_answers() -> None:
             return [table << 20 for table in ROWS.marginals(cliques)]
 
     source = Scaled(DOMAIN, np.zeros((0, 3), dtype=int))
-    for plan in ("marginals", "least squares", "hierarchical"):
-        for price in ({"rho": 10**9}, {"epsilon": 10**6}):
-            found = answer(source, [("a",), prefixes("c")], plan=plan, **price)
+    for plan, prices in (
+        ("marginals", ("rho", "epsilon")),
+        ("least squares", ("rho",)),
+        ("hierarchical", ("epsilon",)),
+    ):
+        for price in prices:
+            found = answer(source, [("a",), prefixes("c")], plan=plan, **{price: 10**9})  # type: ignore[arg-type]
             assert np.allclose(found[0], ROWS.marginals([(0,)])[0], atol=0.1)
             assert np.allclose(found[1], np.cumsum(ROWS.marginals([(2,)])[0]), atol=0.1)
     gauss, plain = (answer(s, [("a",)], rho=1).deviations[0] for s in (source, ROWS))

@@ -15,6 +15,7 @@ from discreet.curator.http.routes_look import caller_of
 from discreet.curator.service.service import Curator
 from discreet.curator.service.synthetic_jobs import SyntheticJobs
 
+PARQUET = "application/vnd.apache.parquet"
 Number = Annotated[int, Path(ge=1, le=10**15)]
 
 
@@ -45,11 +46,11 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         jobs.cancel(caller, number)
         return responses.SyntheticOut(**jobs.state(caller, number))
 
-    @app.get("/api/synthetic/{number}/rows", response_model=None)
+    @app.get("/api/synthetic/{number}/rows", response_class=Response, responses={200: {"content": {PARQUET: {}}}})
     def rows(request: Request, number: Number) -> Response:
         """The rows of a job that is done, as a Parquet file."""
         return Response(
             b64decode(jobs.rows(caller_of(request), number)),
-            media_type="application/vnd.apache.parquet",
+            media_type=PARQUET,
             headers={"content-disposition": f'attachment; filename="synthetic-{number}.parquet"'},
         )

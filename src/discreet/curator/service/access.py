@@ -74,7 +74,7 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/synthetic"): ANALYSTS,
     ("GET", "/api/synthetic/{number}"): ALL,
-    ("POST", "/api/synthetic/{number}/cancel"): ANALYSTS,
+    ("POST", "/api/synthetic/{number}/cancel"): ALL,
     ("GET", "/api/synthetic/{number}/rows"): ALL,
     ("POST", "/api/datasets/{dataset}/profile"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
