@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -359,7 +361,9 @@ def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, serve
     assert len(town.curator.ledger.entries(kind="charge")) == charges + 1
 
 
-def test_the_release_card_that_is_saved_is_genuine(browser: Browser, served: tuple[Town, str], tmp_path: Path) -> None:
+def test_what_is_saved_is_genuine(
+    browser: Browser, served: tuple[Town, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     town, url = served
     said = town.ask("SELECT COUNT(*) AS n FROM people WHERE pay > 3", epsilon="2").json()
     browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
@@ -373,6 +377,16 @@ def test_the_release_card_that_is_saved_is_genuine(browser: Browser, served: tup
         until(file.exists, what=f"saved: {file.name}")
         assert file.read_text() == said[what]
         check(file.read_text(), key)
+    browser.click("#notebook")
+    file = tmp_path / f"answer-{said['number']}.ipynb"
+    until(file.exists, what="saved: the notebook")
+    text, code = (cell["source"] for cell in json.loads(file.read_text())["cells"])
+    assert "SELECT COUNT(*) AS n FROM people WHERE pay > 3" in "".join(text)
+    assert town.ann not in file.read_text()
+    names: dict[str, Any] = {}
+    monkeypatch.setenv("DISCREET_TOKEN", town.ann)
+    exec(compile("".join(code), "notebook", "exec"), names)  # noqa: S102 - our own page
+    assert names["answers"][0]["n"] == [row[0] for row in said["answer"]["rows"]]
 
 
 def test_the_files_of_the_page_make_no_html_from_text_and_ask_nobody_else() -> None:
