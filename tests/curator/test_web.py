@@ -239,6 +239,7 @@ return [...document.querySelectorAll('input, select, textarea, button, a, [role=
   .filter((e) => !(e.getAttribute('aria-label') || e.textContent || e.title || e.labels?.length || e.alt))
   .map((e) => e.outerHTML.slice(0, 200))
 """
+HEADINGS = "return document.querySelectorAll('h1').length"
 WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -263,7 +264,7 @@ def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
                     browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
                     assert script(browser, WIDER) == 0, (view, width)
                     assert script(browser, NAMELESS) == [], (view, width)
-                    assert script(browser, "return document.querySelectorAll('h1').length") == 1, (view, width)
+                    browser.wait(lambda _: script(browser, HEADINGS) == 1, f"{view} has no heading")
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
@@ -288,6 +289,7 @@ def test_an_accessibility_checker_finds_nothing(browser: Browser, served: tuple[
             for view in VIEWS[who]:
                 browser.click(f"nav a[href='#{view}']")
                 browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
+                browser.wait(lambda _: script(browser, HEADINGS) == 1, f"{view} has no heading")
                 assert violations(browser) == [], (view, scheme)
     finally:
         browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
