@@ -188,6 +188,7 @@ class RemoteSession:
         return Profile.read(table, asked, reply["answer"]["answers"])
 
     with_columns = _refused("with_columns", _OWNER)
+    plan = _refused("a plan", "session.workload([...]) asks several questions together")
 
     def _prepared(self, asked: Question) -> Prepared | None:
         """Refuse here, with the curator's message, what it would refuse from public metadata.
