@@ -174,22 +174,7 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
     automatic = {"choose", "find_out", "knows", "has_profile", "learn_profile", "quote_beyond"}
     pairs: tuple[tuple[type, type, set[str]], ...] = (
-        (
-            Session,
-            RemoteSession,
-            {
-                "engine",
-                "serving",
-                "quote",
-                "preview",
-                "release",
-                "choose",
-                "find_out",
-                "knows",
-                "has_profile",
-                "learn_profile",
-            },
-        ),
+        (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release", *automatic}),
         (Query, RemoteQuery, {"order", "within", "ledger_text"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),
         (TableAnswer, RemoteAnswer, {"outcome", "released"}),
