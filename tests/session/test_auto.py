@@ -86,7 +86,7 @@ def test_correction_can_be_left_out() -> None:
 def test_every_kind_of_question_and_budget(text: str, budget: dp.Pure | dp.Approx | dp.ZCDP) -> None:
     own = session(budget=budget)
     price = {"rho": "0.5"} if isinstance(budget, dp.ZCDP) else {"epsilon": "0.5"}
-    answer = own.sql(text).release(**price)  # type: ignore[arg-type]
+    answer = own.sql(text).release(**price)
     assert len(answer) > 0
     assert answer.cut is not None
 

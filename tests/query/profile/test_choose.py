@@ -46,6 +46,7 @@ def test_the_same_released_numbers_give_the_same_choice(text: str) -> None:
 def test_units_of_one_row_get_a_cap_of_one_and_nothing_is_cut() -> None:
     found = chosen(TEXTS["groups"], sizes("one row"))
     assert found.caps.max_rows == 1
+    assert found.cut is not None
     assert found.cut.share == 0
 
 
