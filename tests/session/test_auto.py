@@ -68,6 +68,14 @@ def test_corrected_values_are_marked_and_their_intervals_hold_the_raw_counts() -
     assert all(held)
 
 
+def test_correction_can_be_left_out() -> None:
+    table = dp.table(ROWS, unit="patient", max_rows="auto", correct=False, columns=COLUMNS)
+    own = dp.Session(visits=table, budget=dp.Pure(100))
+    own.profile("visits", epsilon=50)
+    answer = own.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward").release(epsilon="0.4")
+    assert not any("corrected" in note for note in answer.notes)
+
+
 @pytest.mark.parametrize("text", [
     "SELECT COUNT(*) AS n FROM visits",
     "SELECT clinic, COUNT(DISTINCT patient) AS n FROM visits GROUP BY clinic",

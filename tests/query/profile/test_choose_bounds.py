@@ -34,11 +34,11 @@ def test_positive_values_start_at_zero_and_the_tail_is_cut_where_noise_would_be_
 
 def test_both_signs_and_constants() -> None:
     both = choose_bounds(values(np.random.default_rng(2).integers(-60, 60, 20_000)))
-    assert [both.declared.low, both.declared.high] == [-64, 64]
+    assert (both.declared.low, both.declared.high) == (Fraction(-64), Fraction(64))
     one = choose_bounds(values(np.full(5000, 7)))
-    assert [one.declared.low, one.declared.high] == [0, 8]
+    assert (one.declared.low, one.declared.high) == (Fraction(0), Fraction(8))
     zero = choose_bounds(values(np.zeros(5000)))
-    assert [zero.declared.low, zero.declared.high] == [0, 1]
+    assert (zero.declared.low, zero.declared.high) == (Fraction(0), Fraction(1))
 
 
 def test_noise_alone_gives_no_bounds() -> None:

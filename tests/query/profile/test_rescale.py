@@ -2,15 +2,15 @@
 
 import numpy as np
 
-from discreet.query.estimate.estimators import Estimate, Plain
-from discreet.query.estimate.statistics import ONE, Rows, Statistic
+from discreet.query.estimate.estimators import Estimate, Estimates, Plain
+from discreet.query.estimate.statistics import ONE, Rows
 from discreet.query.profile.rescale import Rescaled, can_rescale
 
 COUNT = Rows(ONE, 1, 1)  # type: ignore[arg-type]
 PLAIN = Plain(COUNT, is_whole=True)
 
 
-def noisy(values: list[float], error: float) -> dict[Statistic, Estimate]:
+def noisy(values: list[float], error: float) -> Estimates:
     return {COUNT: Estimate(np.array(values), lambda _: error)}
 
 

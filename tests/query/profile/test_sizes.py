@@ -1,7 +1,6 @@
 """What a cap cuts, from noisy sizes: near the truth, and within its interval as often as it says."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,13 +12,13 @@ from discreet.query.profile.questions import About
 from discreet.query.profile.sizes import UnitSizes
 
 
-def histogram(sizes: np.ndarray, scale: float, rng: np.random.Generator) -> Histogram:
+def histogram(sizes: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Histogram:
     places = np.searchsorted(STARTS, sizes, side="right") - 1
     counts = np.bincount(places, minlength=len(STARTS)) + rng.laplace(0, scale, len(STARTS))
     return Histogram(About.ROWS, "", tuple(range(len(STARTS))), tuple(counts.tolist()), scale, gaussian=False)
 
 
-KINDS: dict[str, Callable[[np.random.Generator], NDArray[Any]]] = {
+KINDS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
     "light": lambda rng: rng.poisson(5, 20_000) + 1,
     "heavy": lambda rng: np.ceil(rng.lognormal(2, 1.3, 20_000)).astype(int),
     "one row": lambda rng: np.ones(20_000, dtype=int),

@@ -236,6 +236,7 @@ class RemoteSession:
     with_columns = _refused("with_columns", _OWNER)
     pmw = _refused("pmw", "use synthesize, whose rows answer any number of questions")
     suggest_keys = _refused("suggest_keys", _OWNER)
+    plan = _refused("a plan", "session.workload([...]) asks several questions together")
 
     def _prepared(self, asked: Question) -> Prepared | None:
         """Refuse here, with the curator's message, what it would refuse from public metadata.

@@ -55,6 +55,7 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
         max_groups=largest([c.max_groups for c in found]),
         max_rows_per_group=largest([c.max_rows_per_group for c in found]),
         auto=any(c.auto for c in found),
+        correct=all(c.correct for c in found),
     )
 
 

@@ -179,6 +179,8 @@ class Caps:
     max_rows_per_group: int | None = None
     auto: bool = False
     """Whether they are to be chosen, for each question, from a profile that is paid for."""
+    correct: bool = True
+    """With ``auto``: whether groups may be made to agree with a total that is released once with a large cap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +205,7 @@ def table(
     max_rows: int | str | None = None,
     max_groups: int | None = None,
     max_rows_per_group: int | None = None,
+    correct: bool = True,
     public: bool = False,
 ) -> Table:
     """A table for a session: a file, folder or glob of Parquet or CSV, an Arrow table, a DataFrame, a database table.
@@ -211,7 +214,8 @@ def table(
     stands in another table, write the foreign key: ``unit="order_id -> orders.id"``.
     ``max_rows`` is how many rows of one unit count in one question (10 unless said; the rows of a unit with more are
     weighted down), ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each. With
-    ``max_rows="auto"`` all three are chosen for each question, from a private profile that a tenth of its price buys.
+    ``max_rows="auto"`` all three are chosen for each question, from a private profile that a tenth of its price buys;
+    ``correct=False`` then leaves groups as they were counted, and does not make them agree with a total.
     ``public=True`` is for tables that hold nothing private: they need no unit.
     """
     if public:
@@ -228,7 +232,13 @@ def table(
     if max_rows == AUTO:
         if (max_groups, max_rows_per_group) != (None, None):
             raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
-        return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=Caps(auto=True))
+        return Table(
+            source=source,
+            unit=column,
+            through=through,
+            columns=_declared(columns),
+            caps=Caps(auto=True, correct=correct),
+        )
     caps = Caps(
         max_rows=None if max_rows is None else _cap(max_rows, "max_rows"),
         max_groups=None if max_groups is None else _cap(max_groups, "max_groups"),

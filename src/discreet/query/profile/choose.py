@@ -91,7 +91,7 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     rows = share * sizes.rows()
     noise = relative_noise(quote((_base(asked, most),)), 0, rows)
     plain = _best(partial(_plain, sizes, noise), sizes)
-    total = _total(asked) if correct else None
+    total = _total(asked) if correct and asked.asked.caps.correct else None
     if total is None:
         return _told(asked, (), plain, most, known, rows)
     both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
