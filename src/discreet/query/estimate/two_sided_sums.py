@@ -86,7 +86,15 @@ class Combined(FromSides):
     def value(self, noisy: Estimates) -> Floats:
         """The combination."""
         values = self._combined([noisy[part].values for part in self.parts])
+        if isinstance(noisy[self.parts[0]], Fitted):  # these are within their limits, but for the rounding of floats
+            values = np.clip(values, *self._possible)
         return np.round(values) if self.is_whole else values
+
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """What follows from the signs of the values: a count is not below 0."""
+        two = self.shares[:2]  # of what rows with a value add
+        return 0.0 if min(two) >= 0 else -np.inf, 0.0 if max(two) <= 0 else np.inf
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The error of the combined noise, whose law is known."""
@@ -95,8 +103,7 @@ class Combined(FromSides):
         middle, values = self._combined([e.middle for e in found]), self._combined([e.values for e in found])
         if not isinstance(found[0], Fitted):
             return rounded(values, middle - error, middle + error, self.is_whole)
-        two = self.shares[:2]  # of what rows with a value add
-        least, most = 0.0 if min(two) >= 0 else -np.inf, 0.0 if max(two) <= 0 else np.inf
+        least, most = self._possible
         low, high = possible(middle - error, middle + error, least, most)
         low, high = rounded(values, np.minimum(low, values), np.maximum(high, values), self.is_whole)
         return np.maximum(low, least), np.minimum(high, most)
