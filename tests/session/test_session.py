@@ -233,7 +233,6 @@ def test_bad_declarations_are_refused_before_anything() -> None:
         dp.Session(t=dp.table("no/such/file.parquet", unit="x"), budget=dp.Pure(1))
     bad: list[dict[str, Any]] = [
         {"unit": "nobody"},
-        {"unit": "cost"},
         {"unit": "patient_id", "columns": {"costs": dp.bounds(0, 1)}},
         {"unit": "patient_id", "columns": {"clinic": dp.bounds(0, 1)}},
         {"unit": "patient_id", "columns": {"cost": dp.keys(["a"])}},

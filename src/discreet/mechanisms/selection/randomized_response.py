@@ -270,10 +270,10 @@ def randomized_response(
     >>> survey.release("yes").value in {"yes", "no"}, float(survey.epsilon)
     (True, 1.098612289)
     """
-    labels = None if isinstance(categories, int) else tuple(categories)
-    if isinstance(categories, str) or (labels is not None and len(set(labels)) != len(labels)):
-        raise BadParameter("categories", categories, "must be a number, or a list of different labels")
-    k = integer(categories if isinstance(categories, int) else len(categories), "categories", at_least=2)
+    labels = tuple(categories) if isinstance(categories, list | tuple) else None
+    if labels is not None and len(set(labels)) != len(labels):
+        raise BadParameter("categories", "a label twice", "must be a number, or a list of different labels")
+    k = integer(categories if labels is None else len(labels), "categories", at_least=2)  # type: ignore[arg-type]
     if k > _MOST:
         raise BadParameter("categories", categories, "must be at most 2^31")
     if (epsilon is None) == (p is None):

@@ -54,8 +54,14 @@ class FromSides(Recipe):
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """None is below 0: so a count is not, and a mean lies within the bounds."""
-        return tuple(Limit(part, 0.0, np.inf) for part in self.parts)
+        """None is below 0: so a count is not, and a mean lies within the bounds. Where rows without a value are in the
+        sides too, none is below their part of it.
+        """
+        if not self.sides.null_side or self.sides.absent is None:
+            return tuple(Limit(part, 0.0, np.inf) for part in self.parts)
+        above, below, absent = self.sides.above, self.sides.below, self.sides.absent
+        more = (Limit(side, self.null_share, np.inf, absent) for side in (above, below))
+        return Limit(absent, 0.0, np.inf), *more
 
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         """Every row has a value, in the middle of the range."""
@@ -80,7 +86,15 @@ class Combined(FromSides):
     def value(self, noisy: Estimates) -> Floats:
         """The combination."""
         values = self._combined([noisy[part].values for part in self.parts])
+        if isinstance(noisy[self.parts[0]], Fitted):  # these are within their limits, but for the rounding of floats
+            values = np.clip(values, *self._possible)
         return np.round(values) if self.is_whole else values
+
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """What follows from the signs of the values: a count is not below 0."""
+        two = self.shares[:2]  # of what rows with a value add
+        return 0.0 if min(two) >= 0 else -np.inf, 0.0 if max(two) <= 0 else np.inf
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The error of the combined noise, whose law is known."""
@@ -89,7 +103,7 @@ class Combined(FromSides):
         middle, values = self._combined([e.middle for e in found]), self._combined([e.values for e in found])
         if not isinstance(found[0], Fitted):
             return rounded(values, middle - error, middle + error, self.is_whole)
-        least, most = 0.0 if min(self.shares) >= 0 else -np.inf, 0.0 if max(self.shares) <= 0 else np.inf
+        least, most = self._possible
         low, high = possible(middle - error, middle + error, least, most)
         low, high = rounded(values, np.minimum(low, values), np.maximum(high, values), self.is_whole)
         return np.maximum(low, least), np.minimum(high, most)
