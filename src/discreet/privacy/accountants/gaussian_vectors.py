@@ -71,7 +71,7 @@ def vectors_delta_up(noises: Sequence[DiscreteGaussian], epsilon: Fraction) -> F
         if continuous <= 0:
             return Fraction(1)
         mu_squared += noise.sensitivity_squared / continuous
-    found = gdp_delta(GDP(mu_squared=mu_squared), epsilon - gap).upper / (1 - gap / 3)
+    found = Fraction(gdp_delta(GDP(mu_squared=mu_squared), epsilon - gap).upper) / (1 - gap / 3)
     return min(found, Fraction(1))
 
 
