@@ -277,7 +277,7 @@ def test_c6_the_argument_of_the_aggregate_is_bounded() -> None:
 def test_c9_the_budget_is_split_over_all_outputs() -> None:
     s = session()
     s.sql("SELECT COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, SUM(v) AS t FROM ev").release(epsilon=2)
-    assert s.remaining.epsilon == 98  # type: ignore[union-attr]
+    assert s.remaining_by_account[0].epsilon == 98  # type: ignore[union-attr]
     one, two = (
         session().sql(f"SELECT {e} FROM ev").preview(epsilon=1).error("n")
         for e in ("COUNT(*) AS n", "COUNT(*) AS n, SUM(v) AS t")
@@ -406,7 +406,7 @@ def test_e9_differencing_is_charged_twice() -> None:
     s = session()
     s.sql("SELECT COUNT(*) AS n FROM ev").release(epsilon=1)
     s.sql("SELECT COUNT(*) AS n FROM ev WHERE uid <> 7").release(epsilon=1)
-    assert s.remaining.epsilon == 98  # type: ignore[union-attr]
+    assert s.remaining_by_account[0].epsilon == 98  # type: ignore[union-attr]
 
 
 def test_e13_hostile_names_and_keys_are_only_names() -> None:
