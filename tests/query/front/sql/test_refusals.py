@@ -10,7 +10,7 @@ from tests.helpers.sql_questions import V, read
 REFUSED: list[tuple[str, str, str]] = [
     # E3: subquery oracles
     ("E3", f"{V} WHERE (SELECT COUNT(*) FROM visits WHERE patient_id = 7) = 1", "a subquery inside an expression"),
-    ("E3", f"{V} WHERE cost > 1 OR EXISTS (SELECT 1 FROM patients WHERE id = patient_id)", "a subquery inside an expression"),
+    ("E3", f"{V} WHERE cost > 1 OR EXISTS (SELECT 1 FROM patients WHERE id = patient_id)", "a subquery inside"),
     ("E3", f"{V} WHERE cost > ALL (SELECT age FROM patients)", "ANY or ALL"),
     ("E3", f"{V} WHERE cost = ANY (SELECT age FROM patients)", "ANY or ALL"),
     ("E3", f"{V} WHERE note LIKE ANY ('a', 'b')", "ANY or ALL"),
