@@ -70,9 +70,7 @@ class TableAnswer(Answered):
             columns[AT] = [(s, i) for i in range(len(part.keys))]
             columns[PRESENT] = [_names(part)] * len(part.keys)
             rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        shown = Outcome(
-            (*self.outcome.columns, (AT, Column(AT))), self.outcome.having, self.outcome.order, self.outcome.limit
-        )
+        shown = replace(self.outcome, columns=(*self.outcome.columns, (AT, Column(AT))))
         return apply(shown, rows)
 
     @cached_property
@@ -92,7 +90,7 @@ class TableAnswer(Answered):
     def _pieces(self) -> Iterator[TableAnswer]:
         """Some thousands of rows at a time, unless an order, a limit or a fit needs all of them at once."""
         fitted = any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values())
-        if self.outcome.order or self.outcome.limit is not None or fitted or self._kept_share != 1:
+        if self.outcome.needs_all_rows or fitted or self._kept_share != 1:
             yield self
             return
         size = export.PIECE
@@ -141,8 +139,10 @@ class TableAnswer(Answered):
     def _kept_share(self) -> float:
         """The share of rows that are kept, where released numbers decide about it (else 1): misses are that rare."""
         many = len(self._all_rows())
-        by_order = self.outcome.limit is not None and any(self._measures(o.expression) for o in self.outcome.order)
-        by_having = self.outcome.having is not None and self._measures(self.outcome.having)
+        cuts = self.outcome.limit is not None or self.outcome.offset > 0
+        by_order = cuts and any(self._measures(o.expression) for o in self.outcome.order)
+        by_having = any(e is not None and self._measures(e) for e in (self.outcome.having, self.outcome.qualify))
+        by_having = by_having or (self.outcome.qualify is not None and bool(self.outcome.windows))
         if not (by_order or by_having) or not self._kept or len(self._kept) == many:
             return 1.0
         fitted = any(isinstance(e, Fitted) and len(e.law) > 1 for p in self.released for e in p.estimates.values())
@@ -172,6 +172,9 @@ class TableAnswer(Answered):
 
     def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
         """The range of an expression when its measures move within their errors; None where no rule is known."""
+        windows = {window.name for window in self.outcome.windows}
+        if any(isinstance(part, Column) and part.name in windows for part in walk(expression)):
+            return None
         used = set(self._measures(expression))
         dated = self._dated(tuple(used))
         if dated is not None:

@@ -12,10 +12,11 @@ from typing import Any
 from discreet.query.functions import arithmetic, dates
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.comparison import unify
-from discreet.query.functions.record import ATOM, FACTOR, TERM, Function, placed
+from discreet.query.functions.record import ATOM, FACTOR, TERM, Build, Function, Reading, T, placed
 from discreet.query.functions.released_values import as_moment, compared, is_number, numeric
 from discreet.query.functions.typed_values import Typed, expect
 from discreet.query.plan.evaluate import add_days
+from discreet.query.plan.expressions import Literal
 from discreet.query.plan.types import Date, Number, Text, Timestamp
 
 _MOST_DIGITS = 400
@@ -151,7 +152,8 @@ NUMBERS = (
               ("-7 % 2", -1), meaning=numeric(_mod), sql=("mod",), sign=("%", FACTOR), method="__mod__"),
     Function("neg", "-x", "With the other sign.", arithmetic.neg, ("-(2 + 1)", -3), meaning=numeric(lambda x: -x),
              sql=(), form=lambda _, inside: (f"-{placed(ATOM, inside[0])}", FACTOR), method="__neg__"),
-    _Operator("power", "POWER(x, n)", "x to a constant whole power from 1 to 8.", arithmetic.power, ("POWER(2, 3)", 8),
+    _Operator("power", "POWER(x, n)", "x to a constant whole power from 1 to 8; of released values, to any power.",
+              arithmetic.power, ("POWER(2, 3)", 8),
               meaning=numeric(_power), sql=("power", "pow"),
               method="__pow__"),
     Function("abs", "ABS(x)", "Without its sign.", arithmetic.absolute, ("ABS(-3)", 3), meaning=numeric(abs),
@@ -175,7 +177,7 @@ NUMBERS = (
     Function("ceil", "CEIL(x)", "The smallest whole number that is not below it.", arithmetic.ceiled,
              ("CEIL(-0.5)", 0), meaning=_whole(math.ceil), sql=("ceil", "ceiling"), method="ceil()"),
     Function("trunc", "TRUNC(x)", "The whole number next to it towards zero.", arithmetic.truncated,
-             ("TRUNC(-1.5)", -1), meaning=_whole(math.trunc), method="truncate()"),
+             ("TRUNC(-1.5)", -1), meaning=_whole(math.trunc), sql=("trunc", "truncate"), method="truncate()"),
     Function("clamp", "CLAMP(x, low, high)", "Beyond the constant bounds, the nearest of them.", _clamp,
              ("CLAMP(7, 0, 5)", 5), (3, 3),
              numeric(lambda x, low, high: max(low, min(x, high)) if low <= high else None),
@@ -185,3 +187,13 @@ NUMBERS = (
              arithmetic.width_bucket, ("WIDTH_BUCKET(7, 0, 10, 5)", 4), (4, 4), numeric(_width_bucket),
              method="bucket(low: Plain, high: Plain, buckets: int)"),
 )  # fmt: skip
+
+
+def _root(apply: Build[T], x: T) -> T:
+    return apply("power", x, Literal(Fraction(1, 2)))
+
+
+NUMBER_READINGS = {
+    "sqrt": Reading("SQRT(x)", "POWER(x, 0.5), of released values; of rows it has no exact value.", (1, 1), _root),
+    "safe_divide": Reading("SAFE_DIVIDE(x, y)", "x / y.", (2, 2), lambda apply, x, y: apply("div", x, y)),
+}

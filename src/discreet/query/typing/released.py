@@ -19,7 +19,7 @@ from discreet.query.functions.released_values import as_number
 from discreet.query.functions.typed_values import refuse
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Outcome
+from discreet.query.plan.nodes import Outcome, Window
 from discreet.query.plan.types import Boolean, Date, Kind, Text, Timestamp, Value
 
 
@@ -54,7 +54,10 @@ def sort_of_kind(kind: Kind) -> Sort:
 
 def check_outcome(outcome: Outcome, sorts: Mapping[str, Sort]) -> dict[str, Sort]:
     """The sorts of the columns that are asked for; refuses what has no value because of a type."""
+    sorts = {**sorts, **{window.name: _sort_of_window(window, sorts) for window in outcome.windows}}
     found = {name: sort_of(column, sorts) for name, column in outcome.columns}
+    if outcome.qualify is not None and sort_of(outcome.qualify, sorts) is not Sort.BOOLEAN:
+        refuse(f"QUALIFY needs a condition, and this is {sort_of(outcome.qualify, sorts).value}")
     if outcome.having is not None and sort_of(outcome.having, sorts) not in (Sort.BOOLEAN, Sort.NULL):
         refuse(f"HAVING needs a condition, and this is {sort_of(outcome.having, sorts).value}")
     for order in outcome.order:
@@ -69,6 +72,37 @@ def sort_of(expression: Expression, sorts: Mapping[str, Sort]) -> Sort:
     <Sort.NUMBER: 'a number'>
     """
     return _visit(expression, sorts).sort
+
+
+def _sort_of_window(window: Window, sorts: Mapping[str, Sort]) -> Sort:
+    """What a window function gives; refuses arguments that it has no value for."""
+    parts = [_visit(a, sorts) for a in window.arguments]
+    for one in (*window.partition, *(order.expression for order in window.order)):
+        sort_of(one, sorts)
+    name, word = window.function, window.function.upper()
+    fewest, most = _WINDOWS[name]
+    if not fewest <= len(parts) <= most:
+        refuse(f"{word} OVER (...) takes {fewest} to {most} arguments, not {len(parts)}")
+    counted = 0 if name == "ntile" else 1
+    if name in ("ntile", "lag", "lead", "nth_value") and len(parts) > counted:
+        steps = parts[counted].value
+        least = 0 if name in ("lag", "lead") else 1
+        if not isinstance(steps, int | Fraction) or steps != int(steps) or not least <= steps < 10**6:
+            refuse(f"{word} needs a whole constant from {least} on here")
+    if name in ("sum", "avg"):
+        _expect(word, parts[0], Sort.NUMBER)
+    if name in ("min", "max"):
+        _expect(word, parts[0], Sort.NUMBER, Sort.TEXT, *_MOMENTS)
+    if name in ("lag", "lead") and len(parts) == 3:
+        return _unified(word, [parts[0], parts[2]])
+    return parts[0].sort if name in ("min", "max", "lag", "lead", "first_value", "last_value", "nth_value") else _N
+
+
+_WINDOWS = {
+    **dict.fromkeys(("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"), (0, 0)),
+    **dict.fromkeys(("ntile", "sum", "avg", "min", "max", "first_value", "last_value"), (1, 1)),
+    "count": (0, 1), "lag": (1, 3), "lead": (1, 3), "nth_value": (2, 2),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
     _check_words(found)
     _check_nesting(found)
     reader = _DIALECT.parser(max_nodes=100 + 10 * len(found), error_message_context=0)
-    words = _prepared(found)
+    words = _prepared(_with_limit(found))
     try:
         trees = reader.parse(words, text) if wanted is None else reader.parse_into(wanted, words, text)
     except ParseError as error:
@@ -81,6 +81,19 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
         raise BadQuestion("this is not SQL that we understand")
     _check_tree(trees[0])
     return trees[0]
+
+
+def _with_limit(found: list[Token]) -> list[Token]:
+    """SELECT TOP n ... as SELECT ... LIMIT n."""
+    first = [_word(token) for token in found[:3]]
+    at = 2 if first[1:2] == ["DISTINCT"] else 1
+    if first[:1] != ["SELECT"] or len(found) < at + 3 or _word(found[at]) != "TOP":
+        return found
+    if found[at + 1].token_type is not TokenType.NUMBER:
+        return found
+    end = found[-1]
+    limit = [_changed(end, TokenType.LIMIT, "LIMIT"), _changed(end, TokenType.NUMBER, found[at + 1].text)]
+    return [*found[:at], *found[at + 2 :], *limit]
 
 
 def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> BadQuestion:
@@ -293,15 +306,15 @@ def _syntax(token: Token, before: Token | None) -> bool:
 
 
 def _target(i: int, found: list[Token]) -> Token:
-    """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL has a size."""
+    """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL and text have a size."""
     token = found[i]
     if token.token_type not in _SCALARS:
         raise Unsupported(*_CAST)
     sized = i + 1 < len(found) and found[i + 1].token_type is TokenType.L_PAREN
     if token.token_type is not TokenType.DECIMAL:
-        if sized:
+        if sized and token.token_type not in (TokenType.VARCHAR, TokenType.TEXT):
             raise Unsupported(f"CAST AS {token.text.upper()}(...)", CASTS)
-        return token
+        return _changed(token, TokenType.VARCHAR, token.text) if sized else token
     for size in found[i + 2 : i + 6] if sized else ():
         if size.token_type is TokenType.R_PAREN:
             return token
