@@ -42,6 +42,7 @@ from discreet.query.lower.public_keys import Listed, with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.run import Answers, Quote, release
+from discreet.session.learn import Model, learn
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.session.query import Order, Query
@@ -211,6 +212,24 @@ class Session:
         """How many rows all but a few units have, as a private estimate, paid like any question."""
         asked = rows_question(self[table], table, self._schemas[table].table, level, most)
         return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
+
+    def learn(
+        self,
+        model: type[Model],
+        table: str,
+        *,
+        features: Sequence[str],
+        target: str,
+        epsilon: Number | Price | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Model:
+        """A model of ``target`` from sums that the engine computes where the data lies, paid like one question.
+
+        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds) or ``dp.learning.CategoricalNB``
+        (declared keys or bounds; the target has keys). ``released_`` of the model holds the answers it was made of.
+        """
+        return learn(self, model, table, features=features, target=target, price=Price.of(epsilon, delta, rho))
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
