@@ -169,10 +169,10 @@ def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
         totals = sums.totals(rows)
         too_long = sums.add_parts(parts, ones, totals)
         del parts
-        kept[:] = [int(too_long.sum()) if too_long is not None else 0]
         noisy = (
             source.add_to(totals, 1 / RADIUS / rows) if with_noise else [t.view(torch.float32) for t in totals.views]
         )
+        kept[:] = [int(too_long.sum()) if too_long is not None else 0]
         for parameter, part in zip(sums.parameters, noisy, strict=True):
             parameter.grad = part
         optimizer.step()

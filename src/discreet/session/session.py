@@ -61,6 +61,7 @@ from discreet.session.auto import (
 )
 from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
 from discreet.session.copies import prepared_copies
+from discreet.session.learn import Model, learn
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.plan import Plan, make_plan
 from discreet.session.price import Price, Terms
@@ -306,6 +307,24 @@ class Session(ManyQuestions):
         found = stored_profile(self, table, columns, lambda _: stored)
         if found is not None:
             self._profiles[table] = found
+
+    def learn(
+        self,
+        model: type[Model],
+        table: str,
+        *,
+        features: Sequence[str],
+        target: str,
+        epsilon: Number | Price | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Model:
+        """A model of ``target`` from sums that the engine computes where the data lies, paid like one question.
+
+        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds) or ``dp.learning.CategoricalNB``
+        (declared keys or bounds; the target has keys). ``released_`` of the model holds the answers it was made of.
+        """
+        return learn(self, model, table, features=features, target=target, price=Price.of(epsilon, delta, rho))
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""

@@ -14,7 +14,8 @@ def test_truncated_products_and_their_bounds() -> None:
     g, a = (torch.randn(5, 7, n, generator=GENERATOR) for n in (4, 3))
     cells = torch.tensor([1e3, 0.0, 5e5, 1.0, 20.0])
     into = torch.zeros(4, 3, dtype=torch.int64)
-    bounds = add_products(g, a, cells, into)
+    bounds = torch.zeros(5, dtype=torch.float64)
+    add_products(g, a, cells, into, bounds)
     rows = [((g[i].T @ a[i]) * cells[i]).trunc().long() for i in range(5)]
     assert (into - sum(rows)).abs().max() <= 1  # another order of additions in a row may move a cell
     assert all(float(bound) >= int(row.square().sum()) for bound, row in zip(bounds, rows, strict=True))
@@ -24,9 +25,10 @@ def test_truncated_products_and_their_bounds() -> None:
 def test_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     g, a = (torch.randint(-9, 9, (5, 7, n), generator=GENERATOR).float() for n in (4, 3))
     one, other = (torch.ones(4, 3, dtype=torch.int32) for _ in range(2))
-    first = add_products(g, a, torch.full((5,), 0.5), one)
+    first, second = (torch.zeros(5, dtype=torch.float64) for _ in range(2))
+    add_products(g, a, torch.full((5,), 0.5), one, first)
     monkeypatch.setattr(token_products, "_AT_ONCE", 12)
-    second = add_products(g, a, torch.full((5,), 0.5), other)
+    add_products(g, a, torch.full((5,), 0.5), other, second)
     assert torch.equal(one, other)
     assert torch.equal(first, second)
 

@@ -82,12 +82,11 @@ class ClippedSums:
         look = not all(part.shrinks for part in parts)
         margin = _TOKEN_MARGIN if look else _MARGIN
         cells = (margin * RADIUS / lengths.clamp(min=self.clip)).float() * counts
-        if not bool(torch.isfinite(lengths.sum())):
-            finite = torch.isfinite(lengths)
-            cells = torch.where(finite, cells, 0.0)
-            parts = [_without(part, ~finite) for part in parts]
-        bounds = [part.add(cells, totals.of, look=look) for part in parts]
-        return ~(torch.stack([b for b in bounds if b is not None]).sum(0) <= float(RADIUS) ** 2) if look else None
+        cells = torch.where(torch.isfinite(lengths), cells, 0.0)
+        squares = torch.zeros(len(counts), dtype=torch.float64, device=counts.device) if look else None
+        for part in parts:
+            part.add(cells, totals.of, squares)
+        return None if squares is None else ~(squares <= float(RADIUS) ** 2)
 
     # --- one pass forwards, one backwards to the outputs of layers ----------------------------------------------------
 
@@ -134,21 +133,5 @@ class ClippedSums:
 
 
 def _total_squares(parts: list[Part]) -> Tensor:
-    total = parts[0].squares()
-    for part in parts[1:]:
-        total = total + part.squares()
-    return total
-
-
-def _without(part: Part, rows: Tensor) -> Part:
-    """The same with zeros for rows whose gradient is not finite."""
-    held: Any = part
-    if isinstance(part, Outer):
-        part.ready = None
-    for name in ("gradients", "a", "g"):
-        if hasattr(held, name):
-            old = getattr(held, name)
-            new = old.clone()
-            new[rows] = 0
-            setattr(held, name, new)
-    return part
+    found = [part.squares() for part in parts]
+    return found[0] if len(found) == 1 else torch.stack([f.float() for f in found]).sum(0)

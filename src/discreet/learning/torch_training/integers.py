@@ -62,8 +62,8 @@ class Factored:
     @classmethod
     def of(cls, inputs: Inputs, g: Tensor, cells: Tensor, *, bias: bool = False) -> Factored:
         """From the real second factor, rows x width, and cells per unit for each row."""
-        alone = (g * cells[:, None]).to(torch.int32) if bias else None
-        return cls(inputs.whole, _limbs(g * (cells[:, None] / inputs.scale)), alone)
+        alone = times(g, cells[:, None]).to(torch.int32) if bias else None
+        return cls(inputs.whole, _limbs(times(g, cells[:, None] / inputs.scale)), alone)
 
     def squares_up(self) -> Tensor:
         """The squared length of each row."""
@@ -77,6 +77,15 @@ class Factored:
         weight.add_(low).add_(high, alpha=128)
         if bias is not None and self.bias is not None:
             bias.add_(self.bias.sum(0, dtype=bias.dtype))
+
+
+def times(x: Tensor, cells: Tensor) -> Tensor:
+    """The product, and 0 where there are 0 cells, whatever x is there.
+
+    >>> times(torch.tensor([2.0, float("nan")]), torch.tensor([3.0, 0.0])).tolist()
+    [6.0, 0.0]
+    """
+    return torch.where(cells > 0, x * cells, 0.0)
 
 
 def _limbs(whole: Tensor) -> Tensor:

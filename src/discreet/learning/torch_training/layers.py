@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from discreet.learning.torch_training.integers import Factored, Inputs
+from discreet.learning.torch_training.integers import Factored, Inputs, times
 from discreet.learning.torch_training.token_products import add_products, aligned
 
 Into = dict[nn.Parameter, Tensor]
@@ -34,8 +34,11 @@ class Part:
         """The squared length of each row's gradient, in floats."""
         raise NotImplementedError
 
-    def add(self, cells: Tensor, into: Into, *, look: bool) -> Tensor | None:
-        """Add each row's gradient as integers, so many cells for one unit; with ``look``, bounds of squared lengths."""
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
+        """Add each row's gradient as integers, so many cells for one unit; none where a row has 0 cells.
+
+        Upper bounds of the squared lengths of these integers are added to ``squares``, doubles, if it is given.
+        """
         raise NotImplementedError
 
 
@@ -51,13 +54,15 @@ class Written(Part):
         """The squared length of each row's gradient."""
         return squared(self.gradients)
 
-    def add(self, cells: Tensor, into: Into, *, look: bool) -> Tensor | None:
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
         """Truncated entry by entry."""
-        values = (self.gradients * cells[:, None]).to(torch.int32)
-        sums = values.sum(0, dtype=torch.int64)
-        for p, part in zip(self.parameters, sums.split([p.numel() for p in self.parameters]), strict=True):
-            into[p].add_(part.view(p.shape))
-        return values.double().square().sum(1) if look else None
+        values = times(self.gradients, cells[:, None]).to(torch.int32)
+        sums = values.sum(0, dtype=into[self.parameters[0]].dtype)
+        pieces = sums.split([p.numel() for p in self.parameters])
+        for p, piece in zip(self.parameters, pieces, strict=True):
+            into[p].add_(piece.view(p.shape))
+        if squares is not None:
+            squares.add_(values.double().square().sum(1))
 
 
 def joined(parts: list[Part]) -> list[Part]:
@@ -102,12 +107,13 @@ class Outer(Part):
         own = squared(self.a) if self.ready is None else self.ready.squares
         return (own + (self.bias is not None)) * squared(self.g)
 
-    def add(self, cells: Tensor, into: Into, *, look: bool) -> Tensor | None:
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
         """By products of integer factors."""
         inputs = Inputs.of(self.a) if self.ready is None else self.ready.inputs
         whole = Factored.of(inputs, self.g, cells, bias=self.bias is not None)
         whole.add_to(into[self.weight], None if self.bias is None else into[self.bias])
-        return whole.squares_up() if look else None
+        if squares is not None:
+            squares.add_(whole.squares_up())
 
 
 @dataclass(slots=True, eq=False)
@@ -122,11 +128,11 @@ class TokenOuter(Part):
     def squares(self) -> Tensor:
         """By inner products of tokens; no gradient is written out."""
         inner = torch.bmm(self.g, self.g.transpose(1, 2)) * torch.bmm(self.a, self.a.transpose(1, 2))
-        return inner.sum((1, 2), dtype=torch.float32).clamp(min=0)
+        return inner.sum((1, 2), dtype=torch.float32)
 
-    def add(self, cells: Tensor, into: Into, *, look: bool) -> Tensor | None:
-        """Row by row, in registers or small pieces; what was rounded is looked at."""
-        return add_products(self.g, self.a, cells, into[self.weight])
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
+        """A few rows at once; what is rounded is looked at."""
+        add_products(self.g, self.a, cells, into[self.weight], squares)
 
 
 @dataclass(slots=True, eq=False)
@@ -142,12 +148,13 @@ class Looked(Part):
         """Tokens that look up the same row add up."""
         return _same_token_squares(self.index, self.g)
 
-    def add(self, cells: Tensor, into: Into, *, look: bool) -> Tensor | None:
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
         """Token by token, truncated."""
-        values = (self.g * cells[:, None, None]).to(torch.int32)
+        values = times(self.g, cells[:, None, None]).to(torch.int32)
         table = into[self.weight]
         table.index_add_(0, self.index.flatten(), values.flatten(0, 1).to(table.dtype))
-        return _same_token_squares(self.index, values.double()) if look else None
+        if squares is not None:
+            squares.add_(_same_token_squares(self.index, values.double()))
 
 
 def _same_token_squares(index: Tensor, g: Tensor) -> Tensor:

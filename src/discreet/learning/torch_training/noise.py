@@ -8,7 +8,7 @@ from functools import cache
 from math import isqrt
 from threading import Lock
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor, nn
@@ -38,17 +38,24 @@ class Noise:
         self._square = sigma_squared * self._finer**2
         self._device = parameters[0].device
         self._stock = NoiseStock(self._square)
+        self._ready: Any = None
         if self._device.type != "cpu":
             tables_of(self._square, str(self._device))  # a scale that does not fit is refused here
+
+    def _fused(self) -> Any:
+        found = kernels() if self._device.type == "cuda" else None
+        return None if found is None else found.NoiseAdder(self._square, self._finer, self._device)
 
     def add_to(self, totals: Totals, unit: float) -> list[Tensor]:
         """(total + noise) times unit for each parameter: floats that are functions of the noisy integers alone.
 
         It may overwrite the totals.
         """
-        fused = kernels() if self._device.type == "cuda" else None
+        fused = self._fused()
         if fused is not None:
-            noisy = fused.NoiseAdder(self._square, self._finer, self._device).add(totals.flat, unit)
+            launched = fused.launch(totals.flat, unit, self._ready or fused.prepare(len(totals.flat)))
+            self._ready = fused.prepare(len(totals.flat))  # while the card is busy
+            noisy = launched.finish()
         else:
             noise = (
                 self._stock.take(len(totals.flat))

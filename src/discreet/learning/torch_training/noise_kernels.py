@@ -197,6 +197,17 @@ def settle(
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """Randomness for one call; used once."""
+
+    picked: dict[int, int]
+    """The noise of picked entries."""
+    keys: Tensor
+    """A key for every launch, by portion and round."""
+    bits: Bits
+
+
+@dataclass(frozen=True, slots=True)
 class NoiseAdder:
     """Adds noise of one σ² in cells that are ``finer`` times finer than those of the totals."""
 
@@ -210,38 +221,32 @@ class NoiseAdder:
         """What the kernels look things up in."""
         return tables_of(self.sigma_squared, str(self.device))
 
-    def add(self, totals: Tensor, unit: float, bits: Bits | None = None) -> Tensor:
-        """(totals + noise) times unit, in single precision; totals of 32 bits are overwritten."""
+    def prepare(self, size: int, bits: Bits | None = None) -> Prepared:
+        """What can be drawn before the totals are known: keys, and the noise of entries that are picked."""
         source = SystemBits() if bits is None else bits
-        picked = [(i, draw_picked(self.sigma_squared, source)) for i in self._picked(len(totals), source)]
-        before = {i: int(totals[i]) for i, _ in picked}
-        out = totals.view(torch.float32) if totals.dtype == torch.int32 else totals.new_empty(
-            len(totals), dtype=torch.float32
-        )  # fmt: skip
+        picked = {i: draw_picked(self.sigma_squared, source) for i in picked_places(self.sigma_squared, size, source)}
+        count = -(-size // self.portion) * (_ROUNDS + 1)
+        keys = torch.tensor([fresh_key() for _ in range(count)], dtype=torch.int32).to(self.device, non_blocking=True)
+        return Prepared(picked, keys.view(-1, _ROUNDS + 1, keys.shape[1]), source)
+
+    def add(self, totals: Tensor, unit: float) -> Tensor:
+        """(totals + noise) times unit, in single precision; totals of 32 bits are overwritten."""
+        return self.launch(totals, unit, self.prepare(len(totals))).finish()
+
+    def launch(self, totals: Tensor, unit: float, prepared: Prepared) -> Launched:
+        """The same without waiting for the card; the result is complete after ``finish``."""
+        before = {i: totals[i].clone() for i in prepared.picked}
+        long = totals.dtype != torch.int32
+        out = torch.empty_like(totals, dtype=torch.float32) if long else totals.view(torch.float32)
         scale = unit / self.finer
-        hard = self._launch(totals, out, scale)
-        for at, word, more_block, more_coin in hard:
-            place = at if at >= 0 else -1 - at
-            if place not in before:
-                drawn = (
-                    settle_one(self.tables, word, more_block, more_coin, source)
-                    if at >= 0
-                    else int(floored_normal(self.sigma_squared, 1, source)[0])
-                )
-                out[place] = float((int(totals[place]) * self.finer + drawn) * scale)
-        for place, drawn in picked:
-            out[place] = float((before[place] * self.finer + drawn) * scale)
-        return out
+        hard, counts, capacity = self._launch(totals, out, scale, prepared.keys)
+        return Launched(self, totals, out, scale, prepared, before, hard, counts, capacity)
 
-    def _picked(self, size: int, bits: Bits) -> list[int]:
-        return picked_places(self.sigma_squared, size, bits)
-
-    def _launch(self, totals: Tensor, out: Tensor, scale: float) -> list[list[int]]:
+    def _launch(self, totals: Tensor, out: Tensor, scale: float, keys: Tensor) -> tuple[Tensor, Tensor, int]:
         tables, device = self.tables, totals.device
         size = len(totals)
         portions = range(0, size, self.portion)
         capacity = tables.most_open(min(self.portion, size))
-        keys = torch.tensor([fresh_key() for _ in range(len(portions) * (_ROUNDS + 1))], dtype=torch.int32).to(device)
         counts = torch.zeros(len(portions), _ROUNDS + 2, dtype=torch.int32, device=device)
         lists = [torch.empty(capacity, dtype=torch.int64, device=device) for _ in range(3)]
         words = lists.pop()
@@ -250,7 +255,7 @@ class NoiseAdder:
         steps = len(tables.high).bit_length() + 1
         for number, base in enumerate(portions):
             many = min(self.portion, size - base)
-            key, count = keys[number * (_ROUNDS + 1) :], counts[number]
+            key, count = keys[number], counts[number]
             propose[(triton.cdiv(many, 8 * _BLOCK),)](
                 totals, out, base, many, key[0], tables.short_guide, tables.r, self.finer, scale, lists[0], words,
                 count, capacity, BLOCK=_BLOCK, num_warps=4,
@@ -263,8 +268,37 @@ class NoiseAdder:
                     turn, turn + 1, lists[(turn + 1) % 2], capacity, hard, hard_count, _HARD,
                     GIVEN=turn == 0, LAST=turn == _ROUNDS - 1, STEPS=steps, LANES=_LANES, num_warps=4,
                 )  # fmt: skip
-        found: list[int] = torch.cat([hard_count, counts.amax().view(1)]).tolist()
-        if found[0] > _HARD or found[1] > capacity:
+        return hard, torch.cat([hard_count, counts.amax().view(1)]), capacity
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """Noise that a graphics card is about to add."""
+
+    adder: NoiseAdder
+    totals: Tensor
+    out: Tensor
+    scale: float
+    prepared: Prepared
+    before: dict[int, Tensor]
+    hard: Tensor
+    counts: Tensor
+    capacity: int
+
+    def finish(self) -> Tensor:
+        """Wait, and settle here what the kernels left open."""
+        listed, most = self.counts.tolist()
+        if listed > _HARD or most > self.capacity:
             raise UnsafeRandomness("far more draws stayed open than fair bits allow; check the source of randomness")
-        kept: list[list[int]] = hard[: found[0]].tolist()
-        return kept
+        bits, square = self.prepared.bits, self.adder.sigma_squared
+        for at, word, more_block, more_coin in self.hard[:listed].tolist():
+            if at >= 0:
+                self._write(at, self.totals[at], settle_one(self.adder.tables, word, more_block, more_coin, bits))
+            else:
+                self._write(-1 - at, self.totals[-1 - at], int(floored_normal(square, 1, bits)[0]))
+        for at, drawn in self.prepared.picked.items():
+            self._write(at, self.before[at], drawn)
+        return self.out
+
+    def _write(self, at: int, total: Tensor, drawn: int) -> None:
+        self.out[at] = float((int(total) * self.adder.finer + drawn) * self.scale)

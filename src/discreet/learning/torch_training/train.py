@@ -139,20 +139,25 @@ class PrivateTraining:
         if self.done >= self.plan.steps:
             raise ReceiptRefused(f"all {self.plan.steps} steps that were paid for are done; plan a new run for more")
         self.done += 1  # before anything is drawn: a step that fails is a step that was paid
-        totals = self._sum_of(list(self._batches.micro_batches()))
-        for parameter, noisy in zip(self._sums.parameters, self._noise.add_to(totals, self._unit), strict=True):
-            parameter.grad = noisy.to(parameter.dtype)
+        batch = list(self._batches.micro_batches())
+        totals = self._sums.totals(len(batch) * self._batches.micro)
+        noisy = self._noisy(batch, totals)
+        for parameter, part in zip(self._sums.parameters, noisy, strict=True):
+            parameter.grad = part.to(parameter.dtype)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def _sum_of(self, batch: list[tuple[NDArray[np.intp], NDArray[np.float32]]]) -> Totals:
-        """The integer sum of a batch; rows that turn out too long are left out, which is their own affair alone."""
-        totals = self._sums.totals(len(batch) * self._batches.micro)
+    def _noisy(self, batch: list[tuple[NDArray[np.intp], NDArray[np.float32]]], totals: Totals) -> list[Tensor]:
+        """The noisy sum of a batch. Rows that turn out too long are left out, and all is done again, noise too.
+
+        What was made with them is shown to nobody. Whether a row is too long is its own affair alone.
+        """
         while True:
             too_long = [self._add(places, counts, totals) for places, counts in batch]
+            noisy = self._noise.add_to(totals, self._unit)
             found = [t for t in too_long if t is not None]
             if not found or not bool(torch.cat(found).any()):
-                return totals
+                return noisy
             totals.clear()
             for (_, counts), rows in zip(batch, found, strict=True):
                 counts[rows.cpu().numpy()] = 0
