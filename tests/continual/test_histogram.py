@@ -7,9 +7,10 @@ import pytest
 
 from discreet.continual.histogram import histogram
 from discreet.continual.record import MemoryRecord
-from discreet.errors import BadData, BadParameter, StaleState
+from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
+from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises import events
-from discreet.privacy.promises.measures import ZCDP, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from tests.helpers.databases import too_few
 
 
@@ -127,3 +128,23 @@ def test_bad_steps_are_refused_and_change_nothing() -> None:
     assert board.position == 0
     with pytest.raises(BadParameter):
         board.threshold(1)
+
+
+def test_keys_that_nobody_listed_make_a_stream_interactive() -> None:
+    """Its noise is hidden until a key is named: approximate zCDP keeps it alone, (ε, δ) lets others in between."""
+    words = histogram(horizon=6, budget=ZCDP("1/10"), delta="1e-9")
+    listed = histogram(horizon=6, budget=ZCDP("1/10"), keys=["a"])
+    concentrated = Filter(ZCDP(1, "1e-6"))
+    with pytest.raises(NotATheorem, match="interactive"):
+        concentrated.spend(words.event)
+    concentrated.spend(listed.event)
+    with concentrated.open(words.event) as held:
+        with pytest.raises(NotATheorem, match="still open"):
+            concentrated.spend(listed.event)
+        words.pay(held.receipt)
+    with pytest.raises(NotATheorem, match="closed"):
+        words.push({"a": 1})
+    pure = histogram(horizon=6, budget=Pure("1/2"), delta="1e-9")
+    basic = Filter(Approx(2, "1e-6"))
+    basic.spend(pure.event)
+    assert basic.remaining == Approx("3/2", Approx(1, "1e-6").delta - Approx(1, "1e-9").delta)

@@ -15,6 +15,7 @@ from discreet.commands.analysts import analyst_app
 from discreet.commands.ask import ask_command, preview_command
 from discreet.commands.budget import budget_command
 from discreet.commands.check import audit_command, check_command
+from discreet.commands.continual import continual_app
 from discreet.commands.init import init_command
 from discreet.commands.ledger import ledger_app
 from discreet.commands.output import fail_plainly
@@ -65,6 +66,7 @@ app.command("init")(init_command)
 app.command("serve")(serve_command)
 app.command("token")(token_command)
 app.command("budget")(budget_command)
+app.add_typer(continual_app, name="continual")
 app.add_typer(analyst_app, name="analyst")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(receipt_app, name="receipt")

@@ -21,6 +21,7 @@ PARTS = {
     "{analyst}": "ann",
     "{token}": "x",
     "{name}": "x",
+    "{board}": "x",
 }
 
 

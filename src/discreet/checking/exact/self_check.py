@@ -7,7 +7,14 @@ from typing import Any
 
 from discreet import stable
 from discreet.checking.exact.check import check
+from discreet.checking.exact.other_models import OneReport, WholeStream
 from discreet.checking.exact.report import Report
+from discreet.continual.counter import counter
+from discreet.local.hadamard import hadamard
+from discreet.local.means import mean
+from discreet.local.response import response
+from discreet.local.subset import subset_selection
+from discreet.local.unary import basic_rappor, optimised_unary
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.mechanisms.selection.above_threshold import above_threshold
@@ -15,12 +22,24 @@ from discreet.mechanisms.selection.exponential import exponential
 from discreet.mechanisms.selection.key_selection import optimal_keys, threshold_keys
 from discreet.mechanisms.selection.noisy_max import noisy_max
 from discreet.mechanisms.selection.permute_and_flip import permute_and_flip
+from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 
 _SCORES = [([0, 0, 0], [1, 0, 0]), ([0, 0, 0], [1, -1, -1]), ([3, 2, 2], [2, 3, 3])]
 _COUNTS = [({}, {"a": 1}), ({"a": 4}, {"a": 5}), ({"a": 3}, {"a": 3, "b": 1})]
 _ROWS = {"id": [1, 2], "x": [0, 5, None]}
 _CHANGE = Neighbours.CHANGE_ONE
+
+
+def _report(oracle: Any) -> tuple[Any, dict[str, Any]]:
+    one = OneReport(oracle)
+    return one, {"pairs": one.pairs()}
+
+
+def _stream(budget: Pure | ZCDP, method: str, steps: int) -> tuple[Any, dict[str, Any]]:
+    whole = WholeStream(counter(horizon=6, budget=budget, method=method, steps=steps).plan, 6)
+    return whole, {"pairs": whole.pairs(steps)}
+
 
 OWN: dict[str, tuple[Any, dict[str, Any]]] = {
     "laplace": (laplace(sensitivity=1, epsilon=1), {}),
@@ -48,6 +67,18 @@ OWN: dict[str, tuple[Any, dict[str, Any]]] = {
         stable.count_by(["a", "b"], neighbours=_CHANGE) >> laplace(epsilon=1),
         {"values": ["a", "b"]},
     ),
+    "randomized response of 4": _report(response(k=4, epsilon=1)),
+    "RAPPOR": _report(basic_rappor(k=3, epsilon=1)),
+    "optimised unary encoding": _report(optimised_unary(k=3, epsilon=1)),
+    "Hadamard response": _report(hadamard(k=4, epsilon=1)),
+    "subset selection": _report(subset_selection(k=5, epsilon=1)),
+    "local mean": _report(mean(low=0, high=4, epsilon=1, places=4)),
+    "tree over time": _stream(Pure(1), "tree", 1),
+    "tree over time, one person in 3 steps": _stream(Pure(1), "tree", 3),
+    "square root over time": _stream(ZCDP("1/2"), "square_root", 1),
+    "square root over time, one person in 3 steps": _stream(ZCDP("1/2"), "square_root", 3),
+    "values over time, one person in 3 steps": _stream(ZCDP("1/2"), "values", 3),
+    "prefixes over time": _stream(Pure(1), "prefixes", 2),
 }
 
 

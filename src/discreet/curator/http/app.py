@@ -28,7 +28,7 @@ except ImportError as missing:
     raise MissingExtra("the service", extra="server") from missing
 
 from discreet.curator.error_replies import Refusal, fault, reply
-from discreet.curator.http import responses, routes_ask, routes_look, routes_owner, teaching
+from discreet.curator.http import responses, routes_ask, routes_boards, routes_look, routes_owner, teaching
 from discreet.curator.http.middleware import CALLER, AccessMiddleware
 from discreet.curator.service.access import ANYBODY, TABLE
 from discreet.curator.service.config import read_config
@@ -80,6 +80,7 @@ def create_app(curator: Curator) -> FastAPI:
     app.add_exception_handler(Exception, _fault)
     routes_look.add_routes(app, curator)
     routes_ask.add_routes(app, curator)
+    routes_boards.add_routes(app, curator)
     routes_owner.add_routes(app, curator)
     _add_public(app, curator)
     return app

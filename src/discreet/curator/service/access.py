@@ -66,6 +66,11 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/workload"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
+    ("GET", "/api/datasets/{dataset}/boards"): ALL,
+    ("GET", "/api/datasets/{dataset}/boards/{board}"): ALL,
+    ("POST", "/api/datasets/{dataset}/boards/{board}"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/boards/{board}/preview"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/boards/{board}/advance"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
     ("GET", "/api/answers/{number}"): ALL,
     ("GET", "/api/answers/{number}/receipt"): ALL,
@@ -95,6 +100,8 @@ PAID = frozenset(
         ("POST", "/api/datasets/{dataset}/questions"),
         ("POST", "/api/datasets/{dataset}/workload"),
         ("POST", "/api/datasets/{dataset}/bounds"),
+        ("POST", "/api/datasets/{dataset}/boards/{board}"),
+        ("POST", "/api/datasets/{dataset}/boards/{board}/advance"),
     }
 )
 """The routes that read data, and are paid for: their replies leave on the grid of time."""

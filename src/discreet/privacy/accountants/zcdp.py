@@ -44,6 +44,8 @@ def price_zcdp(event: Event) -> ZCDP:
             return bounded_range_to_zcdp(e)
         case events.ZCDP(rho=rho, delta=delta):
             return ZCDP(rho, delta)
+        case events.Interactive(event=inner):
+            return price_zcdp(inner)
         case events.Repeat(event=inner, times=k):
             each = price_zcdp(inner)
             return _zcdp(k * each.rho, k * each.delta)
