@@ -37,7 +37,7 @@ def _report(oracle: Any) -> tuple[Any, dict[str, Any]]:
 
 
 def _stream(budget: Pure | ZCDP, method: str, steps: int) -> tuple[Any, dict[str, Any]]:
-    whole = WholeStream(counter(horizon=6, budget=budget, method=method, steps=steps).plan, 6)
+    whole = WholeStream(counter(horizon=4, budget=budget, method=method, steps=steps).plan, 4)
     return whole, {"pairs": whole.pairs(steps)}
 
 
