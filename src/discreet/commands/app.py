@@ -15,6 +15,7 @@ from discreet.commands.analysts import analyst_app
 from discreet.commands.ask import ask_command, preview_command
 from discreet.commands.budget import budget_command
 from discreet.commands.check import audit_command, check_command
+from discreet.commands.continual import continual_app
 from discreet.commands.init import init_command
 from discreet.commands.ledger import ledger_app
 from discreet.commands.operate.audit_log import audit_log_command
@@ -79,6 +80,7 @@ app.command("serve")(serve_command)
 app.command("budget")(budget_command)
 app.command("audit-log")(audit_log_command)
 app.command("history")(history_command)
+app.add_typer(continual_app, name="continual")
 app.add_typer(analyst_app, name="analyst")
 app.add_typer(key_app, name="key")
 app.add_typer(ledger_app, name="ledger")

@@ -31,7 +31,7 @@ from discreet.ledger.entries import (
     write_fields,
 )
 from discreet.ledger.head_file import Head
-from discreet.ledger.state import Act, Analyst, Dataset, Population, State, limits_of
+from discreet.ledger.state import Act, Analyst, Dataset, Population, State, StreamPosition, limits_of
 from discreet.privacy.budgets.currency import Amounts, add
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure
@@ -204,8 +204,9 @@ class AcknowledgeRecord(Record):
     expected: Expected
 
     def apply(self, state: State, entry: Entry) -> None:
-        """Keep its hash: other servers see by it that the owner has acted."""
+        """Keep its hash: other servers see by it that the owner has acted. Streams end: lost entries may be steps."""
         state.acknowledged.append(entry.hash)
+        state.streams = {name: replace(stream, ended=True) for name, stream in state.streams.items()}
 
 
 # --- budgets and data sets ----------------------------------------------------------------------------------------
@@ -432,11 +433,43 @@ class WriteOffRecord(Record):
         state.spent[account] = self.total.after
 
 
+# --- streams ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord(Record):
+    """A step of a stream that a charge has paid for: position 0 opens it, then each position comes once, in order."""
+
+    KIND = "stream"
+    population: str
+    stream: str
+    charge: int
+    position: int
+    step: str
+    state: str
+    """The hash of what the stream goes on from, which is kept elsewhere: it holds data."""
+
+    def apply(self, state: State, entry: Entry) -> None:
+        """Move the stream on by one step."""
+        population = state.populations[self.population].name
+        known = state.streams.get(self.stream)
+        if known is None and (self.position != 0 or not 0 < self.charge <= state.sequence):
+            raise Broken("it goes on with a stream that was not opened, or not paid for")
+        here = self.position, self.charge, population, entry.by
+        if known is not None and (
+            known.ended or here != (known.position + 1, known.charge, known.population, known.by)
+        ):
+            raise Broken("it is not the next step of its stream")
+        state.streams[self.stream] = StreamPosition(
+            self.stream, population, entry.by, self.charge, self.position, self.step, self.state
+        )
+
+
 KINDS: dict[str, type[Record]] = {
     kind.KIND: kind
     for kind in (
         LedgerRecord, KeyRecord, AcknowledgeRecord, PopulationRecord, BudgetRecord, DatasetRecord, RetireRecord,
-        AnalystRecord, RevokeRecord, GrantRecord, ChargeRecord, WriteOffRecord,
+        AnalystRecord, RevokeRecord, GrantRecord, ChargeRecord, WriteOffRecord, StreamRecord,
     )
 }  # fmt: skip
 """Every kind of record that this version reads."""

@@ -73,6 +73,21 @@ class Act:
     body: Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class StreamPosition:
+    """Where a stream stands that was paid for in advance: its answers go on from the state with this hash alone."""
+
+    name: str
+    population: str
+    by: str
+    charge: int
+    position: int
+    step: str
+    state: str
+    ended: bool = False
+    """Whether the ledger was set back since: the stream may have gone further than is known here."""
+
+
 @dataclass(slots=True)
 class State:
     """The state of a ledger after its first ``sequence`` entries."""
@@ -93,6 +108,8 @@ class State:
     acts: dict[str, list[Act]] = field(default_factory=dict)
     """By kind: what other packages recorded."""
     acknowledged: list[str] = field(default_factory=list)
+    streams: dict[str, StreamPosition] = field(default_factory=dict)
+    """By name: what was answered last of each stream."""
 
     def copied(self) -> State:
         """The same state, to be continued by itself: what either takes in, the other does not have."""

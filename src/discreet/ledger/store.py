@@ -47,6 +47,7 @@ from discreet.errors import (
     LedgerUnsafe,
     NotRegistered,
     ReceiptRefused,
+    StaleState,
 )
 from discreet.ledger import standing as standings
 from discreet.ledger.charges import Charge, charged, check_permission, left_after, priced
@@ -56,9 +57,9 @@ from discreet.ledger.head_file import Head, HeadFile
 from discreet.ledger.journal import Clock, Draft, Journal, Point, nothing, utc
 from discreet.ledger.owner_acts import Owner, check_name, check_reason, find_population
 from discreet.ledger.receipts import is_genuine, write_card, write_receipt
-from discreet.ledger.records import FORMAT, ChargeRecord, KeyRecord, LedgerRecord, token_of
+from discreet.ledger.records import FORMAT, ChargeRecord, KeyRecord, LedgerRecord, StreamRecord, token_of
 from discreet.ledger.signing import Key, make_key, open_key
-from discreet.ledger.state import Analyst, Dataset, Population, State
+from discreet.ledger.state import Analyst, Dataset, Population, State, StreamPosition
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
@@ -174,6 +175,27 @@ class Ledger:
         old = [entry.sequence for entry in found if entry.time < before]
         self.owner.record("ledger.pruned", {"before": before, "reason": "answers are kept no longer"}, by=by)
         return self._journal.database.prune(old)
+
+    def stream(self, name: str) -> StreamPosition | None:
+        """Where a stream stands that was paid for in advance, if it was opened."""
+        return self._journal.refresh().streams.get(name)
+
+    def record_step(self, record: StreamRecord, *, by: str) -> None:
+        """Record the next step of a stream, durably, before its answer leaves; StaleState if it was taken already."""
+
+        def decide(state: State, _: object) -> Draft:
+            known = state.streams.get(record.stream)
+            if known is not None and known.ended:
+                raise StaleState("the ledger was set back, and this stream may have gone further; open another one")
+            if record.position != (0 if known is None else known.position + 1):
+                raise StaleState(
+                    f"another process went on with this stream: {known.position if known else 0} steps were answered; "
+                    "open it again"
+                )
+            return Draft(record, by)
+
+        self._journal.append(decide)
+        self._journal.at("stored")
 
     def quote(self, dataset: str, analyst: str, event: Event | Measure) -> standings.Quote:
         """What a question would cost now, and what would be left. Free."""

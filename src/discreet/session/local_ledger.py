@@ -21,6 +21,8 @@ from discreet.engines.sources import DatabaseTable, Files, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
 from discreet.exact import Number
 from discreet.ledger.database import is_address
+from discreet.ledger.entries import canonical, digest
+from discreet.ledger.owner_acts import check_name
 from discreet.ledger.records import ChargeRecord
 from discreet.ledger.state import Population
 from discreet.ledger.store import Ledger, open_ledger
@@ -30,6 +32,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer import serialize
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.plan.schema import Table
+from discreet.session.board_record import LedgerBoard
 from discreet.session.ledger_budget import LedgerBudget
 
 ANALYST = "local"
@@ -50,8 +53,9 @@ class LocalLedger:
     Approx(epsilon='3/4', delta='1/2000000')
     """
 
-    def __init__(self, ledger: Ledger, dataset: str, population: Population) -> None:
+    def __init__(self, ledger: Ledger, dataset: str, population: Population, folder: Path) -> None:
         self.population = population
+        self._folder = folder
         self._ledger = ledger
         self._dataset = dataset
         weakref.finalize(self, ledger.close)
@@ -75,6 +79,14 @@ class LocalLedger:
         """What pays for a question, once."""
         key = secrets.token_hex(16)
         return LedgerBudget(self._ledger, self._dataset, ANALYST, key=key, query=question.strip(), parameters={})
+
+    def board(self, name: str | None, query: str, parameters: dict[str, Any]) -> LedgerBoard:
+        """What keeps a dashboard, in a folder beside the ledger; without a name it is known by what it asks."""
+        given = digest(canonical([query.strip(), parameters]))[:16] if name is None else check_name(name, "name")
+        return LedgerBoard(
+            self._ledger, self._dataset, ANALYST, name=given, query=query.strip(), parameters=parameters,
+            folder=self._folder,
+        )  # fmt: skip
 
     def store(self, budget_store: LedgerBudget, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question before they are shown."""
@@ -145,7 +157,8 @@ def open_local_ledger(
             if known is None or (data.marks and not known.marks):
                 ledger.owner.register(name, population.name, marks=data.marks, about=data.about)
         _grant(ledger, population.name)
-        return LocalLedger(ledger, next(iter(found)), ledger.populations[population.name])
+        boards = path.with_name(f"{path.name}.boards")
+        return LocalLedger(ledger, next(iter(found)), ledger.populations[population.name], boards)
     except BaseException:
         ledger.close()
         raise

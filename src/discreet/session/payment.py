@@ -70,6 +70,9 @@ class SessionLedger(Protocol):
     def budget_store(self, question: str) -> BudgetStore:
         """What pays for a question, once."""
 
+    def board(self, name: str | None, query: str, parameters: dict[str, Any]) -> Any:
+        """What keeps a dashboard."""
+
     def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question that was paid from it."""
 

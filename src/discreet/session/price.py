@@ -169,6 +169,18 @@ class Terms:
         stated = events.Stated(event, e, short_up(d + cost.delta))
         return replace(found, plan=replace(found.plan, price=stated))
 
+    def stream(self, price: Price) -> tuple[Pure | ZCDP, Pure | ZCDP | Approx]:
+        """What all releases of a stream together may cost, and what is charged for it, once."""
+        if price.error is not None:
+            raise BadParameter("error", price.error, "must be left out: a dashboard has a price for all of its days")
+        match self.allowance(price):
+            case Approx(epsilon=epsilon, delta=delta) as asked if delta:
+                return ZCDP(largest_zcdp(Approx(epsilon, delta)).rho), asked
+            case Pure(epsilon=epsilon) | Approx(epsilon=epsilon):
+                return Pure(epsilon), Pure(epsilon)
+            case ZCDP(rho=rho):
+                return ZCDP(rho), ZCDP(rho)
+
     def _cheapest(self, question: Prepared, price: Price, account: Account) -> Quote:
         """The least price, to one part in a thousand or so, for which every column named keeps its error."""
         part = question.parts[0]

@@ -60,6 +60,7 @@ from discreet.session.auto import (
     split,
 )
 from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
+from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, learn
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
@@ -226,6 +227,38 @@ class Session(ManyQuestions):
         """
         found = self.workload(queries)
         return make_plan(self, found.queries, Price.of(epsilon, delta, rho))
+
+    def continual(
+        self,
+        text: str | Query,
+        epsilon: Number | Price | None = None,
+        *,
+        by: str,
+        horizon: int,
+        days: int | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        method: str = "best",
+        name: str | None = None,
+        record: BoardRecord | None = None,
+    ) -> Board:
+        """A dashboard: one question, answered day by day for ``horizon`` days, at one price for all of them.
+
+        ``by`` is the column of dates or times that says which day a row belongs to. On a day the table's caps hold for
+        each unit; ``days``: on how many days of the horizon a unit counts, all of them if left out (fewer days, less
+        noise). ``method``: "best" has the least error of the totals, "values" that of single days. The first
+        ``advance`` pays. With a ledger the dashboard of this ``name`` (or of this question and price) goes on where it
+        was left; ``record`` is for services that keep it themselves.
+        """
+        query = self.sql(text) if isinstance(text, str) else text
+        price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger
+        asked, plan, charged = plan_board(
+            self, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
+        )
+        if record is None and ledger is not None:
+            told = parameters(by, horizon, days, price, terms.neighbours, method=method)
+            record = ledger.board(name, query.ledger_text(), told)
+        return Board(self, asked, plan, charged, record or MemoryBoard(self._budget_store), progress=self._progress)
 
     def serving(self, budget_store: BudgetStore) -> Session:
         """The same tables and engine under another budget: how a curator answers many analysts."""

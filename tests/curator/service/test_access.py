@@ -24,6 +24,7 @@ PARTS = {
     "{analyst}": "ann",
     "{token}": "x",
     "{name}": "x",
+    "{board}": "x",
 }
 
 

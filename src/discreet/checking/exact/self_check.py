@@ -10,7 +10,14 @@ from typing import Any
 
 from discreet import stable
 from discreet.checking.exact.check import check
+from discreet.checking.exact.other_models import OneReport, WholeStream
 from discreet.checking.exact.report import Report
+from discreet.continual.counter import counter
+from discreet.local.hadamard import hadamard
+from discreet.local.means import mean
+from discreet.local.response import response
+from discreet.local.subset import subset_selection
+from discreet.local.unary import basic_rappor, optimised_unary
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.mechanisms.selection.above_threshold import above_threshold
@@ -22,6 +29,7 @@ from discreet.mechanisms.selection.propose_test_release import propose_test_rele
 from discreet.mechanisms.selection.randomized_response import randomized_response
 from discreet.mechanisms.selection.top_k import peel, top_k
 from discreet.mechanisms.statistics import counting, cumulative, marginals, moments, quantiles, sums, tree
+from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 
 _SCORES = [([0, 0, 0], [1, 0, 0]), ([0, 0, 0], [1, -1, -1]), ([3, 2, 2], [2, 3, 3])]
@@ -36,6 +44,17 @@ _LETTERS: dict[str, Any] = {"values": ["a", "b", "c", None], "rows": 2}
 _STEPS: dict[str, Any] = {"values": [0, 1, 2, 3, 4], "rows": 2}
 _BITS: dict[str, Any] = {"values": [(0, 0), (0, 1), (1, 1)], "rows": 2}
 _MARKS = [0, 5, 10]
+
+
+def _report(oracle: Any) -> tuple[Any, dict[str, Any]]:
+    one = OneReport(oracle)
+    return one, {"pairs": one.pairs()}
+
+
+def _stream(budget: Pure | ZCDP, method: str, steps: int) -> tuple[Any, dict[str, Any]]:
+    whole = WholeStream(counter(horizon=4, budget=budget, method=method, steps=steps).plan, 4)
+    return whole, {"pairs": whole.pairs(steps)}
+
 
 OWN: dict[str, tuple[Any, dict[str, Any]]] = {
     "laplace": (laplace(sensitivity=1, epsilon=1), {}),
@@ -91,6 +110,18 @@ OWN: dict[str, tuple[Any, dict[str, Any]]] = {
         stable.count_by(["a", "b"], neighbours=_CHANGE) >> laplace(epsilon=1),
         {"values": ["a", "b"]},
     ),
+    "randomized response of 4": _report(response(k=4, epsilon=1)),
+    "RAPPOR": _report(basic_rappor(k=3, epsilon=1)),
+    "optimised unary encoding": _report(optimised_unary(k=3, epsilon=1)),
+    "Hadamard response": _report(hadamard(k=4, epsilon=1)),
+    "subset selection": _report(subset_selection(k=5, epsilon=1)),
+    "local mean": _report(mean(low=0, high=4, epsilon=1, places=4)),
+    "tree over time": _stream(Pure(1), "tree", 1),
+    "tree over time, one person in 3 steps": _stream(Pure(1), "tree", 3),
+    "square root over time": _stream(ZCDP("1/2"), "square_root", 1),
+    "square root over time, one person in 3 steps": _stream(ZCDP("1/2"), "square_root", 3),
+    "values over time, one person in 3 steps": _stream(ZCDP("1/2"), "values", 3),
+    "prefixes over time": _stream(Pure(1), "prefixes", 2),
 }
 
 

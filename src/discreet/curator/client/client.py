@@ -24,6 +24,7 @@ from urllib.parse import quote
 from discreet.answer import CONFIDENCE
 from discreet.curator.amounts import read_amount
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview, answers_of
+from discreet.curator.client.remote_board import RemoteBoard
 from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
 from discreet.curator.client.transport import Transport
 from discreet.curator.public_schema import read
@@ -247,6 +248,24 @@ class RemoteSession:
         listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
         known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
         return prepare(lowered) if listed and known else None
+
+    def continual(
+        self,
+        text: str,
+        epsilon: Number | Price | None = None,
+        *,
+        by: str,
+        horizon: int,
+        name: str,
+        days: int | None = None,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> RemoteBoard:
+        """A dashboard of this name: opened and paid for all of its days, or gone on with, if it is the same."""
+        body = {"sql": text, "by": by, "horizon": horizon, "days": days} | Price.of(epsilon, delta, rho).texts()
+        path = self.path(f"boards/{quote(name, safe='')}")
+        sent = self.transport.post(path, body)
+        return RemoteBoard(self.transport, path, sent["horizon"], sent["cost"])
 
     def answers(self) -> list[dict[str, Any]]:
         """The questions that you paid, oldest first."""

@@ -31,6 +31,7 @@ from discreet.curator.error_replies import Refusal, fault, reply
 from discreet.curator.http import (
     responses,
     routes_ask,
+    routes_boards,
     routes_look,
     routes_operate,
     routes_owner,
@@ -92,6 +93,7 @@ def create_app(curator: Curator) -> FastAPI:
     app.add_exception_handler(Exception, _fault)
     routes_look.add_routes(app, curator)
     routes_ask.add_routes(app, curator)
+    routes_boards.add_routes(app, curator)
     routes_owner.add_routes(app, curator)
     routes_operate.add_routes(app, curator, metrics)
     routes_synthetic.add_routes(app, curator)

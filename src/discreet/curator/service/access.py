@@ -77,6 +77,11 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/synthetic/{number}/cancel"): ALL,
     ("GET", "/api/synthetic/{number}/rows"): ALL,
     ("POST", "/api/datasets/{dataset}/profile"): ANALYSTS,
+    ("GET", "/api/datasets/{dataset}/boards"): ALL,
+    ("GET", "/api/datasets/{dataset}/boards/{board}"): ALL,
+    ("POST", "/api/datasets/{dataset}/boards/{board}"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/boards/{board}/preview"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/boards/{board}/advance"): ANALYSTS,
     ("GET", "/api/answers"): ALL,
     ("GET", "/api/answers/{number}"): ALL,
     ("GET", "/api/answers/{number}/receipt"): ALL,
@@ -108,6 +113,8 @@ PAID = frozenset(
         ("POST", "/api/datasets/{dataset}/bounds"),
         ("POST", "/api/datasets/{dataset}/synthetic"),
         ("POST", "/api/datasets/{dataset}/profile"),
+        ("POST", "/api/datasets/{dataset}/boards/{board}"),
+        ("POST", "/api/datasets/{dataset}/boards/{board}/advance"),
     }
 )
 """The routes that read data, and are paid for: their replies leave on the grid of time."""

@@ -48,6 +48,29 @@ export function bars(rows, { name, confidence }) {
   return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} with error bars of ${confidence}` }, lines, drawn);
 }
 
+/** Upright bars over time: points of {label, value, error}, the oldest first. */
+export function overTime(points, { name, confidence }) {
+  const wide = 560, tall = 130, left = 56, foot = 20, top = 8;
+  const known = points.filter((point) => point.value !== null);
+  const ends = known.flatMap((point) => [point.value - (point.error ?? 0), point.value + (point.error ?? 0)]);
+  const low = Math.min(0, ...ends), span = Math.max(0, ...ends) - low || 1;
+  const y = (value) => tall - foot - ((value - low) / span) * (tall - foot - top);
+  const step = (wide - left) / Math.max(1, points.length), thick = Math.max(1, Math.min(24, step * 0.7));
+  const lines = ticks(low, low + span, 3).map((t) => h("g", { class: "tick" },
+    h("line", { x1: left, x2: wide, y1: y(t), y2: y(t) }), h("text", { x: left - 6, y: y(t) + 4, "text-anchor": "end" }, short(t))));
+  const drawn = points.map((point, i) => {
+    if (point.value === null) return null;
+    const middle = left + (i + 0.5) * step, a = Math.min(y(0), y(point.value)), b = Math.max(y(0), y(point.value));
+    const whisker = point.error === null ? null : h("g", { class: "whisker" },
+      h("line", { x1: middle, x2: middle, y1: y(point.value - point.error), y2: y(point.value + point.error) }));
+    return h("g", { class: "row" }, tip(`${point.label}: ${short(point.value)}${point.error === null ? "" : ` ± ${short(point.error)}`}`),
+      h("rect", { class: "bar", x: middle - thick / 2, y: a, width: thick, height: Math.max(1, b - a), rx: 2 }), whisker);
+  });
+  const ticked = points.length > 1 ? [0, points.length - 1] : [0];
+  const dates = ticked.map((i) => h("text", { class: "tick", x: left + (i + 0.5) * step, y: tall - 4, "text-anchor": i ? "end" : "start" }, points[i].label));
+  return h("svg", { class: "chart", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `Bars of ${name} over time with error bars of ${confidence}` }, lines, drawn, dates);
+}
+
 /** Curves in a frame: [{points: [[x, y]], class, label}]. */
 export function curves(lines, { x: xs, y: ys, xlabel, ylabel, label, diagonal }) {
   const wide = 420, tall = 300, left = 48, bottom = 42, top = 14, right = 16;

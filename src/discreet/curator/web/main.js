@@ -3,12 +3,13 @@
 import { get, token } from "./api.js";
 import { complaint, field, h, show, toast } from "./dom.js";
 import { askView, historyView } from "./analyst.js";
+import { boardsView } from "./boards.js";
 import { learnView } from "./learn.js";
 import { analystsView, datasetsView, ledgerView } from "./owner.js";
 import { syntheticView } from "./synthetic.js";
 
 const VIEWS = {
-  analyst: { ask: ["Ask", askView], history: ["History", historyView], synthetic: ["Rows", syntheticView], learn: ["Learn", learnView] },
+  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], learn: ["Learn", learnView] },
   owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], ledger: ["Ledger", ledgerView], learn: ["Learn", learnView] },
   nobody: { signin: ["Sign in", signInView], learn: ["Learn", learnView] },
 };

@@ -42,6 +42,8 @@ def price_basic(event: Event) -> Approx:
             return Approx(e, delta)
         case events.Subsampled(event=inner, rate=q, how=how, neighbours=relation):
             return amplified(price_basic(inner), q, how, relation)
+        case events.Interactive(event=inner):
+            return price_basic(inner)
         case events.Repeat(event=inner, times=k):
             each = price_basic(inner)
             return _approx(k * each.epsilon, k * each.delta)

@@ -49,6 +49,8 @@ def price_zcdp(event: Event) -> ZCDP:
                 return price_zcdp(inner)
             except NoPrice:
                 return _boxed(event)
+        case events.Interactive(event=inner):
+            return price_zcdp(inner)
         case events.Repeat(event=inner, times=k):
             each = price_zcdp(inner)
             return _zcdp(k * each.rho, k * each.delta)

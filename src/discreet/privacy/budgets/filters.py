@@ -229,7 +229,7 @@ def check_relation(named: Neighbours | None, held: Neighbours | None) -> None:
 def is_interactive(what: Event | Measure) -> bool:
     """Whether this may still answer after later questions were asked."""
     match what:
-        case events.AboveThreshold():
+        case events.AboveThreshold() | events.Interactive():
             return True
         case events.Repeat(event=inner) | events.Subsampled(event=inner) | events.Stated(event=inner):
             return is_interactive(inner)

@@ -372,6 +372,22 @@ class Composed(Event):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
+class Interactive(Event):
+    """``event`` describes all answers of a mechanism that stays open, with hidden randomness, while others are asked.
+
+    Its price is that of ``event``; a budget whose theorem does not cover interleaving refuses it, or keeps it alone.
+
+    >>> Interactive(ZCDP("1/2", "1e-9"))
+    Interactive(event=ZCDP(rho='1/2', delta='1/1000000000'))
+    """
+
+    event: Event
+
+    def __init__(self, event: Event) -> None:
+        self.fill(event=_event(event))
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Parallel(Event):
     """Each of ``events`` ran on its own part of the data; the parts are disjoint and fixed without looking.
 
@@ -416,7 +432,7 @@ def stated_for(event: Event) -> Neighbours | None:
             return relation
         case Parallel():
             return Neighbours.ADD_REMOVE
-        case Repeat(event=inner) | Stated(event=inner):
+        case Repeat(event=inner) | Stated(event=inner) | Interactive(event=inner):
             return stated_for(inner)
         case Composed(events=parts):
             return next((named for named in map(stated_for, parts) if named is not None), None)
