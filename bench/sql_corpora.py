@@ -24,6 +24,7 @@ import duckdb
 import pyarrow as pa
 
 import discreet as dp
+from discreet.query.plan.schema import Table
 
 OURS = Path(__file__).resolve().parent.parent / "tests" / "corpora"
 PRICE, DELTA = 10**12, "1e-9"
@@ -70,7 +71,7 @@ def texts(folder: Path) -> list[Text]:
 # --- made-up rows -----------------------------------------------------------------------------------------------------
 
 
-def rows(folder: Path) -> tuple[dict[str, pa.Table], dict[str, dp.Table]]:
+def rows(folder: Path) -> tuple[dict[str, pa.Table], dict[str, Table]]:
     """The tables of a folder, and what is declared of them."""
     given = json.loads((folder / "tables.json").read_text())
     random, made, declared = Random(20), {}, {}
@@ -84,7 +85,7 @@ def rows(folder: Path) -> tuple[dict[str, pa.Table], dict[str, dp.Table]]:
         else:
             unit = table["unit"].partition(" ")[0]
             said.pop(unit, None)
-            declared[name] = dp.table(made[name], unit=table["unit"], columns=said, **CAPS)
+            declared[name] = dp.table(made[name], unit=table["unit"], columns=said, **CAPS)  # type: ignore[arg-type]
     return made, declared
 
 

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb.engine import duckdb
-from discreet.engines.sources import duckdb_table, file_marks, open_source
+from discreet.engines.sources import duckdb_table, open_source
 from discreet.errors import BadData, BadParameter
 from discreet.query.plan.schema import StoredKind
 from tests.helpers.source_rows import kinds, rows
@@ -124,16 +124,6 @@ def test_a_type_that_duckdb_cannot_scan_does_not_block_the_columns_beside_it() -
         "l": "list<item: decimal256(60, 2)>",
     }
     assert all(found[name].kind is StoredKind.OTHER for name in "hdl")
-
-
-def test_marks_of_files_change_with_the_files(tmp_path: Path) -> None:
-    file = tmp_path / "a.csv"
-    file.write_text("x\n1\n")
-    first = file_marks([file, pa.table({"x": [1]}), "nothing/there.csv"])
-    assert len(first) == 1
-    assert file_marks([file]) == first
-    file.write_text("x\n1\n2\n")
-    assert file_marks([file]) != first
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

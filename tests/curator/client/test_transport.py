@@ -90,8 +90,7 @@ class Replies(Transport):
         self.replies = list(replies)
         self.asked: list[tuple[str, str]] = []
 
-    def _once(self, method: str, path: str, body: bytes | None, *, as_bytes: bool) -> tuple[int, Any]:
-        del as_bytes
+    def _once(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
         self.asked.append((method, path))
         reply = self.replies.pop(0)
         if isinstance(reply, Exception):
