@@ -6,7 +6,7 @@ that were copied: by name, identity, size and time, never by a value.
 Believes: nobody changes a copy by hand.
 
 Rows of one unit lie together, so that its sums fill a few pages rather than all of them, and DuckDB's own format needs
-no decoding: questions take about half as long as on Parquet.
+no decoding: questions are 1.4 to 3 times faster than on Parquet (`bench/curator.py`, 3e6 rows).
 """
 
 from __future__ import annotations
