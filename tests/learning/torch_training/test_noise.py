@@ -32,7 +32,7 @@ def test_the_size_of_the_noise(most: int) -> None:
 def test_cells_are_as_fine_as_they_can_be() -> None:
     for power in (0, 21, 25, 31, 40):
         times = finer(Fraction(1 << 2 * power))
-        assert times == 1 << max(0, min(10, 31 - power))
+        assert times == 1 << max(0, min(14, 35 - power))
 
 
 def test_no_draw_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:

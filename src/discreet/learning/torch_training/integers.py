@@ -85,7 +85,10 @@ def times(x: Tensor, cells: Tensor) -> Tensor:
     >>> times(torch.tensor([2.0, float("nan")]), torch.tensor([3.0, 0.0])).tolist()
     [6.0, 0.0]
     """
-    return torch.where(cells > 0, x * cells, 0.0)
+    product = x * cells
+    if cells.device.type == "cpu" and bool((cells > 0).all()):  # a quick look there, a long wait elsewhere
+        return product
+    return torch.where(cells > 0, product, 0.0)
 
 
 def _limbs(whole: Tensor) -> Tensor:

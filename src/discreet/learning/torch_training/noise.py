@@ -19,8 +19,8 @@ from discreet.learning.torch_training.totals import Totals
 from discreet.noise.floored_normal import floored_normal
 from discreet.randomness import SystemBits
 
-_WIDTH = 32  # bits of σ in the cells in which noise is drawn: rounding down is then rarely in doubt
-_FINEST = 10
+_WIDTH = 36  # bits of σ in the cells in which noise is drawn: rounding down is then rarely in doubt
+_FINEST = 14
 _STOCK = 1 << 18
 
 
@@ -70,7 +70,7 @@ def finer(sigma_squared: Fraction) -> int:
     """The power of two by which cells are divided before noise is drawn.
 
     >>> finer(Fraction(1 << 42)), finer(Fraction(1 << 60)), finer(Fraction(1 << 80))
-    (512, 2, 1)
+    (16384, 32, 1)
     """
     return 1 << max(0, min(_FINEST, _WIDTH - isqrt(int(sigma_squared)).bit_length()))
 
