@@ -29,8 +29,8 @@ def test_rows_of_the_declared_columns_are_written(visits: Path, tmp_path: Path) 
 
 def test_as_json_with_a_budget_in_a_ledger(visits: Path, tmp_path: Path) -> None:
     kept = ("--ledger", tmp_path / "kept.ledger")
-    asked = ("synthesize", visits, tmp_path / "made.csv", *OPTIONS, "--columns", "clinic, cost", "--workload", "all 1-way",
-             "--rows", 50, "--json", *kept)  # fmt: skip
+    asked = ("synthesize", visits, tmp_path / "made.csv", *OPTIONS, "--columns", "clinic, cost",
+             "--workload", "all 1-way", "--rows", 50, "--json", *kept)  # fmt: skip
     done = run(*asked, *PRICE, "--budget", "2")
     assert done.exit_code == 0, done.output
     shown = json.loads(done.stdout)
