@@ -252,9 +252,7 @@ class Session(ManyQuestions):
         """
         query = self.sql(text) if isinstance(text, str) else text
         if query.prepared.asked.caps.auto:
-            raise BadParameter(
-                "max_rows", "auto", "must be a number: caps stay for all days of a dashboard"
-            )
+            raise BadParameter("max_rows", "auto", "must be a number: caps stay for all days of a dashboard")
         price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger
         asked, plan, charged = plan_board(
             self, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
