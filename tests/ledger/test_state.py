@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
@@ -132,3 +132,14 @@ def test_the_limits_of_a_budget_stay_what_they_were_set_to(lines: list[str]) -> 
     population = replace(replayed(lines).populations["town"], limits=Limits((Fraction(1, 2),)))
     assert population.currency.limits == Limits((Fraction(1, 2),))
     assert counted(population.budget, population.rule, population.reserve).limits == Limits((Fraction(1),))
+
+
+def test_a_copy_shares_nothing_that_can_change() -> None:
+    """Whatever fields there are: a reader must not see what is not durable yet."""
+    whole = State(acts={"kind": []})
+    copy = whole.copied()
+    assert copy == whole
+    for one in fields(State):
+        mine, other = getattr(whole, one.name), getattr(copy, one.name)
+        assert not isinstance(mine, (dict, list, set)) or mine is not other, one.name
+    assert whole.acts["kind"] is not copy.acts["kind"]

@@ -10,7 +10,7 @@ analysts, draw on its one account. An analyst's cap is an account beside it, cha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -113,17 +113,7 @@ class State:
 
     def copied(self) -> State:
         """The same state, to be continued by itself: what either takes in, the other does not have."""
-        return replace(
-            self,
-            public_keys=list(self.public_keys),
-            populations=dict(self.populations),
-            datasets=dict(self.datasets),
-            analysts=dict(self.analysts),
-            caps=dict(self.caps),
-            spent=dict(self.spent),
-            acts={kind: list(acts) for kind, acts in self.acts.items()},
-            acknowledged=list(self.acknowledged),
-        )
+        return State(*(_own(getattr(self, one)) for one in _FIELDS))
 
     @property
     def public_key(self) -> str:
@@ -138,6 +128,18 @@ class State:
     def limit(self, population: str, analyst: str | None = None) -> Limits | None:
         """The most that may be spent there, by all or by one analyst; None for an analyst without an own cap."""
         return self.populations[population].limits if analyst is None else self.caps[population, analyst]
+
+
+_FIELDS = [one.name for one in fields(State)]
+
+
+def _own(part: Any) -> Any:
+    """A copy of what can change."""
+    if isinstance(part, list):
+        return list(part)
+    if isinstance(part, dict):
+        return {name: list(one) if isinstance(one, list) else one for name, one in part.items()}
+    return part
 
 
 def limits_of(promise: Measure | None, rule: Rule | None, most: Amounts) -> Limits:

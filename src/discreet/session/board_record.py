@@ -91,6 +91,10 @@ class LedgerBoard:
         try:
             found = self._file(known).read_bytes()
         except OSError:
+            if known.ended:
+                raise StaleState(
+                    "the ledger was set back, and this dashboard has gone further; open another one"
+                ) from None
             raise StaleState(
                 f"the state after {known.step} is not here: restore the folder {self._folder.parent} as it was left, "
                 "on the machine that went on with this dashboard"
