@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from discreet.privacy.budgets.currency import Limits, add, fits, rest
@@ -13,12 +13,17 @@ amounts = st.tuples(*[st.fractions(min_value=0, max_value=3, max_denominator=20)
 
 
 @given(amounts, amounts, amounts)
+@example((Fraction(0),) * 4, (Fraction(1),) * 4, (Fraction(0),) * 4)
+@example((Fraction(1),) * 4, (Fraction(2), Fraction(0), Fraction(1), Fraction(0)), (Fraction(0), *[Fraction(1)] * 3))
 def test_a_charge_fits_one_account_and_then_the_sums_do(most: tuple, used: tuple, price: tuple) -> None:  # type: ignore[type-arg]
     """By the definition: a charge that fits is one after which all sums of some account are within limits."""
     after = add(used, price)
     inside = [all(after[i] <= most[i] for i in own) for own in ((0, 1), (2, 3))]
     assert Limits(most, together=2).fits(used, price) == any(inside)
-    assert Limits(most).fits(used, price) == all(inside) == fits(most, used, price)
+    assert Limits(most).within(after) == all(inside)
+    free = all(not p or a <= limit for p, a, limit in zip(price, after, most, strict=True))
+    assert Limits(most).fits(used, price) == fits(most, used, price) == free  # what costs nothing of a sum needs none
+    assert Limits(most, together=2).within(after) == any(inside)
 
 
 @given(amounts, amounts)

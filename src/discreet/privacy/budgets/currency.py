@@ -61,11 +61,11 @@ class Limits:
         )
 
     def within(self, sums: Amounts) -> bool:
-        """Whether all sums of one account are within limits."""
-        return any(
-            all(u <= limit for u, limit in zip(sums[account], self.most[account], strict=True))
-            for account in self.accounts
-        )
+        """Whether all sums of one account are within limits; in integers, since all of a long ledger is checked."""
+        pairs = zip(sums, self.most, strict=True)
+        fine = [u.numerator * limit.denominator <= limit.numerator * u.denominator for u, limit in pairs]
+        size = self.together or len(fine)
+        return any(all(fine[at : at + size]) for at in range(0, len(fine), size))
 
     def is_left(self, used: Amounts, account: slice) -> bool:
         """Whether an account, one of several, was left behind: one of its sums is above its limit."""
