@@ -22,16 +22,18 @@ LAYERS = """
     curator.engine_process
     curator.limits curator.public_schema
     curator.error_replies
-    curator.amounts
+    curator.amounts curator.logs
     session
     continual local synthetic learning
     learning.torch_training
+    synthetic.tables
     synthetic.model
     synthetic.predicate+synthetic.domain+synthetic.columns
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.memory engines.sql
     engines.sources engines.data_paths
+    query.profile
     query.answer
     query.run+query.key_selection
     query.estimate
@@ -74,7 +76,15 @@ OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "starlette", "pydantic", "
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
 LATE = {"scipy", "pyarrow", "rich"}
 # Only these touch disk or network. query.answer.export writes the file that the user named.
-TOUCH_THE_WORLD = ("engines", "ledger", "curator", "commands", "session.local_ledger", "query.answer.export")
+TOUCH_THE_WORLD = (
+    "engines",
+    "ledger",
+    "curator",
+    "commands",
+    "session.local_ledger",
+    "session.board_record",
+    "query.answer.export",
+)
 WORLD = {"socket", "subprocess", "shutil", "tempfile", "pathlib", "sqlite3", "urllib", "http", "io", "ftplib"}
 HARMLESS = {"PathLike", "getpid", "urandom", "cpu_count"}  # of ``os``
 # What may not even be seen below: noise knows nothing of privacy, engines nothing of noise or budgets, and so on.

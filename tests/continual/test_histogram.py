@@ -7,9 +7,10 @@ import pytest
 
 from discreet.continual.histogram import histogram
 from discreet.continual.record import MemoryRecord
-from discreet.errors import BadData, BadParameter, StaleState
+from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
+from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises import events
-from discreet.privacy.promises.measures import ZCDP, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from tests.helpers.databases import too_few
 
 
@@ -56,7 +57,8 @@ def test_unknown_keys_need_many_people(budget: Any) -> None:
         assert set(named) == {"common"}
     late = words.threshold(30)
     assert late > words.threshold(1)
-    assert words.event == (events.ZCDP(1, "1e-9") if isinstance(budget, ZCDP) else events.Approx(1, "1e-9"))
+    kept = events.ZCDP(1, "1e-9") if isinstance(budget, ZCDP) else events.Approx(1, "1e-9")
+    assert words.event == events.Interactive(kept)
 
 
 def test_a_key_that_one_unit_holds_is_named_as_rarely_as_promised() -> None:
@@ -127,3 +129,23 @@ def test_bad_steps_are_refused_and_change_nothing() -> None:
     assert board.position == 0
     with pytest.raises(BadParameter):
         board.threshold(1)
+
+
+def test_keys_that_nobody_listed_make_a_stream_interactive() -> None:
+    """Its noise is hidden until a key is named: approximate zCDP keeps it alone, (ε, δ) lets others in between."""
+    words = histogram(horizon=6, budget=ZCDP("1/10"), delta="1e-9")
+    listed = histogram(horizon=6, budget=ZCDP("1/10"), keys=["a"])
+    concentrated = Filter(ZCDP(1, "1e-6"))
+    with pytest.raises(NotATheorem, match="interactive"):
+        concentrated.spend(words.event)
+    concentrated.spend(listed.event)
+    with concentrated.open(words.event) as held:
+        with pytest.raises(NotATheorem, match="still open"):
+            concentrated.spend(listed.event)
+        words.pay(held.receipt)
+    with pytest.raises(NotATheorem, match="closed"):
+        words.push({"a": 1})
+    pure = histogram(horizon=6, budget=Pure("1/2"), delta="1e-9")
+    basic = Filter(Approx(2, "1e-6"))
+    basic.spend(pure.event)
+    assert basic.remaining == Approx("3/2", Approx(1, "1e-6").delta - Approx(1, "1e-9").delta)

@@ -35,7 +35,7 @@ from discreet.ledger.records import (
 from discreet.ledger.state import State
 from tests.helpers.ledger_places import Place, ask, prepared
 
-STORED = ["ledger_v1.jsonl"]
+STORED = ["ledger_v1.jsonl", "ledger_streams.jsonl"]
 """One ledger for each set of kinds that was ever published, as it was written then. They never change."""
 V1, *LATER = [(Path(__file__).parent / name).read_text().splitlines() for name in STORED]
 ENTRIES = [read_entry(line) for lines in (V1, *LATER) for line in lines]
@@ -269,7 +269,7 @@ def test_an_entry_that_is_refused_changes_nothing() -> None:
     for line in V1:
         apply_entry(state, read_entry(line))
     before = dict(state.spent), state.charges
-    for entry in ENTRIES:
+    for entry in map(read_entry, V1):
         if entry.kind in ("charge", "write_off", "population", "analyst", "ledger"):
             again = write_entry(
                 sequence=state.sequence + 1,

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import NotATheorem
+from discreet.exact import exp_up
 from discreet.local.response import response
 from discreet.local.shuffle import (
     LocalShuffler,
@@ -17,7 +18,7 @@ from discreet.local.shuffle import (
     shuffled_event,
     shuffled_price,
 )
-from discreet.privacy.accountants.shuffling import shuffled
+from discreet.privacy.accountants.shuffling import shuffled, shuffled_delta
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import Approx
 from tests.helpers.laws import misfit
@@ -62,3 +63,43 @@ def test_local_shuffled_and_central_releases_share_one_budget() -> None:
     spending.spend(oracle.event)
     spending.spend(shuffled_event(oracle, 2000, delta="1e-6"))
     assert spending.remaining is not None
+
+
+def counted(ones: int, zeros: int, flip: Fraction) -> list[Fraction]:
+    """The law of the number of ones among so many shuffled bits, each turned over with this chance."""
+    law = [Fraction(1)]
+    for chance in [1 - flip] * ones + [flip] * zeros:
+        law = [
+            (law[i] if i < len(law) else 0) * (1 - chance) + (law[i - 1] if i else 0) * chance
+            for i in range(len(law) + 1)
+        ]
+    return law
+
+
+@pytest.mark.parametrize("local", [Fraction(1, 2), Fraction(1), Fraction(2)])
+@pytest.mark.parametrize("others", [(0, 1), (3, 0), (2, 4), (0, 12)])
+def test_the_theorem_holds_for_shuffled_randomized_response_enumerated(
+    local: Fraction, others: tuple[int, int]
+) -> None:
+    """Both directions at every epsilon of a grid; with half of the people the bound would be larger still."""
+    flip, n = 1 / (exp_up(local) + 1), 1 + sum(others)
+    with_zero, with_one = (counted(others[0] + own, others[1] + 1 - own, flip) for own in (0, 1))
+    for epsilon in (Fraction(k, 8) for k in range(9)):
+        grown = exp_up(epsilon)
+        true = max(
+            sum(max(Fraction(0), p - grown * q) for p, q in zip(one, other, strict=True))
+            for one, other in ((with_zero, with_one), (with_one, with_zero))
+        )
+        assert true <= shuffled_delta(local, n, epsilon).upper
+    assert true_somewhere(with_zero, with_one) > shuffled_delta(local, 100 * n, 0).upper  # it is not empty
+
+
+def true_somewhere(one: list[Fraction], other: list[Fraction]) -> Fraction:
+    return sum((max(Fraction(0), p - q) for p, q in zip(one, other, strict=True)), Fraction(0))
+
+
+def test_the_closed_form_is_above_the_certified_price_wherever_it_holds() -> None:
+    for local, n, delta in (("1/10", 500, "1e-4"), (1, 2000, "1e-6"), (2, 5000, "1e-6"), (3, 20_000, "1e-8")):
+        assert shuffled(local, n, delta=delta).epsilon <= shuffled_closed_form(local, n, delta=delta).epsilon
+    with pytest.raises(NotATheorem):  # 16 ln(2/δ) e^ε₀ <= n < 16 ln(4/δ) e^ε₀
+        shuffled_closed_form(1, 640, delta="1e-6")

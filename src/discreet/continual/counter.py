@@ -42,6 +42,7 @@ DENSE = 4096
 """Up to so many steps the square root is kept whole; beyond them in bins."""
 _LONGEST_TREE = 1 << 40
 _FARTHEST = 1 << 62
+_LARGE = 16  # beyond this epsilon there is next to no noise, and all strategies are alike
 
 
 class Method(Enum):
@@ -230,7 +231,8 @@ def choose(horizon: int | None, budget: Pure | ZCDP, method: Method, unit: Appea
         candidates.append(Toeplitz(last) if last <= DENSE else Binned(last))
     if last <= DENSE:
         candidates += [Values(last), Prefixes(last)]
-    return min(candidates, key=lambda s: _error(s, budget, unit, last))
+    guide = budget if isinstance(budget, ZCDP) else Pure(min(budget.epsilon, Fraction(_LARGE)))
+    return min(candidates, key=lambda s: _error(s, guide, unit, last))
 
 
 def _error(strategy: Strategy, budget: Pure | ZCDP, unit: Appearances, t: int) -> float:

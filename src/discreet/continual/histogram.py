@@ -215,8 +215,8 @@ def histogram(
     >>> sorted(clinics.push({"North": 120, "elsewhere": 3}).value)
     ['North', 'South']
     >>> words = histogram(horizon=365, budget=ZCDP("0.1"), delta="1e-9")
-    >>> sorted(words.push({"common": 10_000, "rare": 1}).value), words.event.delta
-    (['common'], Fraction(1, 1000000000))
+    >>> sorted(words.push({"common": 10_000, "rare": 1}).value), words.event
+    (['common'], Interactive(event=ZCDP(rho='1/10', delta='1/1000000000')))
     """
     if (keys is None) == (delta is None):
         raise BadParameter("keys", keys, "must be listed, or delta given for keys that nobody listed, and not both")

@@ -25,6 +25,7 @@ from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.mechanisms.statistics.budget import Noise
 from discreet.noise import additive
 from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.randomness import Bits, SystemBits
@@ -41,22 +42,34 @@ class Plan:
     noise: Noise
     delta: Fraction = Fraction(0)
     """For keys that nobody listed."""
+    wide: bool = False
+    """Whether values and noise may be larger than 64 bits: exact Python integers, nothing is cut."""
 
     @property
     def event(self) -> events.Event:
-        """What the whole stream writes into the ledger, once: a promise that holds for adaptive streams too."""
-        if isinstance(self.noise, Gaussian):
-            return events.ZCDP(self.noise.rho, self.delta)
-        return events.Approx(self.noise.epsilon, self.delta) if self.delta else events.Pure(self.noise.epsilon)
+        """What the whole stream writes into the ledger, once: a promise that holds for adaptive streams too.
+
+        Keys that nobody listed have noise that is not shown, so that stream is interactive; the others are not.
+        """
+        match self.noise.price:
+            case ZCDP(rho=rho):
+                kept: events.Event = events.ZCDP(rho, self.delta)
+            case Pure(epsilon=epsilon):
+                kept = events.Approx(epsilon, self.delta) if self.delta else events.Pure(epsilon)
+        return events.Interactive(kept) if self.delta else kept
 
     @property
     def cost(self) -> str:
         """The price in words."""
         return self.noise.cost if not self.delta else f"{self.noise.cost}, delta {float(self.delta):.3g}"
 
+    def start(self, keys: int) -> Process:
+        """A new process of the strategy."""
+        return self.strategy.start_wide(keys) if self.wide else self.strategy.start(keys)
+
     def fingerprint(self) -> str:
         """What two plans must agree on to go on with one state."""
-        return f"{self.strategy!r}; {self.noise!r}; {self.delta}"
+        return f"{self.strategy!r}; {self.noise!r}; {self.delta}{'; wide' if self.wide else ''}"
 
 
 class Stream:
@@ -68,7 +81,7 @@ class Stream:
         self._plan = plan
         self._keys = keys
         self._record = record
-        self._rows: Process = plan.strategy.start(keys)
+        self._rows: Process = plan.start(keys)
         self._bits = SystemBits() if bits is None else bits
         self._position = 0
         self._receipt: Receipt | None = None
@@ -124,8 +137,7 @@ class Stream:
         """
         with self._lock:
             self.check(len(values))
-            most = self._plan.strategy.largest_value
-            exact = np.clip(values, -most, most)
+            exact = values if self._plan.wide else self._cut(values)
             out = self._steps(exact)
             estimates = np.concatenate(out) if len(out) != 1 else out[0]
             self._position += len(exact)
@@ -133,6 +145,10 @@ class Stream:
             if self._record is not None:
                 self._record.advance(self._position, self._written(beside))
             return estimates
+
+    def _cut(self, values: Integers) -> Integers:
+        most = self._plan.strategy.largest_value
+        return np.clip(values, -most, most)
 
     def _steps(self, values: Integers) -> list[Floats]:
         starts = range(0, len(values), _PIECE)
@@ -170,7 +186,7 @@ class Stream:
             last = fresh._step(np.zeros((min(_PIECE, self._position - start), keys), dtype=np.int64))
         mine, new = self._rows.state(), fresh._rows.state()
         self._keys += keys
-        self._rows = self._plan.strategy.start(self._keys)
+        self._rows = self._plan.start(self._keys)
         self._rows.load(_beside(mine, new))
         return np.asarray(last[-1])
 
@@ -184,25 +200,32 @@ class Stream:
         return latest
 
     def _written(self, extra: dict[str, Any]) -> bytes:
-        body = {
+        return json.dumps(self.state() | {"extra": extra}, separators=(",", ":")).encode()
+
+    def state(self) -> dict[str, Any]:
+        """Where the stream stands, for JSON: as secret as the data. For records that hold several streams."""
+        return {
             "version": VERSION,
             "plan": self._plan.fingerprint(),
             "keys": self._keys,
             "position": self._position,
             "rows": self._rows.state(),
-            "extra": extra,
         }
-        return json.dumps(body, separators=(",", ":")).encode()
+
+    def load(self, body: dict[str, Any]) -> None:
+        """Go on from a state. Whoever calls this has checked with its record that the state is the last one."""
+        if body["plan"] != self._plan.fingerprint():
+            raise BadParameter("state", "that of another stream", "must be saved by a stream with the same parameters")
+        self._keys, self._position = body["keys"], body["position"]
+        self._rows = self._plan.start(self._keys)
+        self._rows.load(body["rows"])
 
     def _restore(self, saved: bytes, record: Record) -> dict[str, Any]:
         body = _read(saved)
-        if body["plan"] != self._plan.fingerprint():
-            raise BadParameter("state", "that of another stream", "must be saved by a stream with the same parameters")
-        check_latest(record, body["position"], saved)
+        if body["plan"] == self._plan.fingerprint():
+            check_latest(record, body["position"], saved)
+        self.load(body)
         self._record = record
-        self._keys, self._position = body["keys"], body["position"]
-        self._rows = self._plan.strategy.start(self._keys)
-        self._rows.load(body["rows"])
         extra: dict[str, Any] = body["extra"]
         return extra
 

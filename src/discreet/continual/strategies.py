@@ -24,6 +24,7 @@ from discreet.exact import integer
 from discreet.mechanisms.statistics.budget import Moves
 
 Integers = NDArray[np.int64]
+"""Exact values and rows; of wide streams, arrays of Python integers."""
 Floats = NDArray[np.float64]
 Plain = Mapping[str, Any]
 """What JSON can hold: the state of a process."""
@@ -110,6 +111,10 @@ class Strategy(ABC):
     def start(self, keys: int) -> Process:
         """A new stream of so many keys."""
 
+    def start_wide(self, keys: int) -> Process:
+        """The same for values of any size: rows are Python integers, and nothing is cut."""
+        raise BadParameter("strategy", self.story(), "must be one that takes integers beyond 64 bits")
+
     @abstractmethod
     def story(self) -> str:
         """One line on what gets noise."""
@@ -141,6 +146,10 @@ class Values(Strategy):
         """t noises are added up."""
         return Fraction(t)
 
+    def window_weight(self, t: int, width: int) -> Fraction:
+        """Only those of the window."""
+        return Fraction(width)
+
     @property
     def longest_row(self) -> int:
         """Each row is one value."""
@@ -149,6 +158,10 @@ class Values(Strategy):
     def start(self, keys: int) -> Process:
         """A new stream."""
         return _Running(keys, before=False)
+
+    def start_wide(self, keys: int) -> Process:
+        """The same in Python integers."""
+        return _Running(keys, before=False, kind=object)
 
     def story(self) -> str:
         """One line on what gets noise."""
@@ -171,6 +184,10 @@ class Prefixes(Strategy):
         """One noise."""
         return Fraction(1)
 
+    def window_weight(self, t: int, width: int) -> Fraction:
+        """That of its last step, and that of the step before its first."""
+        return Fraction(1 if width == t else 2)
+
     @property
     def longest_row(self) -> int:
         """The last row adds all values."""
@@ -180,6 +197,10 @@ class Prefixes(Strategy):
         """A new stream."""
         return _Running(keys, before=True)
 
+    def start_wide(self, keys: int) -> Process:
+        """The same in Python integers."""
+        return _Running(keys, before=True, kind=object)
+
     def story(self) -> str:
         """One line on what gets noise."""
         return "noise on each prefix sum"
@@ -188,11 +209,12 @@ class Prefixes(Strategy):
 class _Running(Process):
     """Running sums, taken before the noise or after it."""
 
-    __slots__ = ("_before", "_total")
+    __slots__ = ("_before", "_kind", "_total")
 
-    def __init__(self, keys: int, *, before: bool) -> None:
+    def __init__(self, keys: int, *, before: bool, kind: type = np.int64) -> None:
         self._before = before
-        self._total: NDArray[Any] = np.zeros(keys, dtype=np.int64)
+        self._kind = kind
+        self._total: NDArray[Any] = np.zeros(keys, dtype=kind)
 
     def measure(self, values: Integers) -> Integers:
         """The values, or their running sums."""
@@ -213,7 +235,7 @@ class _Running(Process):
 
     def load(self, state: Plain) -> None:
         """Continue."""
-        self._total = np.array(state["total"], dtype=np.int64)
+        self._total = np.array(state["total"], dtype=self._kind)
 
 
 def read_horizon(horizon: int, most: int, name: str) -> int:

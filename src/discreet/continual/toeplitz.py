@@ -71,6 +71,10 @@ class Toeplitz(Strategy):
         """A new stream."""
         return _Convolved(self, keys)
 
+    def start_wide(self, keys: int) -> Process:
+        """The same in Python integers."""
+        return _Convolved(self, keys, object)
+
     def story(self) -> str:
         """One line on what gets noise."""
         kind = "square root of the prefix sums" if self.decay == 1 else "square root of the decayed sums"
@@ -80,12 +84,13 @@ class Toeplitz(Strategy):
 class _Convolved(Process):
     """All values so far, and all noisy rows so far."""
 
-    __slots__ = ("_inverse", "_reversed", "_rows", "_seen", "_told", "_values")
+    __slots__ = ("_inverse", "_kind", "_reversed", "_rows", "_seen", "_told", "_values")
 
-    def __init__(self, strategy: Toeplitz, keys: int) -> None:
+    def __init__(self, strategy: Toeplitz, keys: int, kind: type = np.int64) -> None:
+        self._kind = kind
         self._reversed = strategy.coefficients[::-1].copy()
         self._inverse = _inverse(strategy.horizon, strategy.decay)[::-1].copy()
-        self._values = np.zeros((strategy.horizon, keys), dtype=np.int64)
+        self._values: NDArray[Any] = np.zeros((strategy.horizon, keys), dtype=kind)
         self._rows = np.zeros((strategy.horizon, keys))
         self._seen = self._told = 0
 
@@ -111,7 +116,7 @@ class _Convolved(Process):
         """Continue."""
         keys = self._rows.shape[1]
         self._seen, self._told = len(state["values"]), len(state["rows"])
-        self._values[: self._seen] = np.array(state["values"], dtype=np.int64).reshape(-1, keys)
+        self._values[: self._seen] = np.array(state["values"], dtype=self._kind).reshape(-1, keys)
         self._rows[: self._told] = np.array(state["rows"], dtype=np.float64).reshape(-1, keys)
 
 

@@ -57,6 +57,10 @@ class Tree(Strategy):
         lower = sum((v for level, v in enumerate(self.variances[:top]) if t >> level & 1), Fraction(0))
         return lower + (t >> top) * self.variances[top]
 
+    def window_weight(self, t: int, width: int) -> Fraction:
+        """No weight is below 0, so (a - b)² <= a² + b²."""
+        return self.weight(t) + (self.weight(t - width) if width < t else 0)
+
     def largest_weight(self, horizon: int) -> Fraction:
         """The largest t is the horizon, or it has a bit of the horizon cleared and all lower ones set."""
         ones = [i for i in range(horizon.bit_length()) if horizon >> i & 1]
@@ -75,6 +79,10 @@ class Tree(Strategy):
         """A new stream."""
         return _Blocks(self, keys)
 
+    def start_wide(self, keys: int) -> Process:
+        """The same in Python integers."""
+        return _Blocks(self, keys, object)
+
     def story(self) -> str:
         """One line on what gets noise."""
         return f"noise on the sums of dyadic blocks in {self.levels} levels, joined by least squares"
@@ -83,12 +91,13 @@ class Tree(Strategy):
 class _Blocks(Process):
     """Sums of the blocks that are open; and estimates of those that make up the steps so far, the oldest first."""
 
-    __slots__ = ("_estimated", "_measured", "_open", "_own", "_stack", "_tree")
+    __slots__ = ("_estimated", "_kind", "_measured", "_open", "_own", "_stack", "_tree")
 
-    def __init__(self, tree: Tree, keys: int) -> None:
+    def __init__(self, tree: Tree, keys: int, kind: type = np.int64) -> None:
         self._tree = tree
+        self._kind = kind
         self._own = [float(2 * v / (1 + 2 * v)) for v in tree.variances]  # weight of a block's own sum, one level up
-        self._open = np.zeros((tree.levels, keys), dtype=np.int64)
+        self._open: NDArray[Any] = np.zeros((tree.levels, keys), dtype=kind)
         self._stack: list[tuple[int, Floats]] = []
         self._measured = self._estimated = 0
 
@@ -170,7 +179,7 @@ class _Blocks(Process):
 
     def load(self, state: Plain) -> None:
         """Continue."""
-        self._open = np.array(state["open"], dtype=np.int64)
+        self._open = np.array(state["open"], dtype=self._kind)
         levels = map(int, state["levels"].split())
         self._stack = [(n, np.array(block, dtype=np.float64)) for n, block in zip(levels, state["blocks"], strict=True)]
         self._measured, self._estimated = state["measured"], state["estimated"]

@@ -73,20 +73,20 @@ def shuffled_event(oracle: Oracle | MeanOracle, people: int, *, delta: Number) -
 
 
 def shuffled_closed_form(local_epsilon: Number, people: int, *, delta: Number) -> Approx:
-    """The closed form: ε = ln(1 + (e^ε₀ - 1)/(e^ε₀ + 1) (8 √(e^ε₀ ln(4/δ)/n) + 8 e^ε₀/n)), rounded up.
+    """The closed form: ε = ln(1 + s (1 - e^-ε₀)/(1 + e^-ε₀/(1 + s))), s = 8 √(e^ε₀ ln(4/δ)/n) + 8 e^ε₀/n, rounded up.
 
-    Feldman, McMillan and Talwar (2021), theorem 3.1; for ε₀ <= ln(n / (16 ln(2/δ))) only.
+    Feldman, McMillan and Talwar (2021), in the weakest form that is in print; for ε₀ <= ln(n / (16 ln(4/δ))) only.
 
     >>> 0.05 < shuffled_closed_form(1, 100_000, delta="1e-6").epsilon < 0.1
     True
     """
     local, n = positive(local_epsilon, "local_epsilon"), integer(people, "people", at_least=1)
     d = small_probability(delta)
-    if not d or exp_up(local) * 16 * log_up(2 / d) > n:
-        raise NotATheorem("the closed form needs local_epsilon at most ln(n / (16 ln(2/delta))); use shuffled_price")
+    if not d or exp_up(local) * 16 * log_up(4 / d) > n:
+        raise NotATheorem("the closed form needs local_epsilon at most ln(n / (16 ln(4/delta))); use shuffled_price")
     grown = exp_up(local)
     inner = 8 * sqrt_up(grown * log_up(4 / d) / n) + 8 * grown / n
-    factor = 1 - 2 / (grown + 1)  # grows with e^ε₀
+    factor = (1 - 1 / grown) / (1 + 1 / (grown * (1 + inner)))  # grows with e^ε₀
     return Approx(min(local, log_up(1 + factor * inner)), d)
 
 

@@ -59,6 +59,7 @@ trees: Any = st.recursive(
         st.builds(events.Repeat, inner, wholes),
         st.builds(agreeing(events.Composed), st.lists(inner, max_size=3)),
         st.builds(agreeing(events.Parallel), st.lists(inner, max_size=3)),
+        st.builds(events.Stated, inner, numbers, st.just("1e-9")),
         st.builds(
             agreeing(events.Subsampled), inner, st.just("1/7"), st.sampled_from(Sampling), st.sampled_from(Neighbours)
         ),

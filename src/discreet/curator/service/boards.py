@@ -1,0 +1,118 @@
+"""Dashboards of a curator: one question of an analyst, answered day by day, at one price for all days.
+
+Promise: a dashboard is opened and paid by one request; after that a day is read once, in order, and costs nothing more.
+What it asks is in the ledger, in its charge; where it stands is in the ledger too. Answers leave on the grid of time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from discreet.curator.error_replies import Refusal
+from discreet.curator.limits import check_size
+from discreet.curator.service.access import Caller
+from discreet.curator.service.service import Curator
+from discreet.errors import BadParameter
+from discreet.ledger.owner_acts import check_name
+from discreet.ledger.state import StreamPosition
+from discreet.query.answer.serialize import plain
+from discreet.session.board import Board, BoardDay, parameters
+from discreet.session.board_record import LedgerBoard, stream_name
+from discreet.session.price import Price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoardQuestion:
+    """What a dashboard asks, of which days, and at which price."""
+
+    sql: str
+    by: str
+    horizon: int
+    days: int | None
+    price: Price
+
+    @classmethod
+    def read(cls, query: str, written: Mapping[str, Any]) -> BoardQuestion:
+        """As a charge in the ledger has it."""
+        price = Price(**{name: written[name] for name in ("epsilon", "delta", "rho", "confidence") if name in written})
+        return cls(sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price)
+
+
+def opened(
+    curator: Curator, caller: Caller, dataset: str, name: str, asked: BoardQuestion
+) -> tuple[Board, LedgerBoard]:
+    """A dashboard as it stands, or a new one. No data is touched, and nothing is spent."""
+    known, people = curator.dataset(caller, dataset)
+    written = parameters(asked.by, asked.horizon, asked.days, asked.price, people.neighbours)
+    record = LedgerBoard(
+        curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=asked.sql.strip(),
+        parameters=written, folder=_folder(curator),
+    )  # fmt: skip
+    session = curator.open(known).session.serving(record.budget_store)
+    query = session.sql(asked.sql)
+    check_size([query.prepared], curator.config.limits)
+    board = session.continual(query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, record=record)
+    return board, record
+
+
+def open_board(curator: Curator, caller: Caller, dataset: str, name: str, asked: BoardQuestion) -> Board:
+    """Open a dashboard and pay for all of its days; the same again changes nothing."""
+    board, record = opened(curator, caller, dataset, name, asked)
+    record.pay(board.price)
+    return board
+
+
+def find_board(curator: Curator, caller: Caller, dataset: str, name: str) -> Board:
+    """A dashboard of the caller, as its charge describes it."""
+    curator.dataset(caller, dataset)
+    known = curator.ledger.stream(stream_name(caller.name, dataset, name))
+    if known is None:
+        raise Refusal.nothing_here()
+    charge = curator.ledger.charge(known.charge).record
+    return opened(curator, caller, dataset, name, BoardQuestion.read(charge.query, charge.parameters))[0]
+
+
+def advance(
+    curator: Curator, caller: Caller, dataset: str, name: str, day: str, *, began: float | None = None
+) -> BoardDay:
+    """Read one more day and release it; it is kept before the reply leaves, on the grid of time."""
+    board = find_board(curator, caller, dataset, name)
+    known, _ = curator.dataset(caller, dataset)
+    with curator.open(known).engine.reserved():
+        released = board.advance(day)
+    if began is not None:
+        curator.grid.hold(began)
+    return released
+
+
+def listed(curator: Curator, caller: Caller, dataset: str) -> dict[str, StreamPosition]:
+    """The caller's dashboards of a data set by name, oldest first."""
+    curator.dataset(caller, dataset)
+    found = {tuple(json.loads(name)): one for name, one in curator.ledger.look().streams.items()}
+    return {name: one for (by, of, name), one in found.items() if (by, of) == (caller.name, dataset)}
+
+
+def write_day(one: BoardDay, width: int, confidence: str) -> dict[str, Any]:
+    """A released day, or the sums of the last days, as JSON."""
+    answer = one.window(width)
+    return {
+        "day": one.day.isoformat(),
+        "position": one.position,
+        "width": width,
+        "columns": list(answer.columns),
+        "rows": [[plain(row[name]) for name in answer.columns] for row in answer.rows],
+        "errors": {name: [plain(e) for e in bars] for name, bars in answer.errors(confidence).items()},
+    }
+
+
+def _folder(curator: Curator) -> Path:
+    place = curator.config.ledger
+    if not isinstance(place, Path):
+        raise BadParameter(
+            "ledger", "PostgreSQL", "must be a file for dashboards: their state lies beside it, on one machine"
+        )
+    return place.with_name(f"{place.name}.boards")

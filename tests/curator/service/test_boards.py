@@ -1,0 +1,44 @@
+"""boards.py: a dashboard is known again from its charge; another one under its name is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.curator.error_replies import Refusal
+from discreet.curator.service.boards import BoardQuestion, advance, find_board, listed, open_board, opened
+from discreet.errors import BadParameter, BadQuestion, KeyReused, NotRegistered
+from discreet.session.price import Price
+from tests.helpers.curator.town import Town, charges
+
+ASKED = BoardQuestion(
+    sql="SELECT city, COUNT(*) AS n FROM trips GROUP BY city", by="day", horizon=10, days=None, price=Price("1/3")
+)
+
+
+def test_a_dashboard_is_known_from_its_charge(town: Town) -> None:
+    curator, ann = town.curator, town.curator.access.who(f"Bearer {town.ann}")
+    before = charges(town)
+    opened(curator, ann, "town", "by/city", ASKED)
+    assert charges(town) == before
+    open_board(curator, ann, "town", "by/city", ASKED)
+    released = advance(curator, ann, "town", "by/city", "2025-01-05")
+    assert released.today.rows == find_board(curator, ann, "town", "by/city").history()[0].today.rows
+    assert listed(curator, ann, "town")["by/city"].step == "2025-01-05"
+    assert charges(town) == before + 1
+    open_board(curator, ann, "town", "another", ASKED)
+    with pytest.raises((KeyReused, BadParameter)):
+        open_board(curator, ann, "town", "another", replace(ASKED, horizon=11))
+
+
+def test_what_is_not_there_is_not_there(town: Town) -> None:
+    curator, bob = town.curator, town.curator.access.who(f"Bearer {town.bob}")
+    with pytest.raises(Refusal):
+        find_board(curator, bob, "town", "by/city")
+    with pytest.raises(NotRegistered):
+        listed(curator, bob, "other")
+    with pytest.raises(BadParameter, match="by is"):
+        opened(curator, bob, "town", "x", replace(ASKED, by="nothing"))
+    with pytest.raises(BadQuestion):
+        opened(curator, bob, "town", "x", replace(ASKED, sql="SELECT MEDIAN(length) AS m FROM trips"))

@@ -1,0 +1,241 @@
+"""board.py: a dashboard day by day: what it releases, what it costs, and in which order it refuses."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet
+import pytest
+
+import discreet as dp
+from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget, StaleState
+from discreet.session.board import Board, MemoryBoard
+from tests.helpers.boards import MANY, SQL, day, session, table_of
+
+SURE = "0.999999999"  # each bar misses with probability 1e-9
+EXACT = {
+    (i, clinic): (len(costs), sum(costs))
+    for i in range(5)
+    for clinic in ("North", "South", "West")
+    for costs in [[cost for _, at, where, cost in MANY if (at, where) == (i, clinic)]]
+}
+
+
+def board(s: dp.Session, **options: Any) -> Board:
+    given: dict[str, Any] = {"by": "day", "horizon": 365, "epsilon": 1} | options
+    return s.continual(given.pop("sql", SQL), **given)
+
+
+class Flaky:
+    """An engine that fails when it is told to, and counts how often it is asked."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.fails = False
+        self.runs = 0
+
+    name = "flaky"
+
+    def columns(self, source: object) -> Any:
+        return self._inner.columns(source)
+
+    def run(self, works: Sequence[Any], schemas: Any) -> Any:
+        self.runs += 1
+        if self.fails:
+            raise EngineFailed
+        return self._inner.run(works, schemas)
+
+
+@pytest.mark.parametrize("budget", [dp.Approx(10, "1e-6"), dp.Pure(10), dp.ZCDP(10)], ids=str)
+@pytest.mark.parametrize("days", [None, 5])
+def test_each_day_the_totals_and_the_windows_hold_within_their_bars(budget: Any, days: int | None) -> None:
+    """At most 5 bars of 4 days and 3 windows with 9 numbers: a false alarm in 1e-6 or less."""
+    s = session(budget=budget)
+    price = {"rho": 1, "epsilon": None} if isinstance(budget, dp.ZCDP) else {}
+    found = board(s, days=days, horizon=30, **price)
+    for i in range(4):
+        released = found.advance(day(i))
+        for answer, first in (
+            (released.today, i),
+            (released.total, 0),
+            (released.window(min(2, i + 1)), max(0, i - 1)),
+        ):
+            bars = answer.errors(SURE)
+            for row, n, total in zip(answer, bars["n"], bars["s"], strict=True):
+                exact = [EXACT[k, row["clinic"]] for k in range(first, i + 1)]
+                assert abs(row["n"] - sum(e[0] for e in exact)) <= n
+                assert abs(row["s"] - sum(e[1] for e in exact)) <= total
+                assert 0 <= row["mean"] <= 100
+    assert found.days == tuple(day(i) for i in range(4))
+    assert [one.day for one in found.history()] == list(found.days)
+
+
+def test_all_windows_agree() -> None:
+    """Sums over days are differences of the same totals: parts add up to the whole, but for rounding to whole rows."""
+    found = board(session(), sql="SELECT clinic, SUM(cost / 2.0) AS s FROM visits GROUP BY clinic", days=7)
+    for i in range(5):
+        last = found.advance(day(i))
+    parts = [sum(column) for column in zip(*(one.today["s"] for one in found.history()), strict=True)]
+    assert parts == pytest.approx(last.total["s"])
+    assert [a + b for a, b in zip(found.on(day(2)).total["s"], last.window(2)["s"], strict=True)] == pytest.approx(
+        last.total["s"]
+    )
+
+
+def test_one_price_for_all_days_paid_by_the_first() -> None:
+    s = session()
+    found = board(s)
+    preview = found.preview()
+    assert "for 365 days" in str(preview)
+    assert s.remaining == s.budget
+    for i in range(3):
+        released = found.advance(day(i))
+        assert s.remaining == dp.Approx(9, "9e-7")
+    assert released.today.cost == preview.cost
+    assert preview.total_errors["n"] > preview.day_errors["n"]
+
+
+def test_the_preview_is_the_bar_of_the_last_day() -> None:
+    found = board(session(), horizon=3, days=2)
+    preview = found.preview()
+    for i in range(3):
+        released = found.advance(day(i))
+    for name in ("n", "s"):
+        assert released.today.errors()[name][0] == pytest.approx(preview.day_errors[name], rel=1e-3, abs=1)
+        assert released.total.errors()[name][0] == pytest.approx(preview.total_errors[name], rel=1e-3, abs=1)
+
+
+def test_fewer_days_and_shorter_horizons_have_less_noise() -> None:
+    s = session()
+    errors = [board(s, days=days).preview().total_errors["s"] for days in (1, 12, None)]
+    assert errors == sorted(errors)
+    assert board(s, horizon=30).preview().day_errors["s"] < board(s).preview().day_errors["s"]
+
+
+def test_noise_on_each_day_is_best_for_days_and_worst_for_totals() -> None:
+    s = session()
+    best, values = (board(s, days=30, method=method).preview() for method in ("best", "values"))
+    assert values.day_errors["s"] < best.day_errors["s"] / 4
+    assert best.total_errors["s"] < values.total_errors["s"]
+    for method in ("binned", "none"):
+        with pytest.raises(BadParameter, match="method"):
+            board(s, method=method)
+
+
+def test_what_is_over_budget_is_refused_before_a_row_is_read() -> None:
+    engine = Flaky(dp.engines.duckdb())
+    s = session(engine=engine)
+    found = board(s, epsilon=11)
+    with pytest.raises(OverBudget):
+        found.advance(day(0))
+    assert engine.runs == 0
+    assert s.remaining == s.budget
+
+
+def test_a_day_twice_or_out_of_order_or_past_the_horizon_is_refused_and_not_read() -> None:
+    engine = Flaky(dp.engines.duckdb())
+    found = board(session(engine=engine), horizon=2)
+    found.advance(day(1))
+    with pytest.raises(BadParameter, match="released already"):
+        found.advance(day(1))
+    with pytest.raises(BadParameter, match="lies before"):
+        found.advance(day(0))
+    found.advance(day(3))
+    with pytest.raises(NotATheorem, match="priced for 2 steps"):
+        found.advance(day(4))
+    assert engine.runs == 2
+
+
+def test_days_that_were_not_released_and_too_wide_windows_are_refused() -> None:
+    found = board(session())
+    found.advance(day(0))
+    with pytest.raises(BadParameter, match="was released"):
+        found.on(day(1))
+    with pytest.raises(BadParameter, match="width"):
+        found.on(day(0)).window(2)
+    with pytest.raises(BadParameter, match="position"):
+        found.answer(2, 1)
+
+
+def test_an_engine_that_fails_has_cost_no_day() -> None:
+    engine = Flaky(dp.engines.duckdb())
+    s = session(engine=engine)
+    found = board(s)
+    engine.fails = True
+    with pytest.raises(EngineFailed):
+        found.advance(day(0))
+    paid = s.remaining
+    assert paid != s.budget
+    assert found.days == ()
+    engine.fails = False
+    found.advance(day(0))
+    assert s.remaining == paid
+
+
+def test_rows_that_come_late_or_are_corrected_do_not_count(tmp_path: Path) -> None:
+    file = tmp_path / "visits.parquet"
+    rows = [(i, 0, "North", 50) for i in range(100)]
+    pyarrow.parquet.write_table(table_of(rows), file)
+    s = session(str(file), budget=dp.Pure(10**9))
+    found = board(s, epsilon=10**7, horizon=5)
+    assert found.advance(day(0)).today["n"] == [100, 0, 0]
+    late = [(i, 0, "North", 50) for i in range(100, 150)]
+    new = [(i, 1, "South", 1) for i in range(7)]
+    pyarrow.parquet.write_table(table_of(rows[:50] + late + new), file)
+    released = found.advance(day(1))
+    assert released.today["n"] == [0, 7, 0]
+    assert released.total["n"] == [100, 7, 0]
+    assert found.on(day(0)).today["n"] == [100, 0, 0]
+
+
+def test_people_who_come_more_often_than_they_may_stop_to_count() -> None:
+    rows = [(1, i, "North", 10) for i in range(5)] + [(2, 4, "North", 10)]
+    found = board(session(rows, budget=dp.Pure(10**9)), epsilon=10**7, horizon=10, days=2)
+    assert [found.advance(day(i)).today["n"][0] for i in range(5)] == [1, 1, 0, 0, 1]
+
+
+def test_what_could_not_be_kept_is_not_shown_and_the_board_stops() -> None:
+    class Full(MemoryBoard):
+        def advance(self, position: int, state: bytes, step: str) -> None:
+            raise StaleState("no")
+
+    s = session()
+    found = s.continual(SQL, by="day", horizon=5, epsilon=1, record=Full(s._budget_store))
+    for _ in range(2):
+        with pytest.raises(StaleState):
+            found.advance(day(0))
+
+
+def test_a_board_cannot_be_copied() -> None:
+    with pytest.raises(NotATheorem):
+        pickle.dumps(board(session()))
+
+
+def test_a_board_that_would_keep_too_many_numbers_is_refused() -> None:
+    many = dp.table({"patient": [1], "day": [day(0)], "shop": [1]}, unit="patient",
+                    columns={"shop": dp.keys(range(20_000))})  # fmt: skip
+    s = dp.Session(visits=many, budget=dp.Pure(1))
+    with pytest.raises(BadParameter, match="must be smaller"):
+        s.continual("SELECT shop, COUNT(*) AS n FROM visits GROUP BY shop", by="day", horizon=365, epsilon=1)
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 0}, {"epsilon": -1}, {"epsilon": "much"}, {"epsilon": None}, {"rho": 1}])
+def test_bad_prices_are_refused(price: dict[str, Any]) -> None:
+    s = session()
+    with pytest.raises(BadParameter):
+        board(s, **({"epsilon": None} | price))
+    assert s.remaining == s.budget
+
+
+def test_the_same_state_has_another_hash_each_time() -> None:
+    """Hashes of states are in the ledger: whoever could make the state from a guess could try who was counted."""
+    found = board(session(), days=5)
+    found.advance(day(0))
+    one, other = (json.loads(found._state()) for _ in range(2))
+    assert len(one["salt"]) == len(other["salt"]) == 64
+    assert one.pop("salt") != other.pop("salt")
+    assert one == other
