@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
     from tests.helpers.spark import Cluster
 
+os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for graphics cards run in their compiler's interpreter
 # How long an example takes is the machine's affair. `make test` says the same on every run; `make audit` looks further.
 settings.register_profile("discreet", deadline=None, derandomize=not AUDIT)
 settings.load_profile("discreet")
