@@ -103,7 +103,7 @@ def test_refusals() -> None:
         answer(ROWS, [("a",)], rho=1, plan="magic")
     for bad in ({"epsilon": 1, "delta": 0}, {"delta": "1e-9"}, {"epsilon": 0}, {"epsilon": 1, "rho": 1}, {}):
         with pytest.raises(BadParameter):
-            answer(ROWS, [("a",)], **bad)  # type: ignore[arg-type]
+            answer(ROWS, [("a",)], **bad)
     with pytest.raises(BadParameter, match="epsilon for Laplace"):
         plans(DOMAIN, [("a",)], pure=True)[0].expected_error(rho=1)
 
@@ -145,7 +145,7 @@ def test_the_tail_of_a_sum_of_laplace_noises() -> None:
 
 def test_scaled_counts_give_the_same_answers() -> None:
     class Scaled(Rows):
-        scale = 1 << 20  # type: ignore[assignment]
+        scale = 1 << 20
 
         def moves(self, clique: tuple[int, ...]) -> Moves:
             del clique
@@ -161,7 +161,7 @@ def test_scaled_counts_give_the_same_answers() -> None:
         ("hierarchical", ("epsilon",)),
     ):
         for price in prices:
-            found = answer(source, [("a",), prefixes("c")], plan=plan, **{price: 10**9})  # type: ignore[arg-type]
+            found = answer(source, [("a",), prefixes("c")], plan=plan, **{price: 10**9})
             assert np.allclose(found[0], ROWS.marginals([(0,)])[0], atol=0.1)
             assert np.allclose(found[1], np.cumsum(ROWS.marginals([(2,)])[0]), atol=0.1)
     gauss, plain = (answer(s, [("a",)], rho=1).deviations[0] for s in (source, ROWS))
