@@ -70,9 +70,8 @@ def by_hand(rows: list[tuple[Any, Any, Any]], cap: int) -> Counter[tuple[int, in
 @pytest.mark.parametrize("engine", ["memory", "duckdb", "one by one"])
 @pytest.mark.parametrize("cap", [1, 2, 3])
 def test_marginals_are_those_of_plain_loops(engine: str, cap: int) -> None:
-    makers: dict[str, Any] = {"memory": memory, "duckdb": duckdb, "one by one": OneByOne}
-    made = makers[engine]()
-    got = source(arrow(ROWS), engine=made, max_rows=cap)
+    engines: dict[str, Any] = {"memory": memory, "duckdb": duckdb, "one by one": OneByOne}
+    got = source(arrow(ROWS), engine=engines[engine](), max_rows=cap)
     nothing, sex, age, both = got.marginals(CLIQUES)
     right = by_hand(ROWS, cap)
     assert {place: int(n) for place, n in np.ndenumerate(both) if n} == dict(right)
