@@ -90,3 +90,8 @@ def test_numbers_that_agree_are_those_of_values_within_their_bounds(sets: str) -
             for name in ("n", "m", "s", "a"):
                 low, high = bars[name][i] or (None, None)
                 assert low <= row[name] <= high
+
+
+def test_an_error_can_be_asked_for_instead_of_a_price() -> None:
+    answer = session(dp.ZCDP(10)).sql(ALL).release(error={"n": 30, "a": 40})
+    assert (answer.errors()["n"][0] or 99) <= 30

@@ -111,7 +111,7 @@ def preview(
     confidence: Number = CONFIDENCE,
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question."""
-    level = confidence_level(confidence)
+    level, part = confidence_level(confidence), asked.planned(part)
     noised = asked.noised(part)
     selection = asked.selection(part)
 
