@@ -68,6 +68,10 @@ class Quote:
         """How the keys of a grouping set are selected, if they are."""
         return self.plan.selections[self.place(part)]
 
+    def planned(self, part: Part) -> Part:
+        """A question's grouping set with the recipes that its measures have here."""
+        return part.of(self.parts[self.place(part)])
+
     def place(self, part: Part) -> int:
         """Which of ``parts`` answers this grouping set."""
         return next(i for i, shared in enumerate(self.parts) if shared.same_groups(part))

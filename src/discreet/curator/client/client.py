@@ -32,6 +32,7 @@ from discreet.errors import BadParameter, CuratorRefused, Unsupported
 from discreet.exact import Number, integer
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
+from discreet.query.answer.several import Explanation, Several
 from discreet.query.answer.suggest import SURE, Suggestion, find_column, rows_question, sizes_question, suggested
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Asked, Frame
@@ -391,6 +392,14 @@ class RemoteWorkload:
         """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
         body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | {"key": _key(key)}
         return answers_of(self.session.transport.post(self.session.path("workload"), body))
+
+    def explain(
+        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> Explanation:
+        """The plan of each question; with a price also the noise that they share. Free."""
+        if epsilon is None and rho is None:
+            return Explanation(Several(query.explain() for query in self.queries))
+        return Explanation(Several("\n".join(one.story) for one in self.preview(epsilon, delta=delta, rho=rho)))
 
     def _body(self, price: Price) -> dict[str, Any]:
         return {"sqls": [query.text for query in self.queries]} | price.texts()

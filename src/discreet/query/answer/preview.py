@@ -115,7 +115,7 @@ def preview(
     notes: tuple[str, ...] = (),
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question."""
-    level = confidence_level(confidence)
+    level, part = confidence_level(confidence), asked.planned(part)
     noised = asked.noised(part)
     selection = asked.selection(part)
 
