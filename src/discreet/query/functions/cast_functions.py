@@ -70,8 +70,8 @@ def _fitting(x: Typed, most: Fraction) -> Typed:
     if -end <= low and high <= end:
         return x
     outside = (call("lt", x.lowered, -end), Literal(None), call("gt", x.lowered, end), Literal(None))
-    ends = (min(max(e, -end), end) for e in (low, high))
-    return made(x.kind.step, *ends, Call("case", (*outside, x.lowered)), nullable=True)
+    low, high = (min(max(e, -end), end) for e in (low, high))
+    return made(x.kind.step, low, high, Call("case", (*outside, x.lowered)), nullable=True)
 
 
 def _cast_real(x: Typed) -> Typed:

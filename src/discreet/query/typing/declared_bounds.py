@@ -101,9 +101,12 @@ def _meet(kind: Kind, declared: Kind) -> Kind | None:
         case Number(step=step, low=low, high=high), Number() if step == declared.step:
             a, b = max(low, declared.low), min(high, declared.high)
             return Number(step, a, b) if a <= b else None
-        case (Date(), Date()) | (Timestamp(), Timestamp()):
-            first, last = max(kind.low, declared.low), min(kind.high, declared.high)  # type: ignore[union-attr,type-var]
-            return type(kind)(first, last) if first <= last else None  # type: ignore[call-arg]
+        case Date(low=first, high=last), Date():
+            start, end = max(first, declared.low), min(last, declared.high)
+            return Date(start, end) if start <= end else None
+        case Timestamp(low=first, high=last), Timestamp():
+            begin, stop = max(first, declared.low), min(last, declared.high)
+            return Timestamp(begin, stop) if begin <= stop else None
         case Text(), Text():
             return declared
         case _:

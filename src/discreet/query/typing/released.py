@@ -143,7 +143,7 @@ def _sort_of_value(value: Value) -> Sort:
     for kinds, sort in (
         (bool, Sort.BOOLEAN), (int | Fraction, Sort.NUMBER), (str, Sort.TEXT), (datetime, Sort.TIME), (date, Sort.DATE)
     ):  # fmt: skip
-        if isinstance(value, kinds):  # type: ignore[arg-type]
+        if isinstance(value, kinds):
             return sort
     raise BadQuestion(f"a {type(value).__name__} cannot be used as a constant")
 
