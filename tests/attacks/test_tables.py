@@ -334,10 +334,10 @@ def test_e1_a_join_that_fans_out_is_bounded_afterwards() -> None:
     ("SELECT COUNT(*) FROM ev a CROSS JOIN ev b", "join"),
     ("SELECT COUNT(*) FROM ev, ev AS b", ""),
     ("SELECT COUNT(*) FROM ev WHERE (SELECT COUNT(*) FROM ev WHERE uid = 7 AND secret) = 1", "subquer"),  # E3
-    ("SELECT COUNT(*) FROM ev WHERE uid IN (SELECT uid FROM ev WHERE secret)", ""),
+    ("SELECT COUNT(*) FROM ev WHERE v IN (SELECT v FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM ev WHERE EXISTS (SELECT 1 FROM ev WHERE secret)", ""),
     ("SELECT COUNT(*) FROM (SELECT uid, ROW_NUMBER() OVER (ORDER BY v) AS r FROM ev) WHERE r = 1", "window"),  # E5
-    ("SELECT COUNT(*) FROM ev QUALIFY ROW_NUMBER() OVER () = 1", ""),
+    ("SELECT COUNT(*) FROM ev WHERE uid NOT IN (SELECT uid FROM ev WHERE secret)", "NOT IN"),
     ("SELECT COUNT(*) FROM ev TABLESAMPLE 10%", ""),
     ("SELECT COUNT(*) FROM (SELECT DISTINCT ON (city) uid FROM ev)", ""),
     ("SELECT COUNT(*) FROM (SELECT uid FROM ev LIMIT 5)", "limit"),

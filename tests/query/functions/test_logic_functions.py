@@ -53,7 +53,7 @@ def test_and_or_and_not_are_those_of_three_values() -> None:
     ("name", "values", "expected"),
     [
         ("case", (False, 1, None, 2, True, 3, 4), 3), ("case", (None, 1, None), None),
-        ("coalesce", (None, None, 7), 7), ("nullif", (3, 3), None), ("nullif", (3, "3"), 3),
+        ("coalesce", (None, None, 7), 7), ("nullif", (3, 3), None), ("nullif", (3, "3"), None), ("nullif", (3, "x"), 3),
         ("in", (1, 2, 1), True), ("in", (1, 2, None), None), ("in", (1, 2, 3), False),
     ],
 )  # fmt: skip

@@ -346,6 +346,8 @@ def _shown(said: Said) -> str:
             return f"{function}({', '.join(map(_shown, arguments))}) over (...)"
         case Total(aggregate=aggregate, arguments=arguments):
             return f"{aggregate.value}({', '.join(_shown(a) for a in arguments) or '*'})"
+        case Windowed(function=function, arguments=arguments):
+            return f"{function}({', '.join(_shown(a) for a in arguments)}) over (...)"
         case Apply(function=function, arguments=arguments):
             inside = [_shown(a) for a in arguments]
             if function in _SIGNS:

@@ -167,7 +167,9 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
         case Aggregate.COUNT:
             if len(arguments) > 1:
                 refuse("COUNT takes at most one argument")
-            return LoweredMeasure(measure, tuple(present(x) for x in arguments), where)
+            # NULL where it is NULL within its bounds too; so that SUM and AVG of it share what is counted.
+            counted = (bounded(x) if isinstance(x.kind, Number) else present(x) for x in arguments)
+            return LoweredMeasure(measure, tuple(counted), where)
         case Aggregate.COUNT_UNITS:
             if len(arguments) > 1 or any(not x.is_unit for x in arguments):
                 refuse(

@@ -34,6 +34,7 @@ from discreet.query.typing.infer import predicate, typed
 
 COUNTED = Number(Fraction(1), 0, LARGEST)
 FRACTION_BITS = 20
+NOT_PER_UNIT = "a subquery that groups by something else than the unit"
 MOST_ROWS = 1 << 42
 """An average divides by no more rows than this; no unit has them."""
 
@@ -48,7 +49,7 @@ def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
     keys = {name: _key(name, typed(e, source.fields)) for name, e in asked.keys}
     if not any(names_one_unit(key, catalog) for key in keys.values()):
         raise Unsupported(
-            "a subquery that groups by something else than the unit",
+            NOT_PER_UNIT,
             "add the unit column to its GROUP BY: only summaries of one person's own rows are exact",
         )
     fields = {name: key.column for name, key in keys.items()}

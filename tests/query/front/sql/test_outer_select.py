@@ -30,6 +30,8 @@ G = "(SELECT c, COUNT(*) AS n, AVG(e) AS m FROM t GROUP BY c) AS g"
          "SELECT c AS k FROM t GROUP BY c HAVING COUNT(*) > 1 AND COUNT(*) < 40"),
         (f"SELECT c, n FROM (SELECT c, n, ROW_NUMBER() OVER (ORDER BY n DESC) AS r FROM {G}) AS y WHERE r <= 2",
          "SELECT c, COUNT(*) AS n FROM t GROUP BY c QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*) DESC) <= 2"),
+        ("SELECT n AS c, m FROM (SELECT c, COUNT(*) AS n, AVG(e) AS m FROM t GROUP BY c HAVING n > 5) AS g",
+         "SELECT COUNT(*) AS c, AVG(e) AS m FROM t GROUP BY t.c HAVING COUNT(*) > 5"),
         ("SELECT s / n AS mean FROM (SELECT SUM(e) AS s, COUNT(*) AS n FROM t) AS g",
          "SELECT SUM(e) / COUNT(*) AS mean FROM t"),
         ("SELECT CASE WHEN n > 25 THEN 'large' ELSE 'small' END AS size, c AS n FROM (SELECT c, COUNT(*) AS n FROM t "
@@ -54,11 +56,11 @@ def test_a_summary_of_units_is_still_one() -> None:
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        (f"SELECT AVG(n) FROM {G}", "over released groups"),
-        (f"SELECT c, COUNT(*) FROM {G} GROUP BY c", "over released"),
+        (f"SELECT AVG(n) FROM {G}", "something else than the unit"),
+        (f"SELECT c, COUNT(*) FROM {G} GROUP BY c", "something else than the unit"),
         (f"SELECT DISTINCT c FROM {G}", "DISTINCT"), (f"SELECT q FROM {G}", "no column q"),
         ("SELECT c FROM (SELECT c, COUNT(*) AS n FROM t GROUP BY c LIMIT 2) AS g WHERE n > 1", "LIMIT has cut"),
-        (f"SELECT SUM(SUM(n)) OVER () AS x FROM {G}", "over released groups"),
+        (f"SELECT SUM(SUM(n)) OVER () AS x FROM {G}", "something else than the unit"),
         (f"SELECT c, RANK() OVER (ORDER BY r) AS x FROM (SELECT c, RANK() OVER (ORDER BY n) AS r FROM {G}) AS h "
          "WHERE r > 1",
          "before and after"),

@@ -281,10 +281,11 @@ def _on(condition: Said, item: Item, other: Item, how: How) -> Item:
 
 def _before(rest: Sequence[Said], item: Item, other: Item) -> Expression:
     """Conditions of the right side of a LEFT JOIN, which may be asked before it."""
-    both = Scope((*item.scope.sources, *other.scope.sources))
-    for part in rest:
-        for name in _names(part):
-            both.find(name) if name.table is None else None  # ambiguous names are refused
+    for name in (name for part in rest for name in _names(part)):
+        if name.table is None and _is_in(name, item.scope) and _is_in(name, other.scope):
+            raise BadQuestion(
+                f"the column {show(name.column)} is ambiguous here; write the name of its table before it"
+            )
     try:
         return conjunction(*(rowwise(part, other.scope, "ON") for part in rest))
     except BadQuestion:
@@ -292,6 +293,14 @@ def _before(rest: Sequence[Said], item: Item, other: Item) -> Expression:
             "a LEFT JOIN on more than equal columns and conditions of its right side",
             "filter in a subquery before the join, or in WHERE",
         ) from None
+
+
+def _is_in(name: Name, scope: Scope) -> bool:
+    try:
+        scope.find(name)
+    except BadQuestion:
+        return False
+    return True
 
 
 def _names(part: Said) -> list[Name]:

@@ -30,7 +30,7 @@ from discreet.query.resolve.resolve import Scope, Source, output_names
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, apply, parts_of
 
 _CUT = ("a SELECT over rows that LIMIT has cut", "put LIMIT at the end")
-_AGAIN = ("an aggregate over released groups", "use a window function, ROLLUP, or a question of its own")
+AGAIN = ("an aggregate over released groups", "use a window function, ROLLUP, or a question of its own")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ def outer_select(node: exp.Expr, inner: Asked, name: str | None, columns: Sequen
     outputs = _outputs(node, spelled)
     totals = any(isinstance(part, Total) for one in outputs for part in _outside_windows(one.said))
     if totals or having_of(node) is not None or node.args.get("group") is not None:
-        raise Unsupported(*_AGAIN)
+        raise Unsupported(*AGAIN)
     if is_distinct(node):
         raise Unsupported("SELECT DISTINCT over released groups", "leave DISTINCT out: each group is one row")
     return _merged(node, inner, outputs, over)
@@ -87,9 +87,9 @@ def _merged(node: exp.Expr, inner: Asked, outputs: list[Output], over: _Over) ->
     return replace(
         inner,
         outputs=tuple(Output(over.said(one.said), called) for one, called in zip(outputs, names, strict=True)),
-        having=inner.having if staged else _both(inner.having, kept),
-        qualify=_both(_both(inner.qualify, kept if staged else None), chosen),
-        order=order or tuple((_pinned(by, inner.scope), down) for by, down in inner.order),
+        having=_both(_settled(inner.having, inner, keys_first=True), None if staged else kept),
+        qualify=_both(_both(_settled(inner.qualify, inner), kept if staged else None), chosen),
+        order=order or tuple((_whole(by, inner), down) for by, down in inner.order),
         limit=inner.limit if cut else limit,
         offset=inner.offset if cut else offset,
     )
@@ -118,6 +118,32 @@ def _outside_windows(said: Said) -> list[Said]:
             return [part for one in arguments for part in _outside_windows(one)]
         case _:
             return [said]
+
+
+def _settled(said: Said | None, inner: Asked, *, keys_first: bool = False) -> Said | None:
+    return None if said is None else _whole(said, inner, keys_first=keys_first)
+
+
+def _whole(said: Said, inner: Asked, *, keys_first: bool = False) -> Said:
+    """A clause of the inner SELECT with what the names of its outputs stand for: these names are gone outside."""
+    match said:
+        case Name(column=column, table=None):
+            aliases = {one.name: one.said for one in inner.outputs if one.name is not None}
+            known = match(column, aliases)
+            pinned = _pinned(said, inner.scope)
+            is_key = any(_pinned(key, inner.scope) == pinned for key in inner.keys)
+            return pinned if not known or (keys_first and is_key) else _pinned(aliases[known[0]], inner.scope)
+        case Apply(function=function, arguments=arguments):
+            return apply(function, *(_whole(a, inner, keys_first=keys_first) for a in arguments))
+        case Windowed(arguments=arguments, partition=partition, order=order):
+            return replace(
+                said,
+                arguments=tuple(_whole(a, inner) for a in arguments),
+                partition=tuple(_whole(p, inner) for p in partition),
+                order=tuple((_whole(by, inner), down) for by, down in order),
+            )
+        case _:
+            return said
 
 
 def _pinned(said: Said, scope: Scope) -> Said:
@@ -164,7 +190,7 @@ class _Over:
                 return apply(function, *(self.said(a, aliases) for a in arguments))
             case Windowed(arguments=arguments, partition=partition, order=order):
                 if any(isinstance(part, Total) for one in arguments for part in parts_of(one)):
-                    raise Unsupported(*_AGAIN)
+                    raise Unsupported(*AGAIN)
                 return replace(
                     said,
                     arguments=tuple(self.said(a, aliases) for a in arguments),
@@ -172,6 +198,6 @@ class _Over:
                     order=tuple((self.said(by, aliases), down) for by, down in order),
                 )
             case Total():
-                raise Unsupported(*_AGAIN)
+                raise Unsupported(*AGAIN)
             case _:
                 return said

@@ -30,11 +30,12 @@ from discreet.query.front.sql.clauses import (
 )
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, renamed, visible
-from discreet.query.front.sql.outer_select import Asked, outer_select
+from discreet.query.front.sql.outer_select import AGAIN, Asked, outer_select
 from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.front.sql.semi_joins import semi_joined, split_where
 from discreet.query.front.sql.syntax_tree import chain, read_select
 from discreet.query.lower.lower import lower_relation
+from discreet.query.lower.per_unit import NOT_PER_UNIT
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import PerUnit, Question, parts_of
 from discreet.query.plan.schema import Schema, unusable
@@ -96,8 +97,13 @@ def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
             if not any(isinstance(part, PerUnit) for part in parts_of(found.source)):
                 return found
             lower_relation(found.source, schemas)
-        except BadQuestion:
-            over = _over_released(node, _Known(tables))
+        except BadQuestion as first:
+            try:
+                over = _over_released(node, _Known(tables))
+            except Unsupported as again:
+                if again.what == AGAIN[0] and isinstance(first, Unsupported) and first.what == NOT_PER_UNIT:
+                    raise first from None  # what the subquery lacks says more
+                raise
             if over is None:
                 raise
             return _built(over)

@@ -285,6 +285,8 @@ def _prepared(found: list[Token]) -> list[Token]:
             made.append(_opaque(token, kind))
         elif after is TokenType.L_PAREN and kind in _CALLABLE and not _syntax(token, before):
             made.append(_opaque(token, TokenType.VAR))
+        elif kind is TokenType.RANGE and after is TokenType.BETWEEN:  # the frame of a window
+            made.append(token)
         elif kind in _TYPES and not (after is TokenType.STRING and kind in _SCALARS):
             made.append(_changed(token, TokenType.VAR, token.text))
         elif _word(token) in _OWN_WORDS:  # columns that are called like syntax
