@@ -134,3 +134,8 @@ def test_samples() -> None:
         for price in PRICES:
             with pytest.raises((NotATheorem, NoPrice)):
                 price(event)
+
+
+def test_what_stays_open_costs_what_it_answers() -> None:
+    inner = events.Approx("1/2", "1e-9")
+    assert price_basic(events.Interactive(inner)) == price_basic(inner)
