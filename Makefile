@@ -49,6 +49,7 @@ check: setup  ## the quick inner loop: lint, types, the tests that are not marke
 audit: setup  ## all that the tests sample, property tests from random seeds, every work on Spark, 300 crashes; takes hours
 	$(BIN)/discreet check
 	DISCREET_AUDIT=1 $(BIN)/pytest -n auto --dist loadgroup
+	$(BIN)/python -m bench.curator soak=100000
 
 proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records those that were read
 	$(BIN)/python -m tools.proofs $(FILES)

@@ -6,8 +6,8 @@ import importlib
 import sys
 
 SUITES = (
-    "imports", "noise", "accounting", "mechanisms", "continual", "local", "synthetic", "accuracy", "tables", "engines",
-    "rivals", "curator", "learning",
+    "imports", "noise", "accounting", "mechanisms", "continual", "local", "synthetic", "accuracy", "budgets", "tables",
+    "engines", "rivals", "curator", "learning",
 )  # fmt: skip
 
 

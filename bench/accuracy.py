@@ -2,6 +2,7 @@
 
     python -m bench.accuracy            all parts
     python -m bench.accuracy coverage   one of them
+    python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
 
 A run draws noise for 2,000 copies of one group: the share of intervals that hold the exact value, and their length
 beside twice the 95 % quantile of the true error, which no interval of that form can be shorter than.
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from bench.accuracy_raw import raw
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.choose_estimators import recipes
@@ -89,13 +91,13 @@ def exact(aggregate: Aggregate, rows: Sequence[dict[str, int]]) -> float:
             return float(np.quantile(x, 0.5, method="inverted_cdf"))
 
 
-def asked(measures: tuple[Asked, ...]) -> tuple[Recipe, ...]:
-    """The estimators of these measures together."""
+def asked(measures: tuple[Asked, ...], *, gaussian: bool = False) -> tuple[Recipe, ...]:
+    """The estimators of these measures together; ``gaussian``: those that are best if all noise is Gaussian."""
     lowered = (
         LoweredMeasure(Measure(f"m{i}", a, tuple(x.lowered for x in xs), level=Fraction(1, 2)), xs, None)
         for i, (a, xs) in enumerate(measures)
     )
-    return recipes(tuple(lowered))
+    return recipes(tuple(lowered), gaussian=gaussian)
 
 
 def sums(statistic: Statistic, rows: Sequence[dict[str, int]], one: Noised) -> NDArray[np.int64]:
@@ -140,7 +142,7 @@ class Held:
 
 def held(measures: tuple[Asked, ...], size: int, allowance: Allowance, runs: int = RUNS, miss: float = MISS) -> Held:
     """For the first of these measures."""
-    found = asked(measures)
+    found = asked(measures, gaussian=isinstance(allowance, ZCDP))
     needs: dict[Statistic, float] = {}
     for recipe in found:
         for statistic, weight in recipe.needs.items():
@@ -239,7 +241,7 @@ def changed() -> None:
     Console().print(table)
 
 
-PARTS = {"coverage": coverage, "unlisted": unlisted, "beside": beside, "changed": changed}
+PARTS = {"coverage": coverage, "unlisted": unlisted, "beside": beside, "changed": changed, "raw": raw}
 
 
 def main(names: Sequence[str] = ()) -> None:

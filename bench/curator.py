@@ -1,9 +1,9 @@
 """The curator under load: real server processes on a ledger with full durability, asked over HTTP.
 
-    python -m bench.curator [load] [verify] [fuzz] [race] [kill]
+    python -m bench.curator [load] [verify] [strangers] [timing] [prepared] [soak] [fuzz] [race] [kill]
 
 There is no peer to stand beside: the figures are held against what was asked for. How many rounds is an option, such as
-``fuzz=2000 race=20 kill=300``. With PostgreSQL on the machine, races and kills run on both stores.
+``fuzz=2000 race=20 kill=300 soak=100000``. With PostgreSQL on the machine, races and kills run on both stores.
 """
 
 from __future__ import annotations
@@ -11,23 +11,35 @@ from __future__ import annotations
 import http.client
 import json
 import shutil
+import socket
 import statistics
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from bench.measure import Row, show
-from discreet.curator.service.access import TABLE
+from bench.table_runs import QUESTIONS, session
+from bench.trips import trips
+from discreet.curator.service.access import TABLE, Role
+from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
+from discreet.curator.service.questions import SqlQuestion
+from discreet.engines.duckdb.prepared import keep_copy
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
+from discreet.session.price import Price
 from tests.helpers.curator.grammar import malformed, question
 from tests.helpers.curator.land import holds_canary
 from tests.helpers.curator.servers import Server, Village
@@ -68,7 +80,7 @@ def rate(servers: list[Server], tokens: list[str], path: str, clients: int, body
 
 def load(folder: Path) -> list[Row]:
     """Previews and questions for each second, two server processes on the embedded ledger."""
-    village = Village(folder / "load", analysts=4)
+    village = Village(folder / "load", analysts=16)
     text = village.path.read_text().replace("quantum = 0.01", f"quantum = {GRID}")
     village.path.write_text(text)
     roomy(village)
@@ -77,12 +89,14 @@ def load(folder: Path) -> list[Row]:
         for server in servers:
             server.ask(village.tokens[0], f"warm {server.port}")
         previews = rate(servers, village.tokens, "/api/datasets/other/preview", 8, lambda _: PREVIEW)
-        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 16, lambda k: {**PREVIEW, "key": k})
+        questions = rate(servers, village.tokens, "/api/datasets/other/questions", 96, lambda k: {**PREVIEW, "key": k})
     worst = statistics.quantiles(questions, n=100)[98]
     return [
-        asked("previews", f"{len(previews) / SECONDS:.0f}/s", "200/s", len(previews) / SECONDS / 200),
-        asked("questions, full durability", f"{len(questions) / SECONDS:.0f}/s", "50/s", len(questions) / SECONDS / 50),
-        asked(f"p99 of a question, grid {GRID} s", f"{worst:.2f} s", f"{GRID + 0.5} s", (GRID + 0.5) / worst),
+        asked("previews", f"{len(previews) / SECONDS:.0f}/s", "1500/s", len(previews) / SECONDS / 1500),
+        asked(
+            "questions, full durability", f"{len(questions) / SECONDS:.0f}/s", "100/s", len(questions) / SECONDS / 100
+        ),
+        asked(f"p99 of a question, grid {GRID} s", f"{worst:.2f} s", f"{4 * GRID + 0.5} s", (4 * GRID + 0.5) / worst),
     ]
 
 
@@ -101,7 +115,127 @@ def verify(folder: Path) -> list[Row]:
     report = verify_ledger(path, head=folder / "long.ledger.head")
     took = time.monotonic() - start
     assert report.good, report.problems
-    return [asked("10,000 entries verified", f"{took:.2f} s", "1 s", 1 / took)]
+    speed = report.entries / took
+    return [asked("ledger verification", f"{speed:,.0f} entries/s", "30,000/s", speed / 30_000)]
+
+
+def strangers(folder: Path, many: int = 500) -> list[Row]:
+    """Connections that send half a request and wait: how long an analyst's question takes beside them."""
+    village = Village(folder, analysts=1)
+    roomy(village)
+    with village.server() as server, ExitStack() as held:
+        server.ask(village.tokens[0], "warm")
+        for _ in range(many):
+            line = held.enter_context(socket.create_connection(("127.0.0.1", server.port)))
+            line.sendall(b"GET /api/me HTTP/1.1\r\nx: ")
+        took = []
+        for i in range(40):
+            start = time.monotonic()
+            status, _ = server.ask(village.tokens[0], f"beside {i}")
+            took.append(time.monotonic() - start if status == 200 else 60.0)
+    worst = statistics.quantiles(took, n=20)[18]
+    return [asked(f"p95 of a question beside {many} slow strangers", f"{worst:.2f} s", "2 s", 2 / worst)]
+
+
+def timing(folder: Path, rows: int = 1_000_000, rounds: int = 15) -> list[Row]:
+    """A person with half of all rows: how well the time of a reply tells whether they are there (AUC, 0.5: not)."""
+    found = []
+    for grid, quantum in (("even", 0.25), ("geometric", 0.25), ("geometric", 2)):
+        times = [
+            reply_times(folder / f"{grid}-{quantum}-{there}", grid, quantum, rows=rows, there=there, rounds=rounds)
+            for there in (0, 1)
+        ]
+        pairs = [(a < b) + (a == b) / 2 for a in times[0] for b in times[1]]
+        auc = max(sum(pairs), len(pairs) - sum(pairs)) / len(pairs)
+        found.append(
+            asked(f"AUC of reply times, {grid} grid of {quantum} s", f"{auc:.2f}", "0.60", 0.1 / max(auc - 0.5, 0.05))
+        )
+    return found
+
+
+def reply_times(folder: Path, grid: str, quantum: float, *, rows: int, there: int, rounds: int) -> list[float]:
+    """On which line of the grid each reply left."""
+    (folder / "data").mkdir(parents=True)
+    ids = np.concatenate([np.arange(rows) + 1, np.zeros(rows * there, dtype=np.int64)])
+    pq.write_table(pa.table({"id": ids, "pay": ids % 100}), folder / "data" / "t.parquet")
+    config = folder / "curator.toml"
+    config.write_text(
+        f'[server]\ngrid = "{grid}"\nquantum = {quantum}\n[datasets.d]\nbudget = {{epsilon = "1000"}}\n'
+        '[datasets.d.tables.t]\nsource = "t.parquet"\nunit = "id"\ncolumns.pay = {bounds = [0, 100]}\n'
+    )
+    curator = open_curator(read_config(config), create=True)
+    curator.ledger.owner.add_analyst("ann")
+    curator.ledger.owner.grant("ann", "d")
+    ann = curator.access.who("Bearer " + curator.access.issue("ann", Role.ANALYST))
+    asked_for = SqlQuestion(sql="SELECT COUNT(*) AS n, SUM(pay) AS s FROM t", price=Price("0.01"))
+    curator.ask(ann, "d", asked_for)
+    lines = []
+    for _ in range(rounds):
+        began = time.monotonic()
+        curator.ask(ann, "d", asked_for, began=began)
+        lines.append(curator.grid.line(time.monotonic() - began))
+    curator.close()
+    return lines
+
+
+def soak(folder: Path, questions: int, clients: int = 8) -> list[Row]:
+    """Many questions: memory of the server and its engines after a tenth of them, and at the end."""
+    village = Village(folder, analysts=clients)
+    village.path.write_text(village.path.read_text().replace("quantum = 0.01", "quantum = 0.01\nprocesses = 1"))
+    roomy(village, Pure(10**9))
+    with village.server() as server:
+        left, lock, early = iter(range(questions)), threading.Lock(), [0.0]
+        family = psutil.Process(server.process.pid)
+
+        def memory() -> float:
+            return sum(one.memory_info().rss for one in (family, *family.children(recursive=True))) / (1 << 20)
+
+        def client(i: int) -> None:
+            while True:
+                with lock:
+                    at = next(left, None)
+                if at is None:
+                    return
+                if at == questions // 10:
+                    early[0] = memory()
+                server.ask(village.tokens[i], f"{i} {at}")
+
+        threads = [threading.Thread(target=client, args=(i,)) for i in range(clients)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        late = memory()
+    grown = late / early[0]
+    told = f"memory after {questions:,} questions, {early[0]:.0f} MB after a tenth"
+    return [asked(told, f"{late:.0f} MB", "+10 %", 1.1 / grown)]
+
+
+def prepared(folder: Path, rows: int) -> list[Row]:
+    """Questions on a prepared copy, beside the same questions on the Parquet file that it was made of."""
+    path, found = trips(rows), []
+    start = time.monotonic()
+    copy = keep_copy(str(path), str(folder), "trips", unit="user_id")
+    found.append(asked(f"a copy of {rows:.0e} rows", f"{time.monotonic() - start:.1f} s", "once", 1))
+    for name, text in QUESTIONS.items():
+        took = {}
+        for source in (path, copy):
+            took[source] = min(seconds(source, text) for _ in range(3))
+        ours, theirs = took[copy], took[path]
+        found.append(
+            Row(
+                task=f"{name} at {rows:.0e} rows, prepared", ours=f"{ours:.2f} s", peer="Parquet",
+                theirs=f"{theirs:.2f} s", ratio=theirs / ours, target=2,
+            )
+        )  # fmt: skip
+    return found
+
+
+def seconds(source: Any, text: str) -> float:
+    query = session(source).sql(text)
+    start = time.monotonic()
+    query.release(epsilon=1)
+    return time.monotonic() - start
 
 
 def fuzz(folder: Path, questions: int) -> list[Row]:
@@ -244,10 +378,13 @@ def stores() -> Iterator[dict[str, Callable[[], str | None]]]:
 
 
 def main() -> None:
-    known = {"load", "verify", "fuzz", "race", "kill"}
+    known = {"load", "verify", "strangers", "timing", "prepared", "soak", "fuzz", "race", "kill"}
     said = {name: text for name, _, text in (one.partition("=") for one in sys.argv[1:]) if name in known} or {
         "load": "",
         "verify": "",
+        "strangers": "",
+        "timing": "",
+        "prepared": "1e7",
         "fuzz": "500",
         "race": "20",
         "kill": "10",
@@ -259,6 +396,14 @@ def main() -> None:
             rows += load(folder)
         if "verify" in said:
             rows += verify(folder / "verify")
+        if "strangers" in said:
+            rows += strangers(folder / "strangers", int(said["strangers"] or 500))
+        if "timing" in said:
+            rows += timing(folder / "timing")
+        if "prepared" in said:
+            rows += prepared(folder / "prepared", int(float(said["prepared"] or "1e7")))
+        if "soak" in said:
+            rows += soak(folder / "soak", int(said["soak"] or 100_000))
         if "fuzz" in said:
             rows += fuzz(folder / "fuzz", int(said["fuzz"] or 2000))
         with stores() as places:

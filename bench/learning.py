@@ -37,6 +37,7 @@ def adult() -> tuple[NDArray[np.int64], list[int]] | None:
 
 
 def adult_scores() -> list[Any]:
+    """On the fixed split of the figures, and on five others that no setting was ever looked at on."""
     from sklearn.metrics import roc_auc_score
 
     from bench.measure import Row
@@ -48,25 +49,27 @@ def adult_scores() -> list[Any]:
         print("Adult was not found; set DISCREET_DATA to its folder")
         return []
     table, sizes = found
-    order = np.random.default_rng(0).permutation(len(table))
-    train, test = table[order[:TRAINED]], table[order[TRAINED:]]
     columns = [Categorical(k) if j in CATEGORIES or k <= 16 else Numeric(0, k) for j, k in enumerate(sizes[:-1])]
     rows = []
     for epsilon, best, auc_asked, accuracy_asked in ((1, "0.9127 / 0.8585", 0.912, 0.855), ("0.1", "0.897", 0.895, 0)):
-        aucs, accuracies, times = [], [], []
-        for _ in range(SEEDS):
-            model = TabularClassifier(columns=columns, classes=[0, 1], budget=Approx(epsilon, "1e-5"))
-            start = time.process_time()
-            model.fit(train[:, :-1], train[:, -1])
-            times.append(time.process_time() - start)
-            score = model.decision_function(test[:, :-1])
-            aucs.append(float(roc_auc_score(test[:, -1], score)))
-            accuracies.append(float(((score > 0) == test[:, -1]).mean()))
-        auc, accuracy = statistics.mean(aucs), statistics.mean(accuracies)
-        ours = f"{auc:.4f} / {accuracy:.4f} (sd {statistics.stdev(aucs):.4f})"
-        rows.append(Row(f"Adult AUC / accuracy at ({epsilon}, 1e-5)", ours, "best, tuned", best, auc / auc_asked, 1))
-        if accuracy_asked:
-            rows.append(Row("  accuracy", f"{accuracy:.4f}", "asked", "0.855", accuracy / accuracy_asked, 1))
+        for name, splits in (("", [0] * SEEDS), (", other splits", range(1, 1 + SEEDS))):
+            aucs, accuracies, times = [], [], []
+            for split in splits:
+                order = np.random.default_rng(split).permutation(len(table))
+                train, test = table[order[:TRAINED]], table[order[TRAINED:]]
+                model = TabularClassifier(columns=columns, classes=[0, 1], budget=Approx(epsilon, "1e-5"))
+                start = time.process_time()
+                model.fit(train[:, :-1], train[:, -1])
+                times.append(time.process_time() - start)
+                score = model.decision_function(test[:, :-1])
+                aucs.append(float(roc_auc_score(test[:, -1], score)))
+                accuracies.append(float(((score > 0) == test[:, -1]).mean()))
+            auc, accuracy = statistics.mean(aucs), statistics.mean(accuracies)
+            ours = f"{auc:.4f} / {accuracy:.4f} (sd {statistics.stdev(aucs):.4f})"
+            task = f"Adult AUC / accuracy at ({epsilon}, 1e-5){name}"
+            rows.append(Row(task, ours, "best, tuned", best, auc / auc_asked, 1))
+            if accuracy_asked:
+                rows.append(Row("  accuracy", f"{accuracy:.4f}", "asked", "0.855", accuracy / accuracy_asked, 1))
         seconds = statistics.median(times)
         rows.append(Row("  fit, CPU seconds", f"{seconds:.3f} s", "asked", "0.5 s", 0.5 / seconds, 1))
     return rows

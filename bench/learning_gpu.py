@@ -13,6 +13,7 @@ import types
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from torch import Tensor, nn
@@ -104,21 +105,45 @@ def told(figure: str, **numbers: object) -> None:
 
 
 def noise(device: str, count: int) -> None:
-    from discreet.learning.torch_training.tensor_normal import TensorNormal
+    """Draws a second, all added to totals in place."""
+    from discreet.learning.torch_training.noise import Noise
+    from discreet.learning.torch_training.totals import Totals
 
-    sampler = TensorNormal(Fraction(2) ** 62, device)
-    seconds = timed(lambda: sampler.draw(count), device)
-    plain = torch.empty(count, device=device)
-    theirs = timed(plain.normal_, device)
-    draws = sampler.draw(min(count, 1 << 20)).double() / 2.0**31
+    weight = nn.Parameter(torch.zeros(count, device=device))
+    source = Noise(Fraction(2) ** 42, [weight])
+    totals = Totals([weight], most=1)
+    seconds = timed(lambda: source.add_to(totals, 2.0**-21), device)
+    theirs = timed(weight.detach().normal_, device)
+    totals.clear()
+    draws = source.add_to(totals, 2.0**-21)[0].double()
     told("floored normal draws", per_second=count / seconds, torch_normal_per_second=count / theirs,
-         mean=float(draws.mean()), deviation=float(draws.std()))  # fmt: skip
+         mean=float(draws.mean()), deviation=float(draws.std()), fourth=float(draws.pow(4).mean()))  # fmt: skip
+
+
+def same_as_on_the_processor(count: int) -> None:
+    """The kernels' draws under a known key against those of tensor operations on the processor."""
+    from discreet.learning.torch_training import noise_kernels, tensor_normal
+    from discreet.learning.torch_training.chacha import key_tensor
+
+    key = tuple(range(1, 12))
+    square = Fraction(2) ** 62
+    with patch.object(noise_kernels, "fresh_key", lambda: key):
+        noisy = noise_kernels.NoiseAdder(square, 1, torch.device("cuda")).add(
+            torch.zeros(count, dtype=torch.int32, device="cuda"), 1.0
+        )
+    tables = tensor_normal.tables_of(square, "cpu")
+    counters = torch.arange(count // 8, dtype=torch.int32)
+    _, values, open_ = tensor_normal.fast_draws(counters, key_tensor(key, "cpu"), tables.guide, tables.r)
+    same = noisy.cpu() == values.float()
+    told("draws as on the processor", settled_at_once=float((~open_).float().mean()),
+         equal=bool(same[~open_].all()), others_equal=float(same[open_].float().mean()))  # fmt: skip
 
 
 def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
+    """A private step beside a plain one: seconds, memory, and where the time goes."""
     from discreet.learning.torch_training.gradients import ClippedSums
-    from discreet.learning.torch_training.integers import RADIUS, int8_is_exact
-    from discreet.learning.torch_training.noise import add_noise
+    from discreet.learning.torch_training.integers import RADIUS
+    from discreet.learning.torch_training.noise import Noise
 
     model = Gpt(tokens=tokens, **shape).to(device)
     vocabulary = model.words.num_embeddings
@@ -127,31 +152,35 @@ def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
     ones = torch.ones(rows, device=device)
 
-    def loss(scores: Tensor, target: Tensor) -> Tensor:
-        return token_loss(scores, target)
-
     def plain() -> None:
         with torch.autocast(device, dtype=torch.bfloat16):
-            value = loss(model(x), y).mean()
+            value = token_loss(model(x), y).mean()
         value.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    sums = ClippedSums(model, loss, 1.0)
+    sums = ClippedSums(model, token_loss, 1.0)
+    source = Noise(Fraction(RADIUS) ** 2, sums.parameters)
+    kept: list[Any] = []
 
-    def private(with_noise: bool = True) -> None:
+    def private(*, with_noise: bool = True) -> None:
         with torch.autocast(device, dtype=torch.bfloat16):
-            parts = sums._ghost(x, y)
-        totals = sums.sums_of(parts, ones)
-        noisy = add_noise(totals, Fraction(RADIUS) ** 2) if with_noise else totals
-        for parameter, total in zip(sums.parameters, noisy, strict=True):
-            parameter.grad = total.to(parameter.dtype).mul_(1 / RADIUS / rows)
+            parts = sums.parts(x, y)
+        totals = sums.totals(rows)
+        too_long = sums.add_parts(parts, ones, totals)
+        del parts
+        noisy = (
+            source.add_to(totals, 1 / RADIUS / rows) if with_noise else [t.view(torch.float32) for t in totals.views]
+        )
+        kept[:] = [int(too_long.sum()) if too_long is not None else 0]
+        for parameter, part in zip(sums.parameters, noisy, strict=True):
+            parameter.grad = part
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
     memory: dict[str, float] = {}
     seconds: dict[str, float] = {}
-    for name, work in (("plain", plain), ("private", private), ("private without noise", lambda: private(False))):
+    for name, work in (("plain", plain), ("private", private), ("without noise", lambda: private(with_noise=False))):
         if device == "cuda":
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
@@ -159,7 +188,23 @@ def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
         memory[name] = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
     told("GPT-2-small shape", parameters=sum(p.numel() for p in model.parameters()), rows=rows, tokens=tokens,
          ratio=seconds["private"] / seconds["plain"], memory_ratio=memory["private"] / max(memory["plain"], 1e-9),
-         seconds=seconds, gib=memory, int8_exact=int8_is_exact(device))  # fmt: skip
+         seconds=seconds, gib=memory, rows_too_long=kept[0])  # fmt: skip
+    if device == "cuda" and "profile" in sys.argv:
+        profiled(plain, "plain")
+        profiled(private, "private")
+
+
+def profiled(work: Callable[[], object], name: str) -> None:
+    """The kernels of one call, the longest first."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA, ProfilerActivity.CPU]) as seen:
+        work()
+        torch.cuda.synchronize()
+    events = [e for e in seen.key_averages() if e.device_type.name == "CUDA"]
+    print(name, "kernels", sum(e.count for e in events), "ms", sum(e.self_device_time_total for e in events) / 1e3)
+    for e in sorted(events, key=lambda e: -e.self_device_time_total)[:28]:
+        print(f"  {e.self_device_time_total / 1e3:8.3f} ms {e.count:5d}  {e.key[:110]}", flush=True)
 
 
 def main() -> None:
@@ -167,7 +212,8 @@ def main() -> None:
     without_aes()
     if torch.cuda.is_available():
         told("device", name=torch.cuda.get_device_name(), torch=torch.__version__)
-        noise("cuda", 1 << 26)
+        same_as_on_the_processor(1 << 16)
+        noise("cuda", 162_600_000)
         gpt("cuda", 16, 512)
         gpt("cuda", 32, 256)
     else:

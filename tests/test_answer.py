@@ -71,7 +71,7 @@ def test_post_processing_costs_nothing_and_loses_the_error_bar() -> None:
         (42, "42"), (1.23456789, "1.23457"), ("yes", "yes"), (None, "None"), ((1, 2), "(1, 2)"),
         (np.array([1, 2]), "[1, 2]"), (np.array([0.1234567, 2]), "[0.123457, 2]"),
         (np.arange(9), "[0, 1, 2, 3, 4, 5, ...]"), (np.array([]), "[]"),
-        (np.zeros((2, 2), dtype=int), "[0, 0, 0, 0] of shape (2, 2)"), (2**70, str(2**70)),
+        (np.zeros((2, 2), dtype=int), "[0, 0, 0, 0] of shape (2, 2)"), (2**70, f"{2**70:,}"),
     ],
 )  # fmt: skip
 def test_how_a_value_is_shown(value: Any, shown: str) -> None:

@@ -22,16 +22,18 @@ LAYERS = """
     curator.engine_process
     curator.limits curator.public_schema
     curator.error_replies
-    curator.amounts
+    curator.amounts curator.logs
     session
     continual local synthetic learning
     learning.torch_training
+    synthetic.tables
     synthetic.model
     synthetic.predicate+synthetic.domain+synthetic.columns
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.memory engines.sql
     engines.sources engines.data_paths
+    query.profile
     query.answer
     query.run+query.key_selection
     query.estimate

@@ -1,8 +1,11 @@
 """The package as a whole: quick to import, typed, and what it says of itself."""
 
+import re
+import shutil
 import subprocess
 import sys
 from importlib import metadata, resources
+from pathlib import Path
 
 import discreet
 
@@ -33,3 +36,38 @@ def test_no_exact_pins() -> None:
 def test_the_public_names_are_there() -> None:
     assert all(hasattr(discreet, name) for name in discreet.__all__)
     assert len(set(discreet.__all__)) == len(discreet.__all__)
+
+
+DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
+INSTRUCTIONS = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK",
+                "ENTRYPOINT", "CMD"}  # fmt: skip
+
+
+def test_the_container_file_is_clean() -> None:
+    """What a linter looks for: known instructions, no root, nothing fetched by ADD, versions named, a health check."""
+    text = (DEPLOY / "Containerfile").read_text()
+    steps = [
+        line.split(" ", 1)
+        for line in re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
+        if line.strip()
+    ]
+    names = [name for name, _ in steps]
+    assert set(names) <= INSTRUCTIONS
+    assert {"USER", "HEALTHCHECK", "STOPSIGNAL", "ENTRYPOINT"} <= set(names)
+    assert not [said for name, said in steps if name == "USER" and said.split(":")[0] in ("root", "0")]
+    assert all(re.search(r":[0-9.]+", said) for name, said in steps if name == "FROM")
+    assert all("--no-cache-dir" in said for name, said in steps if name == "RUN" and "pip install" in said)
+    assert all(said.startswith("[") for name, said in steps if name in ("ENTRYPOINT", "CMD"))  # no shell between
+    assert names.index("USER") > max(at for at, name in enumerate(names) if name == "RUN")
+
+
+def test_the_systemd_unit_is_understood() -> None:
+    text = (DEPLOY / "discreet.service").read_text()
+    for line in ("NoNewPrivileges=yes", "ProtectSystem=strict", "LimitCORE=0", "UMask=0077", "TimeoutStopSec=70"):
+        assert line in text
+    tool = shutil.which("systemd-analyze")
+    if tool is not None:
+        command = [tool, "verify", str(DEPLOY / "discreet.service")]
+        said = subprocess.run(command, capture_output=True, text=True, check=False)
+        wrong = [line for line in said.stderr.splitlines() if "discreet.service" in line]
+        assert all("is not executable" in line for line in wrong), wrong  # it is not installed here

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from tests.helpers.browser import Browser
+from tests.helpers.extent import only_in_audit
 from tests.helpers.postgres import Postgres
 from tests.helpers.processes import until
 from tests.helpers.spark import Cluster
@@ -83,7 +84,7 @@ spark.stop()
 """
 
 
-@pytest.mark.slow
+@only_in_audit
 def test_a_spark_job_outlives_a_worker(spark_cluster: Cluster, tmp_path: Path) -> None:
     driver = spark_cluster.driver(COUNT, str(tmp_path))
     until(lambda: len(list(tmp_path.glob("started-*"))) == 2, process=driver.process, log=driver.log)

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         sum,
         variance,
     )
+    from discreet.query.profile.profile import Profile
     from discreet.session.price import Price
     from discreet.session.session import Session
 
@@ -76,6 +77,7 @@ __all__ = [
     "Neighbours",
     "Odometer",
     "Price",
+    "Profile",
     "Pure",
     "PureOdometer",
     "Renyi",
@@ -143,9 +145,11 @@ __all__ = [
 _LATE = {
     "discreet.checking": ("attacks", "audit", "audit_one_run", "check", "replay"),
     "discreet.curator.client.client": ("connect",),
+    "discreet.curator.client.magic": ("load_ipython_extension",),
     "discreet.session.price": ("Price",),
     "discreet.session.session": ("Session",),
     "discreet.query.answer.answer": ("TableAnswer",),
+    "discreet.query.profile.profile": ("Profile",),
     "discreet.query.front.verbs": (
         "case", "col", "correlation", "count", "count_distinct", "covariance", "expr", "grouping", "lit", "max", "mean",
         "median", "min", "quantile", "stddev", "sum", "variance",

@@ -6,8 +6,10 @@ Promise: an answer is a value, not a plan: reading it twice draws nothing and co
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -85,7 +87,7 @@ class Answer:
     def _bar(self) -> str:
         if self.accuracy is None:
             return ""
-        return f" ± {self.accuracy.error_at(CONFIDENCE):.6g} (95 %)"
+        return f" ± {significant(self.accuracy.error_at(CONFIDENCE), 6)} (95 %)"
 
     def _repr_html_(self) -> str:
         steps = "".join(f"<li>{html.escape(step)}</li>" for step in self.story)
@@ -100,7 +102,21 @@ def _show_value(value: Any) -> str:
         shown = ", ".join(_show_value(x) for x in value.ravel()[:_SHOWN].tolist())
         more = ", ..." if value.size > _SHOWN else ""
         return f"[{shown}{more}]" if value.ndim == 1 else f"[{shown}{more}] of shape {value.shape}"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return significant(value, 6) if isinstance(value, float) else str(value)
+
+
+def significant(value: float, digits: int) -> str:
+    """A number to so many digits, as people write it.
+
+    >>> significant(1070.4, 3), significant(0.01234, 3), significant(1234567.8, 6), significant(1e20, 3)
+    ('1,070', '0.0123', '1,234,570', '1e+20')
+    """
+    short = f"{value:.{digits}g}"
+    if not math.isfinite(value) or (value and not 1e-4 <= abs(value) < 1e15):
+        return short
+    return f"{Decimal(short):,f}"
 
 
 def confidence_level(confidence: Number) -> Fraction:

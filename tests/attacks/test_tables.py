@@ -164,8 +164,8 @@ def test_b2_no_row_decides_between_error_and_answer(measure: str) -> None:
     assert len(outcomes) == 1
 
 
-@pytest.mark.parametrize("door", ["frame", "Parquet", "CSV"])
-def test_b2_no_stored_value_decides_between_error_and_answer(door: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["frame", "Parquet", "CSV"])
+def test_b2_no_stored_value_decides_between_error_and_answer(source: str, tmp_path: Path) -> None:
     """One row with text that is not UTF-8, a line break, a moment far away: all questions are answered with it too."""
     raw = pa.array([b"ab"] * 50 + [b"\xff\xfe", b"a\nb"], pa.binary())
     text = pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
@@ -175,10 +175,10 @@ def test_b2_no_stored_value_decides_between_error_and_answer(door: str, tmp_path
         pa.string(), len(raw), pa.array([*map(b"%d".__mod__, range(50)), b"\xff", b"x"]).buffers()
     )
     table: Any = pa.table({"uid": people, "s": text, "at": zoned, "ns": far.view(pa.timestamp("ns", "UTC"))})
-    if door == "Parquet":
+    if source == "Parquet":
         pq.write_table(table, path := tmp_path / "odd.parquet")
         table = path
-    if door == "CSV":
+    if source == "CSV":
         path = tmp_path / "odd.csv"
         lines = [b"%d,ab,2024-01-01 00:00:00,2024-01-01 00:00:00\n" % i for i in range(30_000)]
         odd = b'7,"a\nb",290309-12-22 (BC) 00:00:00,x\n8,\xff,294247-01-10 04:00:54,infinity\n'
@@ -277,7 +277,7 @@ def test_c6_the_argument_of_the_aggregate_is_bounded() -> None:
 def test_c9_the_budget_is_split_over_all_outputs() -> None:
     s = session()
     s.sql("SELECT COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a, SUM(v) AS t FROM ev").release(epsilon=2)
-    assert s.remaining.epsilon == 98  # type: ignore[union-attr]
+    assert s.remaining_by_account[0].epsilon == 98  # type: ignore[union-attr]
     one, two = (
         session().sql(f"SELECT {e} FROM ev").preview(epsilon=1).error("n")
         for e in ("COUNT(*) AS n", "COUNT(*) AS n, SUM(v) AS t")
@@ -406,7 +406,7 @@ def test_e9_differencing_is_charged_twice() -> None:
     s = session()
     s.sql("SELECT COUNT(*) AS n FROM ev").release(epsilon=1)
     s.sql("SELECT COUNT(*) AS n FROM ev WHERE uid <> 7").release(epsilon=1)
-    assert s.remaining.epsilon == 98  # type: ignore[union-attr]
+    assert s.remaining_by_account[0].epsilon == 98  # type: ignore[union-attr]
 
 
 def test_e13_hostile_names_and_keys_are_only_names() -> None:

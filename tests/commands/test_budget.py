@@ -19,11 +19,12 @@ def test_what_an_analyst_spent_is_told_against_their_own_cap(
     """The budget of all leaves less than a cap: that is not what the analyst spent."""
     place = tmp_path / "kept.ledger"
     with open_ledger(place, create=True) as ledger:
-        ledger.owner.protect("town", dp.Approx(1, "1e-6"), unit="one person", rule=rule)
+        ledger.owner.protect("town", dp.Approx(100, "1e-4"), unit="one person", rule=rule)
         ledger.owner.register("town", "town", marks=())
         for name, cap in (("ann", dp.Approx(100, "1e-4")), ("bob", None)):
             ledger.owner.add_analyst(name)
             ledger.owner.grant(name, "town", cap)
+        ledger.owner.set_budget("town", dp.Approx(1, "1e-6"), reason="less")
         ledger.spend("town", "bob", dp.Pure("1/16"), key="k", query="q")
     (whole,) = json.loads(run("budget", place, "--json").stdout)
     ann, bob = whole["analysts"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,6 +14,7 @@ import pytest
 from selenium.webdriver.common.keys import Keys
 
 from discreet.ledger import verify_card, verify_receipt
+from tests.helpers.axe import violations
 from tests.helpers.browser import Browser
 from tests.helpers.curator.town import Town, on_a_socket, open_town
 from tests.helpers.processes import until
@@ -72,6 +75,25 @@ def test_an_analyst_previews_asks_and_looks_back(browser: Browser, served: tuple
     assert not browser.errors()
 
 
+def test_synthetic_rows_are_made_watched_and_offered(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    browser.click("a[href='#synthetic']")
+    browser.write("#rows", "20")
+    browser.click("#make")
+    says(browser, ".result", "20 rows of city, pay")
+    says(browser, ".result", "noise alone")
+    assert read(browser, "#download") == "Download Parquet"
+    browser.click("a[href='#history']")
+    says(browser, ".list", "synthesize(people)")
+    assert not browser.errors()
+    browser.click("a[href='#synthetic']")
+    browser.write("#price", "100000000")
+    browser.click("#make")
+    says(browser, ".result", "OverBudget")
+    assert all("402" in line for line in browser.errors())
+
+
 def test_a_workload_is_shown_whole(browser: Browser, served: tuple[Town, str]) -> None:
     town, url = served
     sqls = [
@@ -129,7 +151,7 @@ def test_the_token_stays_in_the_tab(browser: Browser, served: tuple[Town, str]) 
     assert script(browser, "return sessionStorage.length") == 0
     browser.write("input[name=token]", "discreet_0_wrong")
     browser.click(".signin button.main")
-    says(browser, ".complaint", "a valid token is needed")
+    says(browser, ".complaint", "This token is not valid")
 
 
 def test_the_teaching_page_is_open_and_moves(browser: Browser, served: tuple[Town, str]) -> None:
@@ -170,6 +192,11 @@ def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(brows
         assert town.curator.ledger.datasets["web"].about["tables"]["clicks"]["columns"]["kind"] == {"keys": ["a", "b"]}
         browser.click("a[href='#analysts']")
         browser.write("input[name=name]", "zoe")
+        assert script(browser, "return document.querySelectorAll('fieldset input:checked').length") == 0
+        browser.click("form button.main")
+        says(browser, "form .complaint", "Choose at least one")  # nothing is ticked beforehand
+        browser.click("input[aria-label='May ask about town']")
+        browser.write("input[aria-label='Cap in town']", "5")
         browser.click("form button.main")
         browser.find(".secret input")
         token = str(script(browser, "return document.querySelector('.secret input').value"))
@@ -231,6 +258,7 @@ return [...document.querySelectorAll('input, select, textarea, button, a, [role=
   .filter((e) => !(e.getAttribute('aria-label') || e.textContent || e.title || e.labels?.length || e.alt))
   .map((e) => e.outerHTML.slice(0, 200))
 """
+HEADINGS = "return document.querySelectorAll('h1').length"
 WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -255,10 +283,81 @@ def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
                     browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
                     assert script(browser, WIDER) == 0, (view, width)
                     assert script(browser, NAMELESS) == [], (view, width)
+                    browser.wait(lambda _: script(browser, HEADINGS) == 1, f"{view} has no heading")
     finally:
         browser.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
         browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     assert not browser.errors()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", ["ann", "owner", "nobody"])
+def test_an_accessibility_checker_finds_nothing(browser: Browser, served: tuple[Town, str], who: str) -> None:
+    town, url = served
+    if who == "nobody":
+        browser.open(f"{url}/#signin")
+        browser.find(".signin")
+        assert violations(browser) == []
+        return
+    town.ask("SELECT city, COUNT(*) AS many, AVG(pay) AS pay FROM people GROUP BY city", key=f"checked by {who}")
+    sign_in(browser, url, getattr(town, who))
+    try:
+        for scheme in ("light", "dark"):
+            media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+            browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+            for view in VIEWS[who]:
+                browser.click(f"nav a[href='#{view}']")
+                browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
+                browser.wait(lambda _: script(browser, HEADINGS) == 1, f"{view} has no heading")
+                assert violations(browser) == [], (view, scheme)
+    finally:
+        browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_question_can_be_built_without_sql(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    browser.click("#build")
+    for name, value in (("what", "AVG"), ("group", "city"), ("where", "city")):
+        choose(browser, f"#build-{name}", value)
+    assert script(browser, "return document.querySelector('#sql').value") == (
+        "SELECT city, AVG(pay) AS avg_pay\nFROM people\nWHERE city = 'Aton'\nGROUP BY city"
+    )
+    says(browser, ".bars", "avg_pay")
+
+
+def choose(browser: Browser, css: str, value: str) -> None:
+    found = browser.find(css)
+    browser.driver.execute_script(
+        "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('change'))", found, value
+    )
+
+
+def test_a_wrong_token_is_explained_to_a_person(browser: Browser, served: tuple[Town, str]) -> None:
+    _, url = served
+    browser.open(f"{url}/#signin")
+    script(browser, "sessionStorage.clear()")
+    browser.open(f"{url}/#signin")
+    browser.write("input[name=token]", "discreet_wrong")
+    browser.click(".signin button.main")
+    says(browser, ".signin .complaint", "ask the owner of the data for a new one")
+    assert "header" not in read(browser, ".signin")
+    browser.errors()  # the refusal itself
+
+
+def test_error_bars_of_one_preview_share_a_scale(browser: Browser, served: tuple[Town, str]) -> None:
+    town, url = served
+    sign_in(browser, url, town.ann)
+    says(browser, ".preview", "What you would get")
+    sql = browser.find("#sql")
+    sql.clear()
+    sql.send_keys("SELECT COUNT(*) AS few, SUM(pay) AS many FROM people")
+    says(browser, ".bars", "many")
+    widths = script(
+        browser, "return [...document.querySelectorAll('.bars .whisker i')].map((e) => parseFloat(e.style.width))"
+    )
+    assert isinstance(widths, list)
+    assert widths[0] < widths[1]
 
 
 def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, served: tuple[Town, str]) -> None:
@@ -283,7 +382,9 @@ def test_a_question_can_be_asked_with_the_keyboard_alone(browser: Browser, serve
     assert len(town.curator.ledger.entries(kind="charge")) == charges + 1
 
 
-def test_the_release_card_that_is_saved_is_genuine(browser: Browser, served: tuple[Town, str], tmp_path: Path) -> None:
+def test_what_is_saved_is_genuine(
+    browser: Browser, served: tuple[Town, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     town, url = served
     said = town.ask("SELECT COUNT(*) AS n FROM people WHERE pay > 3", epsilon="2").json()
     browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
@@ -297,6 +398,16 @@ def test_the_release_card_that_is_saved_is_genuine(browser: Browser, served: tup
         until(file.exists, what=f"saved: {file.name}")
         assert file.read_text() == said[what]
         check(file.read_text(), key)
+    browser.click("#notebook")
+    file = tmp_path / f"answer-{said['number']}.ipynb"
+    until(file.exists, what="saved: the notebook")
+    text, code = (cell["source"] for cell in json.loads(file.read_text())["cells"])
+    assert "SELECT COUNT(*) AS n FROM people WHERE pay > 3" in "".join(text)
+    assert town.ann not in file.read_text()
+    names: dict[str, Any] = {}
+    monkeypatch.setenv("DISCREET_TOKEN", town.ann)
+    exec(compile("".join(code), "notebook", "exec"), names)  # noqa: S102 - our own page
+    assert names["answers"][0]["n"] == [row[0] for row in said["answer"]["rows"]]
 
 
 def test_the_files_of_the_page_make_no_html_from_text_and_ask_nobody_else() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -112,9 +113,17 @@ def test_a_column_of_another_kind_is_there_and_of_no_use() -> None:
     assert rows(table, "n") == [(5,)]
 
 
-def test_a_type_that_duckdb_cannot_scan_is_refused() -> None:
-    with pytest.raises(BadData):
-        duckdb(threads=1).columns(pa.table({"u": pa.array([1.5]).cast(pa.float16())}))
+def test_a_type_that_duckdb_cannot_scan_does_not_block_the_columns_beside_it() -> None:
+    wide = pa.array([Decimal("1.5")], pa.decimal256(60, 2))
+    table = pa.table({"u": [1], "h": pa.array([1.5]).cast(pa.float16()), "d": wide, "l": pa.array([[wide[0]]])})
+    found = duckdb(threads=1).columns(table)
+    assert found["u"].kind is StoredKind.INTEGER
+    assert {name: found[name].type for name in "hdl"} == {
+        "h": "halffloat",
+        "d": "decimal256(60, 2)",
+        "l": "list<item: decimal256(60, 2)>",
+    }
+    assert all(found[name].kind is StoredKind.OTHER for name in "hdl")
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

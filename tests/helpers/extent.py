@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 AUDIT = bool(os.environ.get("DISCREET_AUDIT"))
+only_in_audit = pytest.mark.skipif(not AUDIT, reason="runs in `make audit`")
 
 
 def extent(usual: int, audit: int) -> int:

@@ -14,6 +14,7 @@ import pytest
 from discreet.errors import LedgerMismatch
 from discreet.ledger import Charge, Ledger, open_ledger, verify_ledger
 from discreet.ledger.verify import Report
+from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure, Pure
@@ -87,10 +88,17 @@ class Place:
         )
 
 
-def prepared(place: Place, budget: Measure | None = None, *, cap: Measure | None = None, **options: Any) -> Ledger:
+def prepared(
+    place: Place,
+    budget: Measure | None = None,
+    *,
+    cap: Measure | None = None,
+    rule: Rule | None = None,
+    **options: Any,
+) -> Ledger:
     """A new ledger: the people of "town", the data set "visits", the analysts ann (capped) and bob (not)."""
     ledger = place.open(create=True, **options)
-    ledger.owner.protect("town", Pure(1) if budget is None else budget)
+    ledger.owner.protect("town", Pure(1) if budget is None else budget, rule=rule)
     ledger.owner.register("visits", "town", marks=["/data/visits"], about={"columns": ["cost"]})
     for name, most in (("ann", cap), ("bob", None)):
         ledger.owner.add_analyst(name)

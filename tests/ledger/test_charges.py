@@ -67,6 +67,9 @@ def test_prices_of_any_length_are_written_down(lite: Place) -> None:
 BUDGETS: list[tuple[Measure, Rule | None, Measure | events.Event]] = [
     (Pure(1), None, events.Laplace(scale=7)),
     (Approx(1, "1e-6"), None, events.Gaussian(sigma=30)),
+    (Approx(1, "1e-6"), None, events.Stated(events.DiscreteGaussian(sigma=30), "0.1", "1e-7")),
+    (Approx(1, "1e-6"), None, events.Laplace(scale=6)),
+    (Approx(1, "1e-6"), Rule.ZCDP, events.Gaussian(sigma=30)),
     (Approx(1, "1e-6"), Rule.BASIC, Approx("0.1", "1e-7")),
     (Approx(1, "1e-6"), Rule.ADVANCED, events.Threshold("0.05", "1e-8")),
     (ZCDP("1/8"), None, events.DiscreteGaussian(sigma=10)),
@@ -80,7 +83,7 @@ BUDGETS: list[tuple[Measure, Rule | None, Measure | events.Event]] = [
 def test_the_ledger_counts_as_the_filter_does(
     lite: Place, budget: Measure, rule: Rule | None, event: Measure | events.Event
 ) -> None:
-    model = Filter(budget, rule or (Rule.ZCDP if isinstance(budget, Approx) else None))
+    model = Filter(budget, rule)
     with lite.open(create=True) as ledger:
         ledger.owner.protect("town", budget, rule=rule)
         ledger.owner.register("visits", "town", marks=["visits"])
@@ -136,7 +139,7 @@ def test_a_price_for_another_relation_is_refused(lite: Place, relation: Neighbou
 
 
 def test_interactive_mechanisms_under_approximate_zcdp_are_refused(lite: Place) -> None:
-    with prepared(lite, Approx(1, "1e-6")) as ledger:
+    with prepared(lite, ZCDP(1, "1e-6")) as ledger:
         with pytest.raises(NotATheorem, match="interactive"):
             ask(ledger, "k", events.AboveThreshold("0.1"))
         ledger.owner.protect("village", ZCDP(1))

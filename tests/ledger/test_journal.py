@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from discreet.errors import (
     OverBudget,
 )
 from discreet.ledger.head_file import HeadFile
-from discreet.ledger.journal import Draft
+from discreet.ledger.journal import ARRIVED, Draft
 from discreet.ledger.records import AnalystRecord, CustomRecord, RetireRecord
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
@@ -110,3 +112,105 @@ def test_a_head_file_that_a_crash_left_behind_is_brought_up(lite: Place) -> None
         Path(lite.head).write_bytes(old)  # older, and in the chain: no mismatch
         ledger._journal.update_head_file()
         assert HeadFile(Path(lite.head)).read() == ledger.head
+
+
+def test_whoever_looks_sees_all_that_was_written_before_they_came(place: Place) -> None:
+    """Fails if a look returns what another thread has not finished reading, or waits for a write."""
+    with prepared(place) as one, place.open() as two:
+        one.owner.add_analyst("zoe")
+        journal, seen = two._journal, []
+        begun, go_on = threading.Event(), threading.Event()
+
+        def decide(*_: object) -> None:
+            begun.set()
+            assert go_on.wait(30)  # a slow write of another thread, which holds the ledger
+
+        writer = threading.Thread(target=journal.append, args=(decide,))
+        writer.start()
+        assert begun.wait(30)
+
+        def look() -> None:
+            seen.append("zoe" in two.look().analysts)
+
+        readers = [threading.Thread(target=look) for _ in range(20)]
+        for reader in readers:
+            reader.start()
+        for reader in readers:
+            reader.join(30)
+        go_on.set()
+        writer.join()
+        assert seen == [True] * 20
+
+
+def test_one_read_serves_all_who_came_before_it(lite: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    with prepared(lite) as ledger:
+        journal, came, reads = ledger._journal, threading.Semaphore(0), []
+        read, now = journal.database.read, iter(range(1000))
+
+        class Ticks:
+            @staticmethod
+            def monotonic_ns() -> int:
+                came.release()
+                return next(now)
+
+        monkeypatch.setattr("discreet.ledger.journal.time", Ticks)
+
+        def counted() -> object:
+            reads.append(1)
+            return read()
+
+        monkeypatch.setattr(journal.database, "read", counted)
+        threads = [threading.Thread(target=ledger.look) for _ in range(16)]
+        with journal._reading:
+            for thread in threads:
+                thread.start()
+            assert all(came.acquire(timeout=30) for _ in threads)  # all have come, and wait
+        for thread in threads:
+            thread.join(30)
+        assert reads == [1]
+        ledger.look()
+        assert reads == [1, 1]
+
+
+def test_what_is_not_durable_is_not_shown(lite: Place) -> None:
+    """Fails if readers share the state into which an entry is put before it is committed."""
+    shown: list[bool] = []
+
+    def seen() -> set[str]:
+        return set(ledger.look().populations)
+
+    def at(point: str) -> None:
+        if point == "appended":
+            shown.append("town" in seen())
+
+    ledger = lite.open(create=True, at=at)
+    with ledger:
+        ledger.owner.protect("town", Pure(1))
+        assert shown == [False]
+        assert seen() == {"town"}
+
+
+def test_one_request_is_read_for_once_and_sees_what_was_written_here(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with prepared(place) as ledger, place.open() as other:
+        reads, read = [], ledger._journal.database.read
+
+        def counted() -> object:
+            reads.append(1)
+            return read()
+
+        monkeypatch.setattr(ledger._journal.database, "read", counted)
+        token = ARRIVED.set(time.monotonic_ns())
+        try:
+            for _ in range(3):
+                ledger.look()
+            assert reads == [1]
+            ledger.owner.add_analyst("zoe")
+            assert "zoe" in ledger.look().analysts
+            assert reads == [1, 1]
+            other.owner.add_analyst("eve")
+            assert "eve" not in ledger.look().analysts  # written after the request came
+        finally:
+            ARRIVED.reset(token)
+        assert "eve" in ledger.look().analysts

@@ -156,3 +156,29 @@ def test_a_step_is_taken_whole_or_not_at_all(lite: Place) -> None:
     lite.run("DROP INDEX discreet_by_kind")
     with lite.open() as ledger:
         assert list(ledger.export()) == V1
+
+
+def test_tables_that_were_never_finished_are_not_called_newer(lite: Place) -> None:
+    prepared(lite).close()
+    lite.run("UPDATE discreet_schema SET version = 0")
+    with pytest.raises(LedgerUnsafe, match="not finished"):
+        lite.open()
+    lite.run(f"UPDATE discreet_schema SET version = {VERSION + 1}")
+    with pytest.raises(LedgerUnsafe, match="newer version"):
+        lite.open()
+
+
+def test_a_whole_ledger_of_an_earlier_release_is_opened_and_goes_on(lite: Place) -> None:
+    """Tables, entries, answers and cards as the release with three steps wrote them; never to be changed."""
+    lite.file.parent.mkdir(exist_ok=True)
+    with sqlite3.connect(lite.location) as plain:
+        plain.executescript((Path(__file__).parent / "tables_v3.sql").read_text())
+    plain.close()
+    lite.file.chmod(0o600)
+    write_key(Path(lite.key))
+    with lite.open() as ledger:
+        assert ledger.trouble is not None  # its head file is not there
+        ledger.owner.acknowledge(reason="a ledger of an earlier release")
+        assert ledger.charge(ledger.entries(kind="charge")[0].entry.sequence).answer == b"answer to k0"
+        assert answered(ledger, "later").answer == b"answer to later"
+    assert lite.verify(cards=True).good

@@ -23,10 +23,11 @@ from tests.helpers.ledger_places import Place, answered, ask, prepared
 def test_the_split_of_delta_is_fixed_when_the_budget_is_opened(lite: Place) -> None:
     with lite.open(create=True) as ledger:
         ledger.owner.protect("town", Approx(1, "1e-6"), reserve="1/4")
-        left = ledger.standing("town").remaining
-        assert isinstance(left, ZCDP)
-        assert left.delta == Fraction(1, 4 * 10**6)
-        assert ledger.populations["town"].rule is Rule.ZCDP
+        _, by_rho = ledger.standing("town").accounts
+        assert isinstance(by_rho, ZCDP)
+        assert by_rho.delta == Fraction(3, 16 * 10**6)
+        assert ledger.populations["town"].limits.most[1] == Fraction(1, 4 * 10**6)
+        assert ledger.populations["town"].rule is Rule.EITHER
 
 
 def test_the_owner_raises_a_budget_and_nothing_comes_back(lite: Place) -> None:
@@ -100,3 +101,10 @@ def test_acts_of_others_are_kept(place: Place) -> None:
             ledger.owner.record("access.revoke", {"hash": "ab"})
             assert [act.body for act in other.owner.acts("access.revoke")] == [{"hash": "ab"}]
         assert ledger.owner.acts("access.other") == ()
+
+
+def test_a_cap_above_the_budget_is_refused(lite: Place) -> None:
+    with prepared(lite, Pure(1)) as ledger:
+        ledger.owner.grant("ann", "town", Pure(1))
+        with pytest.raises(BadParameter, match="must not be above the budget of all"):
+            ledger.owner.grant("ann", "town", Pure("1.01"))

@@ -15,13 +15,14 @@ from discreet.ledger import verify_card, verify_receipt
 from discreet.ledger.entries import canonical, digest
 from discreet.ledger.receipts import is_genuine, write_receipt
 from discreet.ledger.signing import make_key, open_key
+from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx
 from tests.helpers.ledger_places import Place, answered, ask, prepared
 
 
 def test_receipts_and_cards_can_be_checked_offline(place: Place) -> None:
-    with prepared(place, Approx(1, "1e-6")) as ledger:
+    with prepared(place, Approx(1, "1e-6"), rule=Rule.ZCDP) as ledger:
         ask(ledger, "before", events.Gaussian(sigma=20))
         charge = ledger.store_answer(
             ask(ledger, "k", events.Gaussian(sigma=20)), b"42", accuracy="within 40 with 95 %", versions={"engine": "2"}

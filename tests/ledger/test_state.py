@@ -20,6 +20,7 @@ from discreet.ledger.entries import (
 )
 from discreet.ledger.records import apply_entry
 from discreet.ledger.state import State, counted
+from discreet.privacy.budgets.currency import Limits
 from tests.helpers.ledger_places import Place, answered, prepared
 
 
@@ -119,7 +120,7 @@ def test_what_was_used_and_what_may_be(lines: list[str]) -> None:
     tenths = (Fraction(3, 10),)
     assert state.used("town") == state.used("town", "ann") == tenths
     assert state.used("town", "bob") == (Fraction(0),)
-    assert state.limit("town") == (Fraction(1),)
+    assert state.limit("town") == Limits((Fraction(1),))
     assert state.limit("town", "ann") is None
     assert (state.charges, state.sequence, len(state.acts["access.token"])) == (3, len(lines), 1)
     with pytest.raises(KeyError):
@@ -128,6 +129,6 @@ def test_what_was_used_and_what_may_be(lines: list[str]) -> None:
 
 def test_the_limits_of_a_budget_stay_what_they_were_set_to(lines: list[str]) -> None:
     """A later version may convert a promise more tightly; the amounts that were recorded count."""
-    population = replace(replayed(lines).populations["town"], limits=(Fraction(1, 2),))
-    assert population.currency.limits == (Fraction(1, 2),)
-    assert counted(population.budget, population.rule, population.reserve).limits == (Fraction(1),)
+    population = replace(replayed(lines).populations["town"], limits=Limits((Fraction(1, 2),)))
+    assert population.currency.limits == Limits((Fraction(1, 2),))
+    assert counted(population.budget, population.rule, population.reserve).limits == Limits((Fraction(1),))

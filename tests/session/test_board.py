@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -228,3 +229,13 @@ def test_bad_prices_are_refused(price: dict[str, Any]) -> None:
     with pytest.raises(BadParameter):
         board(s, **({"epsilon": None} | price))
     assert s.remaining == s.budget
+
+
+def test_the_same_state_has_another_hash_each_time() -> None:
+    """Hashes of states are in the ledger: whoever could make the state from a guess could try who was counted."""
+    found = board(session(), days=5)
+    found.advance(day(0))
+    one, other = (json.loads(found._state()) for _ in range(2))
+    assert len(one["salt"]) == len(other["salt"]) == 64
+    assert one.pop("salt") != other.pop("salt")
+    assert one == other

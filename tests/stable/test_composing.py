@@ -14,8 +14,9 @@ from discreet import stable
 from discreet.errors import BadParameter
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
+from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
-from discreet.privacy.promises.measures import ZCDP, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.stable import ADD_REMOVE, CHANGE, EDIT, Release, parallel, sequential, units
 from discreet.stable.composing import Parallel
@@ -62,6 +63,13 @@ def test_side_by_side_costs_the_dearest() -> None:
     assert parts.event() == events.Parallel([COUNT.event(), TOTAL.event()])
     assert [parts.cost(d) for d in (1, 3)] == [Pure("1/2"), Pure("3/2")]
     assert parallel({"a": ROUND, "b": ROUND}).cost(3) == ZCDP("9/8")
+
+
+def test_side_by_side_takes_the_largest_epsilon_and_the_largest_delta() -> None:
+    one, other = (stable.count() >> gaussian(epsilon=e, delta=d) for e, d in (("1/2", "1e-7"), ("1/4", "1e-6")))
+    parts = parallel({"a": one, "b": other}, by=0)
+    assert parts.cost() == Approx("1/2", "1e-6")
+    assert price_zcdp(parts.event()) == max(price_zcdp(one.event()), price_zcdp(other.event()), key=lambda p: p.rho)
 
 
 def test_a_change_may_touch_two_parts() -> None:

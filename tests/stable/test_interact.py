@@ -146,6 +146,29 @@ def test_later_changes_of_the_list_are_other_data() -> None:
     assert session.ask(question(60)).value == 50
 
 
+@pytest.mark.parametrize("rule", [None, Rule.BASIC])
+def test_gaussian_noise_made_for_the_budget_is_paid_from_it(rule: Rule | None) -> None:
+    """A9: a Gaussian for (1, 1e-6) is refused by no (1, 1e-6) budget; and it is all of it."""
+    session = interact(ROWS, Approx(1, "1e-6"), rule=rule)
+    made = stable.count() >> gaussian(epsilon=1, delta="1e-6")
+    assert made.cost() == Approx(1, "1e-6")
+    answer = session.ask(made)
+    assert answer.cost == "epsilon 1, delta 1e-06"
+    assert session.remaining == Approx(0, 0)
+    with pytest.raises(OverBudget):
+        session.ask(question("0.001"))
+
+
+def test_gaussian_noise_of_a_vector_made_for_a_part_of_the_budget() -> None:
+    session = interact(ROWS, Approx(1, "1e-6"))
+    for _ in range(3):
+        session.ask(stable.count_by([1, 2, 3]) >> gaussian(epsilon="0.2", delta="1e-7"))
+    by_sum, by_rho = session.remaining_by_account
+    assert by_sum == Approx("0.4", "2e-7")
+    assert isinstance(by_rho, ZCDP)
+    assert by_rho.rho < Fraction(2, 100)
+
+
 def test_bad_input() -> None:
     with pytest.raises(BadData, match="must be a list"):
         interact("rows", Pure(1))

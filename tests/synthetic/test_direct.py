@@ -8,8 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
+from discreet.mechanisms.statistics.budget import Moves
+from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Pure
 from discreet.synthetic.columns import whole
 from discreet.synthetic.direct import answer, plans
 from discreet.synthetic.domain import Domain
@@ -98,5 +101,68 @@ def test_rows_that_agree_with_the_answers() -> None:
 def test_refusals() -> None:
     with pytest.raises(BadParameter, match="plan"):
         answer(ROWS, [("a",)], rho=1, plan="magic")
-    with pytest.raises(BadParameter, match="delta"):
-        answer(ROWS, [("a",)], epsilon=1)
+    for bad in ({"epsilon": 1, "delta": 0}, {"delta": "1e-9"}, {"epsilon": 0}, {"epsilon": 1, "rho": 1}, {}):
+        with pytest.raises(BadParameter):
+            answer(ROWS, [("a",)], **bad)
+    with pytest.raises(BadParameter, match="epsilon for Laplace"):
+        plans(DOMAIN, [("a",)], pure=True)[0].expected_error(rho=1)
+
+
+@pytest.mark.parametrize("plan", ["marginals", "identity", "hierarchical"])
+def test_a_pure_promise_with_laplace_noise(plan: str) -> None:
+    """Bars miss with probability 1e-9; predicted and measured errors as for Gaussian noise."""
+    asked, epsilon = [("a", "b"), ("a",), prefixes("c"), ("b",)], Fraction(3)
+    truth = np.concatenate(exact(asked))
+    off = []
+    for _ in range(8):
+        found = answer(ROWS, asked, epsilon=epsilon, plan=plan)
+        assert isinstance(found.promise, Pure)
+        assert found.promise.epsilon <= epsilon
+        assert price_basic(events.Composed([e for _, e in found.spending.events])).epsilon <= epsilon
+        assert {type(e) for _, e in found.spending.events} == {events.DiscreteLaplace}
+        off.append(np.concatenate(found.values) - truth)
+        assert (np.abs(off[-1]) <= np.concatenate(found.error_at(Fraction(999_999_999, 10**9)))).all()
+    predicted = np.concatenate(found.deviations)
+    assert float(np.sqrt((np.array(off) ** 2).mean() / (predicted**2).mean())) < 1.6
+    assert not (np.abs(np.array(off)) <= 0.3 * predicted).all()  # bars that are too short would be seen
+    chosen = next(p for p in plans(DOMAIN, asked, pure=True) if p.name == plan)
+    assert chosen.expected_error(epsilon=2) == pytest.approx(chosen.expected_error(epsilon=1) / 2)
+
+
+def test_the_tail_of_a_sum_of_laplace_noises() -> None:
+    """The bound of the proof against exact probabilities: one noise, and the sum of two."""
+    for beta in (0.5, 1.0, 7.0):
+        q = np.exp(-1 / beta)
+        k = np.arange(-4000, 4001)
+        law = (1 - q) / (1 + q) * q ** np.abs(k)
+        for weights, chances in ((1, law), (2, np.convolve(law, law))):
+            at = np.arange(len(chances)) - len(chances) // 2
+            for level in (2.0, 5.0, 20.0):
+                bar = np.sqrt(2 * weights) * beta * (level + 0.7)
+                assert chances[np.abs(at) > bar].sum() <= 2 * np.exp(-level)
+                assert chances[np.abs(at) > bar / 4].sum() > 2 * np.exp(-level) or beta < 1  # a bound that can fail
+
+
+def test_scaled_counts_give_the_same_answers() -> None:
+    class Scaled(Rows):
+        scale = 1 << 20
+
+        def moves(self, clique: tuple[int, ...]) -> Moves:
+            del clique
+            return Moves(1 << 20, 1 << 40)
+
+        def marginals(self, cliques: Any) -> Any:
+            return [table << 20 for table in ROWS.marginals(cliques)]
+
+    source = Scaled(DOMAIN, np.zeros((0, 3), dtype=int))
+    for plan, prices in (
+        ("marginals", ("rho", "epsilon")),
+        ("least squares", ("rho",)),
+        ("hierarchical", ("epsilon",)),
+    ):
+        for price in prices:
+            found = answer(source, [("a",), prefixes("c")], plan=plan, **{price: 10**9})
+            assert np.allclose(found[0], ROWS.marginals([(0,)])[0], atol=0.1)
+            assert np.allclose(found[1], np.cumsum(ROWS.marginals([(2,)])[0]), atol=0.1)
+    gauss, plain = (answer(s, [("a",)], rho=1).deviations[0] for s in (source, ROWS))
+    assert np.allclose(gauss, plain)

@@ -1,4 +1,4 @@
-"""``discreet analyst add | revoke``: who may ask, about whom, and how much."""
+"""``discreet analyst add | grant | revoke | list``: who may ask, about whom, and how much."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import json
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
 
 from discreet.commands.locations import AsJson, ConfigFile, Days, Reason, given_amount, open_curator_of
 from discreet.commands.output import fail_plainly
 from discreet.errors import BadParameter
 
-analyst_app = typer.Typer(help="Add and revoke analysts.", no_args_is_help=True)
+analyst_app = typer.Typer(help="Add, cap and revoke analysts.", no_args_is_help=True)
 
 
 @analyst_app.command("add")
@@ -46,6 +49,50 @@ def add_analyst(
             curator.ledger.owner.grant(name, one, cap)
         token = curator.access.issue(name, Role.ANALYST, days=days)
     typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
+
+
+@analyst_app.command("grant")
+@fail_plainly
+def grant_analyst(
+    config: ConfigFile,
+    name: str,
+    population: Annotated[str, typer.Argument(help="whom they may ask about")],
+    *,
+    epsilon: Annotated[str, typer.Option(help="the most they may spend there; left out: up to the budget")] = "",
+    delta: Annotated[str, typer.Option(help="with epsilon")] = "",
+    rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Let an analyst ask about a population, or change their cap. What they spent stays spent."""
+    cap = given_amount(epsilon, delta, rho, "cap")
+    with open_curator_of(config) as curator:
+        done = curator.ledger.owner.grant(name, population, cap)
+    shown = {"sequence": done.sequence, "cap": None if cap is None else str(cap)}
+    typer.echo(json.dumps(shown) if as_json else f"{name} may ask about {population}, up to {cap or 'its budget'}")
+
+
+@analyst_app.command("list")
+@fail_plainly
+def list_analysts(config: ConfigFile, as_json: AsJson = False) -> None:
+    """All analysts and their caps."""
+    with open_curator_of(config) as curator:
+        found = [
+            {
+                "name": one.name,
+                "revoked": one.revoked,
+                "caps": {p: None if cap is None else str(cap) for p, cap in one.caps.items()},
+            }
+            for one in curator.ledger.analysts.values()
+        ]
+    if as_json:
+        typer.echo(json.dumps(found))
+        return
+    table = Table("analyst", "", "population", "cap", box=None)
+    for one in found:
+        state, caps = "revoked" if one["revoked"] else "", one["caps"]
+        for place, cap in caps.items() if isinstance(caps, dict) and caps else [("", "")]:
+            table.add_row(escape(str(one["name"])), state, escape(place), escape("its budget" if cap is None else cap))
+    Console().print(table)
 
 
 @analyst_app.command("revoke")

@@ -1,4 +1,4 @@
-"""The command line: ``discreet demo | ask | preview | serve | init | ledger | receipt | check | audit`` and more."""
+"""The command line: ``discreet demo | ask | preview | synthesize | serve | init | ledger | check | audit`` and more."""
 
 from __future__ import annotations
 
@@ -18,12 +18,22 @@ from discreet.commands.check import audit_command, check_command
 from discreet.commands.continual import continual_app
 from discreet.commands.init import init_command
 from discreet.commands.ledger import ledger_app
+from discreet.commands.operate.audit_log import audit_log_command
+from discreet.commands.operate.keys import key_app
+from discreet.commands.operate.prepare import prepare_command
+from discreet.commands.operate.remote import history_command
+from discreet.commands.operate.tokens import token_app
+from discreet.commands.operate.upkeep import add_upkeep
 from discreet.commands.output import fail_plainly
+from discreet.commands.profile import profile_command
 from discreet.commands.receipt import receipt_app
 from discreet.commands.sample_hospital import write_hospital
-from discreet.commands.serve import serve_command, token_command
+from discreet.commands.serve import serve_command
+from discreet.commands.synthesize import synthesize_command
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
+
+add_upkeep(ledger_app)
 
 
 def _version(asked: bool) -> None:
@@ -62,11 +72,17 @@ app.command("check")(check_command)
 app.command("audit")(audit_command)
 app.command("ask")(ask_command)
 app.command("preview")(preview_command)
+app.command("synthesize")(synthesize_command)
+app.command("profile")(profile_command)
 app.command("init")(init_command)
+app.command("prepare")(prepare_command)
 app.command("serve")(serve_command)
-app.command("token")(token_command)
 app.command("budget")(budget_command)
+app.command("audit-log")(audit_log_command)
+app.command("history")(history_command)
 app.add_typer(continual_app, name="continual")
 app.add_typer(analyst_app, name="analyst")
+app.add_typer(key_app, name="key")
 app.add_typer(ledger_app, name="ledger")
 app.add_typer(receipt_app, name="receipt")
+app.add_typer(token_app, name="token")

@@ -1,13 +1,15 @@
-"""``discreet ask`` and ``discreet preview``: one file, one question, and perhaps a ledger that remembers.
+"""``discreet ask`` and ``discreet preview``: one file, one question, and perhaps a ledger that remembers; or a curator.
 
 Promise: with ``--ledger`` the budget belongs to the people in the file and outlives the process: it is charged durably
-before the file is read. Without it, the question is the whole budget, and nothing is remembered.
+before the file is read. Without it, the question is the whole budget, and nothing is remembered. With the address of
+a curator in place of a file, the budget is the curator's; ``--key`` makes a question that is asked again pay once.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,20 +19,25 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from discreet.answer import significant
+from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
 from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import TableOptions
+from discreet.curator.client.client import RemoteSession
+from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.plan.schema import AUTO
 from discreet.session.price import Price
 from discreet.session.query import Query
 from discreet.session.session import Session
 
-File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV")]
+File = Annotated[str, typer.Argument(help="a file, folder or glob of Parquet or CSV; or https://... of a curator")]
 Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
-Unit = Annotated[str, typer.Option(help="the column that identifies the person (privacy unit) of each row")]
+Unit = Annotated[str, typer.Option(help="of a file: the column that identifies the person (privacy unit) of each row")]
 Name = Annotated[str, typer.Option("--table", help="the table's name in the SQL; the file's stem if left out")]
 Bounds = Annotated[
     list[str], typer.Option("--bounds", help="public bounds of a column: cost=0:5000 or day=2024-01-01..2024-12-31")
@@ -40,7 +47,12 @@ Keys = Annotated[
 ]
 Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists; costs delta")]
 Rows = Annotated[
-    int, typer.Option("--max-rows", help="rows of one unit that count; 10 if left out", show_default=False)
+    str,
+    typer.Option(
+        "--max-rows",
+        help="rows of one unit that count; auto (if left out): chosen from a profile, or for a tenth of the price",
+        show_default=False,
+    ),
 ]
 Epsilon = Annotated[str, typer.Option(help="what the answer may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the question; of the budget, if there is one")]
@@ -49,15 +61,17 @@ Confidence = Annotated[str, typer.Option(help="of the error bars")]
 LedgerFile = Annotated[Path | None, typer.Option("--ledger", help="a file in which the budget is kept")]
 Budget = Annotated[str, typer.Option(help="epsilon of all answers together; needed once for a ledger")]
 RuleName = Annotated[
-    str, typer.Option("--rule", help="zcdp: many small questions cost less together; once, with --budget and --delta")
+    str, typer.Option("--rule", help="either (if left out), zcdp or basic: how --budget with --delta is counted; once")
 ]
+RetryKey = Annotated[str, typer.Option("--key", help="with a curator: the same key pays once")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
 
 
 # --- the options --------------------------------------------------------------------------------------------------
 
 
-def _promise(epsilon: str, delta: str) -> Measure | None:
+def promise(epsilon: str, delta: str) -> Measure | None:
+    """The budget that these options name, if they do."""
     if not epsilon:
         return None
     return Approx(epsilon, delta) if delta else Pure(epsilon)
@@ -72,7 +86,7 @@ def _price(epsilon: str, error: str, confidence: str) -> Price:
 # --- the session ----------------------------------------------------------------------------------------------------
 
 
-def _session(options: TableOptions, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
+def open_session(options: TableOptions, budget: Measure | None, ledger: Path | None, rule: str, delta: str) -> Session:
     """The file as a session: its budget in a ledger, or gone with the process."""
     if ledger is None and budget is None:
         raise BadParameter("budget", None, "must be given with --error: how much may it cost at most?")
@@ -94,7 +108,9 @@ def _rule(text: str) -> Rule | None:
 # --- printing -------------------------------------------------------------------------------------------------------
 
 
-def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool) -> None:
+def _print_answer(
+    answer: TableAnswer | RemoteAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool
+) -> None:
     bars = answer.errors(confidence)
     if as_json:
         shown: Mapping[str, Any] = {
@@ -105,6 +121,7 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
+            "notes": list(answer.notes),
             "remembered": remembered,
         }
         typer.echo(json.dumps(shown, ensure_ascii=False))
@@ -117,13 +134,14 @@ def _print_answer(answer: TableAnswer, confidence: str, remaining: str, as_json:
         for name in answer.columns:
             error = bars[name][i] if name in bars else None
             days = " days" if isinstance(row[name], date) else ""
-            bar = "" if error is None else f" [dim]± {error:,.3g}{days}[/]"
+            bar = "" if error is None else f" [dim]± {significant(error, 3)}{days}[/]"
             cells.append(f"{escape(number(row[name]))}{bar}")
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
+    told = "\n".join((answer.counted, *answer.notes))
     console.print(
-        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{answer.counted}[/]",
+        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{escape(told)}[/]",
         highlight=False,
     )
     if not remembered:
@@ -141,6 +159,17 @@ def _preview(query: Query, price: Price, session: Session, as_json: bool, rememb
     typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
 
 
+def _ask_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, key: str | None) -> None:
+    with Console(stderr=True).status("paying, reading, adding noise"):
+        answer = session.sql(sql).release(price, key=key)
+    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=True)
+
+
+def _preview_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, _: str | None) -> None:
+    found = session.sql(sql).preview(price)
+    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
+
+
 def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, date) else value
 
@@ -148,9 +177,10 @@ def _plain(value: Any) -> Any:
 # --- the commands ---------------------------------------------------------------------------------------------------
 
 Print = Callable[[Query, Price, Session, bool, bool], None]
+PrintRemote = Callable[[RemoteSession, str, Price, bool, str | None], None]
 
 
-def _command(about: str, show: Print) -> Callable[..., None]:
+def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[..., None]:
     """A command with the options of both."""
 
     @fail_plainly
@@ -158,7 +188,7 @@ def _command(about: str, show: Print) -> Callable[..., None]:
         file: File,
         sql: Sql,
         *,
-        unit: Unit,
+        unit: Unit = "",
         epsilon: Epsilon = "",
         error: Error = "",
         confidence: Confidence = "0.95",
@@ -167,23 +197,36 @@ def _command(about: str, show: Print) -> Callable[..., None]:
         bound: Bounds = [],  # noqa: B006 - typer copies it
         key: Keys = [],  # noqa: B006
         unknown: Unknown = [],  # noqa: B006
-        max_rows: Rows = 0,
+        max_rows: Rows = "",
         ledger: LedgerFile = None,
         budget: Budget = "",
         rule: RuleName = "",
+        dataset: Dataset = "",
+        token_file: TokenFile = None,
+        retry_key: RetryKey = "",
         as_json: AsJson = False,
     ) -> None:
-        options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows)
+        if is_address(file):
+            remote = open_remote(file, token_file, dataset)
+            price = replace(_price(epsilon, error, confidence), delta=delta or None)
+            show_remote(remote, sql, price, as_json, retry_key or None)
+            return
+        if not unit:
+            raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
+        cap = max_rows or ("" if error else AUTO)
+        options = TableOptions(file, unit, table_name, bound, key, unknown, cap)
         price = _price(epsilon, error, confidence)
-        whole = _promise(budget or ("" if error or ledger else epsilon), delta)
-        session = _session(options, whole, ledger, rule, delta)
+        whole = promise(budget or ("" if error or ledger else epsilon), delta)
+        session = open_session(options, whole, ledger, rule, delta)
         show(session.sql(sql), price, session, as_json, ledger is not None)
 
     command.__doc__ = about
     return command
 
 
-ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask)
+ask_command = _command("Ask a question of a file, pay, and print the answer with its error bars.", _ask, _ask_remote)
 preview_command = _command(
-    "What a question would cost and how far off its answer would be. Free: no data is touched.", _preview
+    "What a question would cost and how far off its answer would be. Free: no data is touched.",
+    _preview,
+    _preview_remote,
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,15 +12,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, given_amount, open_ledger_of
+from discreet.commands.locations import AsJson, Reason, given_amount, open_ledger_of
+from discreet.commands.operate.remote import TokenFile, is_address, show_budget
 from discreet.commands.output import fail_plainly, gauge
 from discreet.curator.amounts import write_amount
 from discreet.errors import BadParameter
 
+LedgerOrAddress = Annotated[
+    str, typer.Argument(help="the curator.toml, a ledger of ask --ledger, or https://... of a curator")
+]
+
 
 @fail_plainly
 def budget_command(
-    config: LedgerOrConfig,
+    config: LedgerOrAddress,
     population: Annotated[str, typer.Argument(help="whose budget; to change it, with --epsilon or --rho")] = "",
     *,
     epsilon: Annotated[str, typer.Option(help="the new budget")] = "",
@@ -27,15 +33,19 @@ def budget_command(
     rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
     reason: Reason = "",
     household: Annotated[int, typer.Option(help="what a household of so many has lost", show_default=False)] = 0,
+    token_file: TokenFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Where the budgets stand; or change one. What was spent stays spent."""
     from discreet.curator.service.service import budgets
 
+    if is_address(config):
+        show_budget(config, token_file, as_json)
+        return
     changed = given_amount(epsilon, delta, rho, "budget")
     if changed is not None and not population:
         raise BadParameter("population", None, "must be named, to change its budget")
-    with open_ledger_of(config) as ledger:
+    with open_ledger_of(Path(config)) as ledger:
         if population and population not in ledger.populations:
             raise BadParameter("population", population, f"must be one of {', '.join(ledger.populations)}")
         if changed is not None:
@@ -64,6 +74,10 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
         )
     console = Console()
     console.print(table)
+    for one in found:
+        if len(one["accounts"]) > 1:
+            words = " or ".join(left["text"] for left in one["accounts"])
+            console.print(f"{escape(one['population'])}: {escape(words)} is left in all", style="dim", highlight=False)
     console.print(
         "spent: by all, or by the analyst alone, as a part of the budget in the row; where delta is counted too, the "
         "larger part. left: what one more question may cost, by the analyst's own cap and by the budget of all",

@@ -64,7 +64,7 @@ def preview_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = 0,
+    max_rows: Rows = "",
     budget: Budget = "",
     name: Board_ = "",
     as_json: AsJson = False,
@@ -95,7 +95,7 @@ def advance_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = 0,
+    max_rows: Rows = "",
     budget: Budget = "",
     name: Board_ = "",
     as_json: AsJson = False,
@@ -136,7 +136,7 @@ def show_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = 0,
+    max_rows: Rows = "",
     budget: Budget = "",
     name: Board_ = "",
     as_json: AsJson = False,

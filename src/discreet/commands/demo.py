@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet import noise
+from discreet.answer import significant
 from discreet.commands.sample_hospital import patients, visits
 from discreet.errors import OverBudget
 from discreet.privacy.attacker.plots import growth_rules
@@ -115,8 +116,8 @@ def hospital(count: int) -> Session:
 
 
 def _cell(value: object, error: float | None) -> str:
-    shown = f"{value:,.4g}" if isinstance(value, float) else str(value)
-    return shown if error is None else f"{shown} ± {error:.3g}"
+    shown = significant(value, 4) if isinstance(value, float) else str(value)
+    return shown if error is None else f"{shown} ± {significant(error, 3)}"
 
 
 def _growth(console: Console) -> None:

@@ -25,7 +25,7 @@ _LIKELY = ("patient", "person", "user", "customer", "client", "member", "employe
 
 @fail_plainly
 def init_command(
-    files: Annotated[list[Path], typer.Argument(help="the tables: files of Parquet or CSV, in one folder")],
+    files: Annotated[list[Path], typer.Argument(help="the tables: files of Parquet or CSV, or folders of such files")],
     *,
     output: Annotated[Path, typer.Option(help="where to write")] = Path("curator.toml"),
     dataset: Annotated[str, typer.Option(help="the name of the data set; the folder's if left out")] = "",
@@ -41,7 +41,7 @@ def init_command(
         raise BadParameter("files", [str(path) for path in files], "must have different names")
     engine = duckdb()
     tables = {path.name.partition(".")[0]: engine.columns(str(path)) for path in files}
-    root = files[0].resolve().parent
+    root = files[0].resolve().parent  # a folder is one table, and lies in the folder of the data
     if any(path.resolve().parent != root for path in files):
         raise BadParameter("files", [str(path) for path in files], "must lie in one folder")
     proposed = unit or propose_unit(tables)
@@ -112,7 +112,7 @@ def write_config(  # noqa: PLR0917 - one line of the file each
             f"unit = {_quoted(unit)}"
             if unit in columns
             else "# unit = ...    # the column that identifies the person (privacy unit) of each row",
-            "max_rows = 10    # rows of one person that count in one question",
+            'max_rows = 10    # rows of one person that count in one question: a guess; "auto" chooses from a profile',
             "# What is known of the columns without looking at the data; columns without a line can be compared only.",
             *(_column(column, stored) for column, stored in columns.items() if column != unit),
         ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from collections.abc import Callable
 from typing import Any, NoReturn, ParamSpec
 
@@ -14,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.answer import significant
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
 
@@ -42,11 +44,32 @@ def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
+_FLAGS = (
+    (r"bounds of (\S+) with dp\.bounds\(low, high\)", r"bounds with --bounds \1=low:high"),
+    (r"(its bounds )?with dp\.bounds\(low, high\)", r"\1with --bounds column=low:high"),
+    (r"(?:narrower )?dp\.bounds(?:\((\w+), (\w+)\))?(?: of it)?", "--bounds column=low:high"),
+    (r"dp\.keys\(\[\.\.\.\]\) or dp\.unknown_keys\(\)", "--keys column=a,b or --unknown-keys column"),
+    (r"open the session with dp\.Approx\(epsilon, delta\)", "give --delta"),
+    (r"dp\.keys", "--keys column=a,b"),
+)
+
+
+def in_flags(message: str) -> str:
+    """A hint of the library in the words of the command line.
+
+    >>> in_flags("declare bounds of cost with dp.bounds(low, high), or write CLAMP(cost, low, high)")
+    'declare bounds with --bounds cost=low:high, or write CLAMP(cost, low, high)'
+    """
+    for pattern, flag in _FLAGS:
+        message = re.sub(pattern, flag, message)
+    return message
+
+
 def _refuse(body: dict[str, Any], as_json: bool) -> NoReturn:
     if as_json:
         typer.echo(json.dumps(body), err=True)
     else:
-        message = escape(body["error"]["message"])
+        message = escape(in_flags(body["error"]["message"]))
         Console(stderr=True).print(f"[red]refused[/] {message}", highlight=False, soft_wrap=True)
     raise typer.Exit(REFUSED) from None
 
@@ -70,5 +93,5 @@ def number(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float):
-        return f"{value:,.6g}"
+        return significant(value, 6)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

@@ -1,19 +1,27 @@
-"""``discreet serve`` and ``discreet token``: start the service, and make tokens for it."""
+"""``discreet serve``: start the service.
+
+Promise: the owner's first token is shown on a terminal, or written to a file of mode 0600; never to a pipe, from where
+it would go into a supervisor's log.
+"""
 
 from __future__ import annotations
 
-import json
-import logging
 import os
 from contextlib import closing
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.commands.locations import AsJson, ConfigFile, Days, open_curator_of
+from discreet.commands.locations import ConfigFile
+from discreet.commands.operate.tokens import write_token
 from discreet.commands.output import fail_plainly
+from discreet.errors import BadParameter
+
+if TYPE_CHECKING:
+    from discreet.curator.service.service import Curator
 
 
 @fail_plainly
@@ -24,40 +32,39 @@ def serve_command(
 ) -> None:
     """Start the service: HTTP API and web page."""
     from discreet.curator.http.app import CONFIG
-    from discreet.curator.http.serving import check_address, run
-    from discreet.curator.service.access import Role
+    from discreet.curator.http.serving import check_address, check_certificate, run
     from discreet.curator.service.config import read_config
     from discreet.curator.service.opening import open_curator
 
     found = read_config(config)
     console = Console()
     address, number = host or found.host, port or found.port
-    check_address(address, number)  # before a token is shown
+    check_address(address, number)  # before a token is made
+    check_certificate(found.certificate, found.certificate_key)
     with closing(open_curator(found, create=True)) as curator:
-        if not any(token.role is Role.OWNER for token in curator.access.tokens().values()):
-            token = curator.access.issue("owner", Role.OWNER)
-            console.print(f"the owner's token, shown this once: [bold]{token}[/]", highlight=False, soft_wrap=True)
-        for caution in curator.ledger.cautions:
+        curator.serve()
+        beside = found.ledger if isinstance(found.ledger, Path) else config
+        first_token(curator, beside.with_name("owner.token"), console)
+        for caution in curator.cautions():
             console.print(f"[yellow]caution[/] {escape(caution)}")
         if curator.ledger.trouble is not None:
             console.print(f"[red]nothing is answered[/]: {escape(curator.ledger.trouble)}")
-    console.print(f"http://{address}:{number}", highlight=False)
+    console.print(f"{'http' if found.certificate is None else 'https'}://{address}:{number}", highlight=False)
     os.environ[CONFIG] = str(config.resolve())
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s %(message)s")
-    run(address, number, found.processes)
+    run(address, number, found.processes, certificate=found.certificate, certificate_key=found.certificate_key)
 
 
-@fail_plainly
-def token_command(
-    config: ConfigFile,
-    name: Annotated[str, typer.Argument(help="whose token; the owner's unless given")] = "owner",
-    days: Days = 90,
-    as_json: AsJson = False,
-) -> None:
-    """A new token for the owner, or for an analyst by name. It is shown once."""
+def first_token(curator: Curator, file: Path, console: Console) -> None:
+    """Make the owner's token if there is none yet: on a terminal it is shown, elsewhere it goes into a file."""
     from discreet.curator.service.access import Role
 
-    with open_curator_of(config) as curator:
-        role = Role.OWNER if name == "owner" else Role.ANALYST
-        token = curator.access.issue(name, role, days=days)
-    typer.echo(json.dumps({"name": name, "token": token}) if as_json else token)
+    if any(token.role is Role.OWNER for token in curator.access.tokens().values()):
+        return
+    if console.is_terminal:
+        token = curator.access.issue("owner", Role.OWNER)
+        console.print(f"the owner's token, shown this once: [bold]{token}[/]", highlight=False, soft_wrap=True)
+        return
+    if file.exists():  # before a token is made that nobody would see
+        raise BadParameter("owner.token", str(file), "must not exist yet: the owner's token is written there")
+    write_token(curator.access.issue("owner", Role.OWNER), file)
+    console.print(f"the owner's token is in {escape(str(file))}, for you alone", highlight=False, soft_wrap=True)

@@ -15,7 +15,18 @@ from typing import Any
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter
 from discreet.query.plan.evaluate import text_to_moment
-from discreet.query.plan.schema import Declared, Stored, StoredKind, Table, bounds, keys, resolve, table, unknown_keys
+from discreet.query.plan.schema import (
+    AUTO,
+    Declared,
+    Stored,
+    StoredKind,
+    Table,
+    bounds,
+    keys,
+    resolve,
+    table,
+    unknown_keys,
+)
 
 _KEY = re.compile(r'\s*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^",]*?))\s*(?:,|$)')
 
@@ -30,7 +41,8 @@ class TableOptions:
     bounds: Sequence[str]
     keys: Sequence[str]
     unknown: Sequence[str]
-    max_rows: int
+    max_rows: str
+    """A whole number, "auto", or empty for the default."""
 
     @property
     def table_name(self) -> str:
@@ -50,9 +62,22 @@ class TableOptions:
             columns[name] = keys(_key(one, stored.get(name)) for one in read_keys(text))
         for name in self.unknown:
             columns[name] = unknown_keys()
-        found = table(self.file, unit=self.unit, columns=columns, max_rows=self.max_rows or None)
+        found = table(self.file, unit=self.unit, columns=columns, max_rows=read_cap(self.max_rows))
         resolve(self.table_name, found, stored)
         return found
+
+
+def read_cap(text: str) -> int | str | None:
+    """A cap: a whole number, "auto", or nothing.
+
+    >>> read_cap("12"), read_cap("auto"), read_cap("")
+    (12, 'auto', None)
+    """
+    if text in ("", AUTO):
+        return text or None
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise BadParameter("max-rows", text, "must be a whole number, or auto")
+    return int(text)
 
 
 def _pairs(given: Sequence[str], option: str) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.query.answer.serialize import plain
-from discreet.query.plan.schema import Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
+from discreet.query.plan.schema import AUTO, Caps, Declared, Field, Schema, Stored, StoredKind, Table, resolve
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp, Value
 
 MOST_KEYS = 1000
@@ -29,7 +29,7 @@ def write(found: Schema) -> dict[str, Any]:
         "through": None if given.through is None else ".".join(given.through),
         "leads_to": None if given.through is None else list(given.through),
         "public": given.public,
-        "max_rows": caps.max_rows,
+        "max_rows": AUTO if caps.auto else caps.max_rows,
         "max_groups": caps.max_groups,
         "max_rows_per_group": caps.max_rows_per_group,
         "columns": [_column(name, field, found) for name, field in found.fields.items()],
@@ -107,9 +107,10 @@ def _schema(name: str, data: Mapping[str, Any]) -> Schema:
         through=None if data["leads_to"] is None else (data["leads_to"][0], data["leads_to"][1]),
         columns={column: one for column, one in declared.items() if one != Declared()},
         caps=Caps(
-            max_rows=data["max_rows"],
+            max_rows=None if data["max_rows"] == AUTO else data["max_rows"],
             max_groups=data["max_groups"],
             max_rows_per_group=data["max_rows_per_group"],
+            auto=data["max_rows"] == AUTO,
         ),
         public=data["public"],
     )

@@ -1,7 +1,8 @@
 """Where the data of a curator lie: files under one folder, and nowhere else.
 
-Promise: a place that is accepted is a file inside the folder of the data, reached without "..", without a link and
-without the network, whatever was written. Refusals name what was written and never what is on the disk.
+Promise: a place that is accepted is a file inside the folder of the data, or a folder of such files, reached without
+"..", without a link and without the network, whatever was written. Refusals name what was written and never what is on
+the disk.
 """
 
 from __future__ import annotations
@@ -14,23 +15,34 @@ from pathlib import Path, PurePosixPath
 from discreet.errors import BadData, BadParameter
 
 SUFFIXES = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+DATABASES = (".duckdb", ".ddb")
 _PIECE = 1 << 20
 _MOST = 10_000
 _GLOB = frozenset("*?[")
 
 
 def find(root: Path, source: str) -> tuple[Path, ...]:
-    """The files that a source names: one file or a glob, relative to the folder of the data."""
-    relative = _checked(source)
+    """The files that a source names: one file, a glob or a folder, relative to the folder of the data."""
     base = _root(root)
-    pattern = _GLOB & set(source)
-    candidates = sorted(base.glob(str(relative))) if pattern else [base / relative]
+    relative = _checked(source, folder=not source.lower().endswith(SUFFIXES))
+    if (base / relative).is_dir() and not _GLOB & set(source):
+        candidates = [base / name for name in listed(root) if Path(name).is_relative_to(relative)]
+    else:
+        candidates = sorted(base.glob(str(relative))) if _GLOB & set(source) else [base / relative]
     files = tuple(path for path in candidates if _inside(base, path))
     if not files or len(files) != len(candidates):
         raise BadData(f"the source {source!r} must be files of Parquet or CSV inside the folder of the data, not links")
     if len({path.suffix for path in files}) > 1 or len(files) > _MOST:
         raise BadData(f"the source {source!r} must be files of one kind, at most {_MOST:,}")
     return files
+
+
+def find_database(root: Path, source: str) -> Path:
+    """The DuckDB file that a source names, relative to the folder of the data."""
+    path = _root(root) / _checked(source, suffixes=DATABASES)
+    if not (path.is_file() and path.resolve() == path):
+        raise BadData(f"the source {source!r} must be a DuckDB file inside the folder of the data, not a link")
+    return path
 
 
 def listed(root: Path) -> Iterator[str]:
@@ -53,8 +65,8 @@ def marks(files: tuple[Path, ...]) -> list[str]:
     return found
 
 
-def _checked(source: str) -> PurePosixPath:
-    must = 'must be a file or glob of Parquet or CSV below the folder of the data, such as "visits.parquet"'
+def _checked(source: str, *, suffixes: tuple[str, ...] = SUFFIXES, folder: bool = False) -> PurePosixPath:
+    must = 'must be a file, glob or folder of Parquet or CSV below the folder of the data, such as "visits.parquet"'
     given: object = source
     if not isinstance(given, str) or not 0 < len(given) <= 1000 or not given.isprintable():
         raise BadParameter("source", given, must)
@@ -63,7 +75,7 @@ def _checked(source: str) -> PurePosixPath:
     path = PurePosixPath(given)
     if not path.parts or any(part == ".." or part.startswith(".") or "**" in part for part in path.parts):
         raise BadParameter("source", given, must)
-    if not given.lower().endswith(SUFFIXES):
+    if not folder and not given.lower().endswith(suffixes):
         raise BadParameter("source", given, must)
     return path
 

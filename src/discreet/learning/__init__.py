@@ -17,7 +17,7 @@ from discreet.learning.models.pca import PCA
 from discreet.learning.oracle import Oracle, oracle
 from discreet.learning.preprocessing.columns import Categorical, Numeric
 from discreet.learning.preprocessing.scaling import QuantileBinner, StandardScaler
-from discreet.learning.sums import ExactSums, SumsEngine
+from discreet.learning.sums import ExactSums
 from discreet.learning.tuning import Tuned, tune, tuning_event, tuning_price
 
 if TYPE_CHECKING:
@@ -37,7 +37,6 @@ __all__ = [
     "PrivateTraining",
     "QuantileBinner",
     "StandardScaler",
-    "SumsEngine",
     "TabularClassifier",
     "Tuned",
     "event_of",

@@ -8,11 +8,10 @@ Guarantee: ``release`` is at most as telling as ``events.Gaussian(sigma_squared=
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isqrt
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,10 +30,7 @@ _FINEST = 1 << 16  # noise of fewer cells than this is made finer, so that round
 
 @dataclass(frozen=True, slots=True)
 class ExactSums:
-    """Sums over all units, in cells, and how far one unit moves them: the square of the L2 length, in cells.
-
-    What an engine hands over so that a model can be fitted where the data lies.
-    """
+    """Sums over all units, in cells, and how far one unit moves them: the square of the L2 length, in cells."""
 
     values: Integers
     moves_squared: int
@@ -42,21 +38,6 @@ class ExactSums:
     def __post_init__(self) -> None:
         if self.moves_squared < 1:
             raise BadParameter("moves_squared", self.moves_squared, "must be at least 1: one unit moves the sums")
-
-
-class SumsEngine(Protocol):
-    """Whoever can sum where the data lies: rows in memory, or a query engine with capped rows per unit."""
-
-    def sums_of_products(self, columns: Sequence[str], scale: int) -> ExactSums:
-        """The upper triangle, row by row, of the sums of products of all pairs of columns (first a column of ones).
-
-        Each column is mapped to integers in [-scale, scale] by its declared bounds; rows of NULL are left out.
-        """
-        ...
-
-    def histograms(self, columns: Sequence[str], by: str) -> ExactSums:
-        """Counts of every key of ``by``, then of each column's keys within each key of ``by``."""
-        ...
 
 
 def release(sums: ExactSums, mu_squared: Fraction, bits: Bits | None = None) -> tuple[Floats, float]:

@@ -12,9 +12,10 @@ from discreet.errors import BadParameter, NotATheorem, NotRegistered, OverBudget
 from discreet.ledger.entries import Entry, Json
 from discreet.ledger.owner_acts import find_analyst
 from discreet.ledger.records import CappedSums, ChargeRecord
-from discreet.ledger.standing import remaining
-from discreet.ledger.state import Population, State
-from discreet.privacy.budgets.filters import Amounts, add, check_relation, fits, is_interactive, rest
+from discreet.ledger.standing import least, remaining
+from discreet.ledger.state import Population, State, limits_of
+from discreet.privacy.budgets.currency import Amounts, add
+from discreet.privacy.budgets.filters import check_relation, is_interactive
 from discreet.privacy.promises.events import Event, stated_for
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
@@ -49,7 +50,12 @@ class Charge:
     @property
     def pending(self) -> bool:
         """Charged, and no answer was stored: it is being computed, or a crash lost it. It stays charged."""
-        return self.answer is None
+        return self.answer is None and self.card is None
+
+    @property
+    def pruned(self) -> bool:
+        """Answered, and the answer is kept no longer."""
+        return self.answer is None and self.card is not None
 
 
 def priced(state: State, dataset: str, analyst: str, event: Event | Measure) -> tuple[Population, Amounts]:
@@ -60,7 +66,9 @@ def priced(state: State, dataset: str, analyst: str, event: Event | Measure) -> 
     price = tuple(map(short_up, money.amounts(event)))  # so that it can be written down
     if isinstance(event, Event):
         check_relation(stated_for(event), population.neighbours)
-    if is_interactive(event) and not money.concurrent:
+    if is_interactive(event) and money.interleaved is not None:
+        price = money.interleaved(price)
+    elif is_interactive(event) and not money.concurrent:
         raise NotATheorem("an interactive mechanism may stay open, and no theorem lets approximate zCDP interleave")
     if not any(price):
         raise BadParameter("event", event, "must cost something: what costs nothing needs no ledger")
@@ -78,10 +86,10 @@ def charged(
 
     def sums(account: str | None) -> CappedSums:
         used, limit = state.used(name, account), state.limit(name, account)
-        if limit is not None and not fits(limit, used, price):
-            left = (money.shown_left or money.shown)(remaining(state, population, analyst))
+        if limit is not None and not limit.fits(used, price):
+            left = money.show_left(remaining(state, population, analyst))
             raise OverBudget(asked=money.shown(price), left=left)
-        return CappedSums(used, add(used, price), limit)
+        return CappedSums(used, add(used, price), None if limit is None else limit.most)
 
     return ChargeRecord(
         dataset, name, price, own=sums(analyst), total=sums(None), key=key, asked=asked, query=query,
@@ -107,5 +115,9 @@ def check_permission(state: State, population: Population, analyst: str) -> None
 def left_after(population: Population, charge: ChargeRecord) -> Measure:
     """What was left to the analyst just after a charge."""
     money = population.currency
-    rests = [rest(sums.limit, sums.after) for sums in (charge.total, charge.own) if sums.limit is not None]
-    return (money.shown_left or money.shown)(tuple(map(min, zip(*rests, strict=True))))
+    rests = [
+        limits_of(population.budget, population.rule, sums.limit).rest(sums.after)
+        for sums in (charge.total, charge.own)
+        if sums.limit is not None
+    ]
+    return money.show_left(least(rests))

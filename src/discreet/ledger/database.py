@@ -3,7 +3,8 @@
 Promise: ``write`` holds the ledger alone, over all processes and servers; what it appended is durable when it ends
 without an error, and not there at all if it ends with one, except that a connection lost while committing leaves it
 open which of the two it is. Nothing depends on serializable isolation: one row is locked, and changed only if it is
-still what was read. No error repeats a message of the database.
+still what was read. No error repeats a message of the database. A PostgreSQL server that stops answering is given up
+after ``patience`` seconds, whatever it was doing; a disk that hangs cannot be.
 Believes: SQLite in WAL mode with synchronous=FULL, PostgreSQL with fsync and synchronous_commit on; both are checked.
 """
 
@@ -12,8 +13,10 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +31,13 @@ from discreet.errors import (
 )
 from discreet.ledger.durable_files import MEMORY, NETWORK, create_file, kind_of_disk, locked, report_disk_errors
 from discreet.ledger.entries import BEFORE_ALL, Entry
-from discreet.ledger.migrations import answers, entries, head, sa, take_steps, version_of
+from discreet.ledger.migrations import GUARDS_OF_ANSWERS, answers, entries, head, sa, take_steps, version_of
 from discreet.ledger.records import read_record
 
 _BUSY, _DAMAGED = {5, 6}, {11, 26}  # SQLite: BUSY, LOCKED; CORRUPT, NOTADB; no code at all: text that is none
 _BUSY_STATES = {"55P03", "57014", "40001", "40P01", "23505"}  # PostgreSQL: no lock in time, cancelled, retry, deadlock
-_TOO_LONG = "others held the ledger for too long; nothing was spent, ask again"
+TOO_LONG = "others held the ledger for too long; nothing was spent, ask again"
+"""What is said to whoever waited in vain."""
 _DURABLE = {"on", "remote_apply"}
 _SETTING_UP = 0x6469736372656574  # the advisory lock under which PostgreSQL tables are made: "discreet"
 
@@ -44,7 +48,8 @@ class Database:
     def __init__(self, engine: sa.Engine, *, quick: sa.Engine, path: Path | None, patience: float) -> None:
         self._engine = engine
         self._quick = quick
-        self._patience = patience
+        self.patience = patience
+        """Seconds after which a wait for the ledger ends."""
         postgres = engine.dialect.name == "postgresql"
         self._views = engine.execution_options(isolation_level="REPEATABLE READ") if postgres else engine
         self._path = path
@@ -107,9 +112,9 @@ class Database:
         with ExitStack() as held:
             with report_disk_errors("the ledger"):
                 try:
-                    held.enter_context(locked(self._path.with_name(f"{self._path.name}.lock"), patience=self._patience))
+                    held.enter_context(locked(self._path.with_name(f"{self._path.name}.lock"), patience=self.patience))
                 except TimeoutError:
-                    raise LedgerBusy(_TOO_LONG) from None
+                    raise LedgerBusy(TOO_LONG) from None
             yield
 
     def _check_identity(self) -> None:
@@ -123,6 +128,19 @@ class Database:
             with connection.begin():
                 yield connection
 
+    def prune(self, charges: Sequence[int]) -> int:
+        """Empty the stored answers to these charges; how many were there. Their cards stay."""
+        with self._alone(self._engine) as connection:
+            off, on = GUARDS_OF_ANSWERS[connection.dialect.name]
+            connection.exec_driver_sql(off)
+            done = 0
+            for at in range(0, len(charges), 500):
+                some = charges[at : at + 500]
+                wanted = answers.c.charge.in_(some) & (answers.c.answer != b"")
+                done += connection.execute(answers.update().where(wanted).values(answer=b"")).rowcount
+            connection.exec_driver_sql(on)
+            return done
+
     def exists(self) -> bool:
         """Whether there is a ledger."""
         if self._path is not None and not self._path.exists():
@@ -130,6 +148,11 @@ class Database:
         # in turn: of two that make a new file WAL at once, SQLite refuses one without waiting
         with report_database_errors(), self._turn(), self._engine.connect() as connection, connection.begin():
             return version_of(connection) > 0
+
+    def version(self) -> int:
+        """How many steps its tables have taken; 0 where there is no ledger."""
+        with report_database_errors(), self._engine.connect() as connection, connection.begin():
+            return version_of(connection)
 
     def sound(self) -> bool:
         """Whether the database finds nothing wrong with its own file; PostgreSQL keeps checksums of its own."""
@@ -294,13 +317,9 @@ def _sqlite(path: Path, patience: float, synchronous: str) -> sa.Engine:
 
 
 def _postgres(address: str, patience: float) -> sa.Engine:
-    try:
-        import psycopg
-    except ImportError:
-        raise MissingExtra("ledgers on PostgreSQL", extra="postgres") from None
     engine = sa.create_engine(
         "postgresql+psycopg://",
-        creator=lambda: psycopg.connect(address, connect_timeout=max(2, int(patience))),
+        creator=lambda: limited(patience + 2).connect(address, connect_timeout=max(2, int(patience))),
         isolation_level="READ COMMITTED",
         pool_pre_ping=True,
         pool_timeout=patience,
@@ -340,6 +359,61 @@ def _identity(path: Path | None) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
+# --- deadlines ----------------------------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=16)
+def limited(seconds: float) -> Any:
+    """The class of connections on which every call ends after so many seconds, on this side of the line.
+
+    Timeouts of the server do not end what hangs because its process was stopped or its network swallows everything.
+    Then the connection is closed: nobody reads a late reply as their own. Believes: psycopg 3 sends 0 to its generators
+    whenever it has waited for a moment in vain.
+    """
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtra("ledgers on PostgreSQL", extra="postgres") from None
+
+    class Limited(psycopg.Connection[tuple[Any, ...]]):
+        """A connection whose calls end in time."""
+
+        def wait(self, gen: Any, *args: Any, **options: Any) -> Any:
+            """Wait for a reply of the server."""
+            try:
+                return super().wait(until(gen, time.monotonic() + seconds), *args, **options)
+            except TimeoutError:
+                self.pgconn.finish()
+                raise psycopg.OperationalError("the server does not answer") from None
+
+    return Limited
+
+
+def until(waiting: Generator[Any, Any, Any], deadline: float) -> Generator[Any, Any, Any]:
+    """The same generator, ended with TimeoutError when it waits in vain after the deadline.
+
+    >>> def nothing_comes():
+    ...     while True:
+    ...         yield "read"
+    >>> steps = until(nothing_comes(), deadline=time.monotonic() - 1)
+    >>> next(steps), steps.send(1)
+    ('read', 'read')
+    >>> steps.send(0)
+    Traceback (most recent call last):
+        ...
+    TimeoutError
+    """
+    try:
+        wanted = next(waiting)
+        while True:
+            ready = yield wanted
+            if not ready and time.monotonic() > deadline:
+                raise TimeoutError
+            wanted = waiting.send(ready)
+    except StopIteration as done:
+        return done.value
+
+
 # --- errors -------------------------------------------------------------------------------------------------------
 
 
@@ -359,7 +433,7 @@ def report_database_errors() -> Iterator[None]:
 def _translated(cause: Any) -> LedgerError:
     code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
     if (code is not None and code & 0xFF in _BUSY) or state in _BUSY_STATES:
-        return LedgerBusy(_TOO_LONG)
+        return LedgerBusy(TOO_LONG)
     if (code is not None and code & 0xFF in _DAMAGED) or (code is None and isinstance(cause, sqlite3.Error)):
         return LedgerMismatch("the file of the ledger is damaged: restore a copy whose chain verifies")
     return LedgerUnavailable(

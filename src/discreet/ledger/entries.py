@@ -17,7 +17,6 @@ import json
 import secrets
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -33,6 +32,7 @@ Json = Mapping[str, Any]
 """A mapping that is kept as it is: texts, whole numbers, lists and mappings."""
 BEFORE_ALL = "0" * 64
 """What the first entry names as the hash before it."""
+_ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _FIELDS = {"body", "by", "kind", "ledger", "previous", "salt", "sequence", "time"}
 
 
@@ -48,8 +48,7 @@ class Newer(Broken):
     advice = "update discreet"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One line of the ledger as it was written, and its fields."""
 
     sequence: int
@@ -71,7 +70,7 @@ def canonical(value: Any) -> str:
     '{"a":["x",null,true],"b":1}'
     """
     try:
-        return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"))
+        return _ENCODE(_plain(value))
     except (RecursionError, ValueError):  # too deep, or an integer too long to print
         raise BadParameter("value", type(value).__name__, "must not be nested so deeply or hold such numbers") from None
 
@@ -111,17 +110,8 @@ def read_entry(text: str) -> Entry:
         parsed = json.loads(text)
         if parsed.keys() != _FIELDS or type(parsed["sequence"]) is not int or not isinstance(parsed["body"], dict):
             raise Broken("it does not read as an entry")
-        return Entry(
-            sequence=parsed["sequence"],
-            hash=digest(text),
-            text=text,
-            kind=str(parsed["kind"]),
-            by=str(parsed["by"]),
-            time=str(parsed["time"]),
-            ledger=str(parsed["ledger"]),
-            previous=str(parsed["previous"]),
-            body=parsed["body"],
-        )
+        kind, by, time, ledger, previous = (str(parsed[name]) for name in ("kind", "by", "time", "ledger", "previous"))
+        return Entry(parsed["sequence"], digest(text), text, kind, by, time, ledger, previous, parsed["body"])
     except (AttributeError, TypeError, ValueError, RecursionError):
         raise Broken("it does not read as an entry") from None
 
@@ -164,10 +154,10 @@ def read_fields(kind: type[T], written: Any) -> T:
     Head(ledger='x', sequence=7, hash='00ff')
     """
     described: Any = kind
-    forms = _forms(described)
-    if written.keys() != forms.keys():
+    readers = _readers(described)
+    if len(written) != len(readers):  # and each of them is there, below
         raise ValueError
-    return kind(**{name: form.read(written[name]) for name, form in forms.items()})
+    return kind(*[read(written[name]) for name, read in readers])
 
 
 def write_fields(record: object) -> dict[str, Any]:
@@ -259,6 +249,11 @@ _FORMS: dict[str, _Form] = {
 def _forms(kind: Any) -> dict[str, _Form]:
     names = vars(sys.modules[kind.__module__])
     return {field.name: _form(str(field.type), names) for field in dataclasses.fields(kind)}
+
+
+@cache
+def _readers(kind: Any) -> tuple[tuple[str, Callable[[Any], Any]], ...]:
+    return tuple((name, form.read) for name, form in _forms(kind).items())
 
 
 def _form(annotation: str, names: Mapping[str, Any]) -> _Form:

@@ -34,11 +34,13 @@ class Head:
 class HeadFile:
     """A file that remembers the head of one ledger on this machine."""
 
-    __slots__ = ("_lock", "_path")
+    __slots__ = ("_known", "_lock", "_path")
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = path.with_name(f"{path.name}.lock")
+        self._known: tuple[bytes, tuple[Head | None, Head | None]] | None = None
+        """What was read last, and what it means."""
 
     def read(self) -> Head | None:
         """The highest head that was written, None if there is no file; LedgerMismatch if it cannot be read."""
@@ -74,9 +76,13 @@ class HeadFile:
                 content = self._path.read_bytes()
             except FileNotFoundError:
                 return None
+        known = self._known
+        if known is not None and known[0] == content:
+            return known[1]
         slots = _read_slot(content[:_SLOT]), _read_slot(content[_SLOT:])
         if slots == (None, None):
             raise LedgerMismatch("the head file cannot be understood")
+        self._known = content, slots
         return slots
 
 

@@ -6,6 +6,9 @@ catches up: all that others wrote is checked and taken into the state, and the e
 file remember must still be there. If they are not, it refuses with LedgerMismatch and nothing is written.
 Believes: database.py for the lock and the commit, head_file.py for the file.
 
+What is only looked at is followed apart from what is written: whoever looks never waits for a write, and never sees
+less than what was durable when they came, on whichever server it was written.
+
 After a crash the database may be ahead of the head file: the commit comes first. That is no mismatch. A head file
 ahead of the database is a rollback; one that is not in the chain is an edit.
 """
@@ -14,22 +17,26 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from discreet.errors import BadParameter, LedgerMismatch, LedgerUnavailable
-from discreet.ledger.database import Database, Reading
+from discreet.errors import BadParameter, LedgerBusy, LedgerMismatch, LedgerUnavailable
+from discreet.ledger.database import TOO_LONG, Database, Reading
 from discreet.ledger.entries import Broken, Entry, read_entry, write_entry
 from discreet.ledger.head_file import Head, HeadFile
-from discreet.ledger.records import AcknowledgeRecord, Columns, Expected, Record, apply_entry, read_record
+from discreet.ledger.records import AcknowledgeRecord, Expected, Record, apply_entry, read_record
 from discreet.ledger.signing import Key
 from discreet.ledger.state import State
 
 Clock = Callable[[], datetime]
 Point = Callable[[str], None]
+ARRIVED: ContextVar[int | None] = ContextVar("discreet.arrived", default=None)
+"""When the request came that is being answered, by ``time.monotonic_ns``: it need not be read twice for it."""
 _HELP = "restore a copy that has all entries, or let the owner acknowledge what happened"
 
 
@@ -50,110 +57,18 @@ def utc() -> datetime:
     return datetime.now(UTC)
 
 
-class Journal:
-    """A ledger, its head file, its key and its state. Any number of threads may use it; a forked process may not."""
+class View:
+    """What was read of a ledger so far: the state after it, and the last entry that is known to be durable."""
 
-    def __init__(
-        self, database: Database, heads: HeadFile, key: Key, *, clock: Clock = utc, at: Point = nothing
-    ) -> None:
-        self.database = database
-        self.key = key
-        self.at = at
-        self._heads = heads
-        self._clock = clock
-        self._process = os.getpid()
-        self._lock = threading.RLock()
-        self._stale = False
-        with database.read() as tx:
-            self.state = replay(tx)
-        self._committed = _head(self.state)
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self.durable = _head(state)
+        self.stale = False
+        """Whether the state may hold an entry that was not written."""
 
-    @property
-    def head(self) -> Head:
-        """The last entry that this process knows to be durable."""
-        return self._committed
-
-    def append(self, decide: Callable[[State, Reading], Draft | None]) -> Entry | None:
-        """Write what ``decide`` makes of the state, or nothing if it returns None; it may refuse by raising."""
-        self._check_process()
-        with self._lock:
-            try:
-                with self.database.write() as tx:
-                    self._catch_up(tx)
-                    draft = decide(self.state, tx)
-                    if draft is None:
-                        return None
-                    after = self.state.sequence, self.state.hash
-                    entry = self._entry(self.state, draft)
-                    self._stale = True  # until it is known to be written, the state is ahead of the ledger
-                    apply_entry(self.state, entry)
-                    tx.append(entry, after=after)
-                    self.at("appended")
-            except Broken:
-                raise LedgerUnavailable("this would not continue the ledger; nothing was written") from None
-            mine = self._mark_durable()
-            self.at("committed")
-        self._heads.advance(mine, latest=lambda: self.head)
-        self.at("head")
-        return entry
-
-    def refresh(self) -> State:
-        """The state with all that others wrote, to be read only: a mismatch is reported by ``append``."""
-        self._check_process()
-        if self._lock.acquire(blocking=False):  # else another thread is writing here, and catches up for us
-            try:
-                # on a mismatch the last good state is shown; append refuses
-                with suppress(LedgerMismatch), self.database.read() as tx:
-                    self._catch_up(tx)
-            finally:
-                self._lock.release()
-        return self.state
-
-    def trouble(self) -> str | None:
-        """Why this ledger refuses to spend, if it does."""
-        self._check_process()
-        with self._lock:
-            try:
-                with self.database.write() as tx:
-                    self._catch_up(tx)
-            except LedgerMismatch as found:
-                return str(found)
-            return None
-
-    def acknowledge(self, reason: str, by: str) -> Entry:
-        """Record that the owner knows what happened, and go on from the entries that are there."""
-        self._check_process()
-        trouble = self.trouble()
-        if trouble is None:
-            raise BadParameter("reason", reason, "must have a mismatch to explain, and there is none")
-        with self._lock:
-            self.database.reopen()
-            with self.database.write() as tx:
-                state, known = replay(tx), None
-                if state.ledger != self.state.ledger:
-                    raise LedgerMismatch("this is another ledger altogether: restore the one that was opened")
-                with suppress(LedgerMismatch):
-                    known = self._heads.read()
-                record = AcknowledgeRecord(reason, trouble, _head(state), Expected(known, self.head))
-                entry = self._entry(state, Draft(record, by))
-                tx.append(entry, after=(state.sequence, state.hash))
-                apply_entry(state, entry)
-            self.state = state
-            self._heads.replace(self._mark_durable())
-        return entry
-
-    def update_head_file(self) -> None:
-        """Bring the head file up to the state, if the two agree: a crash may have left it behind."""
-        with self._lock:
-            with self.database.write() as tx:
-                self._catch_up(tx)
-            self._heads.advance(self._mark_durable())
-
-    # --- catching up with others ----------------------------------------------------------------------------------
-
-    def _catch_up(self, tx: Reading) -> None:
-        """Check the head file and the memory of this process against the ledger, then apply what is new."""
-        known, last = self._heads.read(), tx.head()  # in this order: others may be writing while we only read
+    def catch_up(self, tx: Reading, heads: HeadFile) -> None:
+        """Check the head file and what was read before against the ledger, then take in what is new."""
+        known, last = heads.read(), tx.head()  # in this order: others may be writing while we only read
         self._check_file(tx, known, last)
         try:
             self._check_memory(tx, last)
@@ -162,11 +77,17 @@ class Journal:
             if set(fresh.acknowledged) <= set(self.state.acknowledged):
                 raise
             self.state = fresh  # the owner has acted since, in another process
-        if self._stale:
+        if self.stale:
             self.state = replay(tx)
         if (self.state.sequence, self.state.hash) != last:
             apply_rows(self.state, tx)
-        self._mark_durable()
+        self.mark_durable()
+
+    def mark_durable(self) -> Head:
+        """Note that all that is in the state is durable."""
+        self.stale = False
+        self.durable = _head(self.state)
+        return self.durable
 
     def _check_file(self, tx: Reading, known: Head | None, last: tuple[int, str]) -> None:
         sequence, hash_ = last
@@ -185,17 +106,147 @@ class Journal:
 
     def _check_memory(self, tx: Reading, last: tuple[int, str]) -> None:
         sequence, hash_ = last
-        mine = self._committed
+        mine = self.durable
         if sequence < mine.sequence:
             raise LedgerMismatch(f"the ledger was rolled back while it was open; {_HELP}")
         if mine.hash != (hash_ if sequence == mine.sequence else tx.hash_at(mine.sequence)):
             raise LedgerMismatch(f"the ledger was edited while it was open; {_HELP}")
 
-    def _mark_durable(self) -> Head:
-        """Note that all that is in the state is durable."""
-        self._stale = False
-        self._committed = _head(self.state)
-        return self._committed
+
+class Journal:
+    """A ledger, its head file, its key and its state. Any number of threads may use it; a forked process may not."""
+
+    def __init__(
+        self, database: Database, heads: HeadFile, key: Key, *, clock: Clock = utc, at: Point = nothing
+    ) -> None:
+        self.database = database
+        self.key = key
+        self.at = at
+        self._heads = heads
+        self._clock = clock
+        self._process = os.getpid()
+        self._writing = threading.RLock()
+        self._reading = threading.Lock()
+        self._read_since = -1
+        """When the last read began that is done, in nanoseconds of this process."""
+        self.mismatch: str | None = None
+        """What the last read found wrong, if anything."""
+        with database.read() as tx:
+            self._written = View(replay(tx))
+        self._read = View(self._written.state.copied())
+
+    @property
+    def state(self) -> State:
+        """The state that the next entry is decided by."""
+        return self._written.state
+
+    @property
+    def head(self) -> Head:
+        """The last entry that this process knows to be durable."""
+        return self._written.durable
+
+    def append(self, decide: Callable[[State, Reading], Draft | None]) -> Entry | None:
+        """Write what ``decide`` makes of the state, or nothing if it returns None; it may refuse by raising."""
+        self._check_process()
+        with self._held(self._writing):
+            view = self._written
+            try:
+                with self.database.write() as tx:
+                    view.catch_up(tx, self._heads)
+                    draft = decide(view.state, tx)
+                    if draft is None:
+                        return None
+                    after = view.state.sequence, view.state.hash
+                    entry = self._entry(view.state, draft)
+                    view.stale = True  # until it is known to be written, the state is ahead of the ledger
+                    apply_entry(view.state, entry)
+                    tx.append(entry, after=after)
+                    self.at("appended")
+            except Broken:
+                raise LedgerUnavailable("this would not continue the ledger; nothing was written") from None
+            mine = view.mark_durable()
+            self.at("committed")
+        self._heads.advance(mine, latest=lambda: self.head)
+        self.at("head")
+        return entry
+
+    def refresh(self) -> State:
+        """The state with all that was durable on any server when this was called, to be read only.
+
+        One read serves all who came before it began, and one request (``ARRIVED``) need not be read for twice, unless
+        something was written here since. After a mismatch it is the last good state; ``append`` refuses.
+        """
+        self._check_process()
+        arrived = ARRIVED.get()
+        came = time.monotonic_ns() if arrived is None else arrived
+        with self._held(self._reading):
+            if self._read_since < came or self._read.durable.sequence < self._written.durable.sequence:
+                since = time.monotonic_ns()
+                try:
+                    with self.database.read() as tx:
+                        self._read.catch_up(tx, self._heads)
+                    self.mismatch = None
+                except LedgerMismatch as found:
+                    self.mismatch = str(found)
+                    self._keep_what_was_written()
+                self._read_since = since
+            return self._read.state
+
+    def trouble(self) -> str | None:
+        """Why this ledger refuses to spend, if it does."""
+        self._check_process()
+        with self._held(self._writing):
+            try:
+                with self.database.write() as tx:
+                    self._written.catch_up(tx, self._heads)
+            except LedgerMismatch as found:
+                return str(found)
+            return None
+
+    def acknowledge(self, reason: str, by: str) -> Entry:
+        """Record that the owner knows what happened, and go on from the entries that are there."""
+        self._check_process()
+        trouble = self.trouble()
+        if trouble is None:
+            raise BadParameter("reason", reason, "must have a mismatch to explain, and there is none")
+        with self._held(self._writing):
+            self.database.reopen()
+            with self.database.write() as tx:
+                state, known = replay(tx), None
+                if state.ledger != self.state.ledger:
+                    raise LedgerMismatch("this is another ledger altogether: restore the one that was opened")
+                with suppress(LedgerMismatch):
+                    known = self._heads.read()
+                record = AcknowledgeRecord(reason, trouble, _head(state), Expected(known, self.head))
+                entry = self._entry(state, Draft(record, by))
+                tx.append(entry, after=(state.sequence, state.hash))
+                apply_entry(state, entry)
+            self._written.state = state
+            self._heads.replace(self._written.mark_durable())
+        return entry
+
+    def update_head_file(self) -> None:
+        """Bring the head file up to the state, if the two agree: a crash may have left it behind."""
+        with self._held(self._writing):
+            with self.database.write() as tx:
+                self._written.catch_up(tx, self._heads)
+            self._heads.advance(self._written.mark_durable())
+
+    def _keep_what_was_written(self) -> None:
+        """After a mismatch: show what this process wrote before it, even if nobody has read that yet."""
+        with self._held(self._writing):
+            if not self._written.stale and self._written.durable.sequence > self._read.durable.sequence:
+                self._read = View(self._written.state.copied())
+
+    @contextmanager
+    def _held(self, lock: threading.Lock | threading.RLock) -> Iterator[None]:
+        """Hold a lock of this process, or give up in time: a store that hangs must not keep everybody waiting."""
+        if not lock.acquire(timeout=self.database.patience):
+            raise LedgerBusy(TOO_LONG)
+        try:
+            yield
+        finally:
+            lock.release()
 
     def _entry(self, state: State, draft: Draft) -> Entry:
         return write_entry(
@@ -238,12 +289,12 @@ def apply_rows(state: State, tx: Reading) -> None:
 
 def apply_row(state: State, row: Any) -> Entry:
     """Take the entry in a row of the table into the state; its columns must agree with its text, else Broken."""
-    entry = read_entry(row.text)
-    if entry.hash != row.hash:
+    sequence, kind, population, analyst, token, hash_, text = row
+    entry = read_entry(text)
+    if entry.hash != hash_:
         raise Broken("its hash is not that of its text")
     record = read_record(entry)
-    columns = Columns(row.kind, row.population, row.analyst, row.token)
-    if row.sequence != entry.sequence or columns != record.columns(entry.by):
+    if sequence != entry.sequence or (kind, population, analyst, token) != record.columns(entry.by):
         raise Broken("its columns do not agree with its text")
     apply_entry(state, entry, record)
     return entry

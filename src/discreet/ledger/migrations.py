@@ -14,7 +14,18 @@ try:
 except ImportError as missing:
     raise MissingExtra("durable ledgers", extra="server") from missing
 
-__all__ = ["STEPS", "VERSION", "answers", "entries", "head", "sa", "schema", "take_steps", "version_of"]
+__all__ = [
+    "GUARDS_OF_ANSWERS",
+    "STEPS",
+    "VERSION",
+    "answers",
+    "entries",
+    "head",
+    "sa",
+    "schema",
+    "take_steps",
+    "version_of",
+]
 
 _tables = sa.MetaData()
 
@@ -74,6 +85,17 @@ _POSTGRES_GUARDS = (
         for table in ("discreet_entries", "discreet_answers")
     ),
 )
+GUARDS_OF_ANSWERS = {
+    "sqlite": (
+        "DROP TRIGGER IF EXISTS discreet_answers_no_update",
+        next(guard for guard in _SQLITE_GUARDS if "discreet_answers_no_update" in guard),
+    ),
+    "postgresql": (
+        "ALTER TABLE discreet_answers DISABLE TRIGGER discreet_answers_only_grows",
+        "ALTER TABLE discreet_answers ENABLE TRIGGER discreet_answers_only_grows",
+    ),
+}
+"""How the guard of the answers is taken off and put back, inside one transaction."""
 STEPS: tuple[dict[str, tuple[str, ...]], ...] = (
     {"sqlite": _TABLES, "postgresql": _TABLES},
     {"sqlite": _SQLITE_GUARDS, "postgresql": _POSTGRES_GUARDS},
@@ -88,8 +110,10 @@ def version_of(connection: sa.Connection) -> int:
     if not sa.inspect(connection).has_table(schema.name):
         return 0
     found = connection.execute(sa.select(schema.c.version)).scalar_one()
-    if not 0 < found <= VERSION:
+    if found > VERSION:
         raise LedgerUnsafe("this ledger was written by a newer version of discreet: update before you open it")
+    if found < 1:
+        raise LedgerUnsafe("the tables of this ledger were not finished, or were changed: restore a copy that verifies")
     return int(found)
 
 

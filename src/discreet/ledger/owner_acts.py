@@ -27,7 +27,8 @@ from discreet.ledger.records import (
     WriteOffRecord,
 )
 from discreet.ledger.state import Act, Population, State, counted
-from discreet.privacy.budgets.filters import Amounts, Rule, add
+from discreet.privacy.budgets.currency import Amounts, add
+from discreet.privacy.budgets.filters import Rule, default_rule
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Approx, Measure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -56,15 +57,14 @@ class Owner:
     ) -> Entry:
         """Open a budget for the people of a population.
 
-        An (ε, δ) budget is counted by zCDP unless ``rule`` says otherwise, with the share ``reserve`` of δ set aside
-        for the δ's of the events themselves, now and for good. ``unit`` describes what is protected.
+        An (ε, δ) budget is counted by Rule.EITHER unless ``rule`` names another, with the share ``reserve`` of δ set
+        aside for the δ's of the events themselves, now and for good. ``unit`` describes what is protected.
         """
         name, share = check_name(population, "population"), probability(reserve, "reserve")
-        if rule is None and isinstance(budget, Approx):
-            rule = Rule.ZCDP
+        rule = rule or default_rule(budget)
         if not isinstance(neighbours, Neighbours):
             raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
-        limits = counted(budget, rule, share).limits
+        limits = counted(budget, rule, share).limits.most
         _check_readable(budget)
         described = _check_text(str(unit), "unit")
 
@@ -179,7 +179,7 @@ class Owner:
         def decide(state: State, _: object) -> Draft:
             find_analyst(state, analyst)
             known = find_population(state, population)
-            limits = None if cap is None else _limits(known, cap)
+            limits = None if cap is None else check_cap(known, cap)
             return Draft(GrantRecord(analyst, known.name, cap, limits), by)
 
         return self._append(decide)
@@ -247,9 +247,12 @@ def find_analyst(state: State, name: str) -> None:
         raise NotRegistered(f"there is no analyst {name!r}")
 
 
-def check_cap(population: Population, cap: Measure) -> None:
-    """Check that a cap can stand beside a population's budget: a promise that is counted as the budget is."""
-    _limits(population, cap)
+def check_cap(population: Population, cap: Measure) -> Amounts:
+    """A cap as amounts, if it can stand beside a population's budget: counted as the budget is, and not above it."""
+    limits = _limits(population, cap)
+    if any(most > whole for most, whole in zip(limits, population.limits.most, strict=True)):
+        raise BadParameter("cap", str(cap), f"must not be above the budget of all, which is {population.budget}")
+    return limits
 
 
 def check_name(name: str, what: str) -> str:
@@ -268,7 +271,7 @@ def _limits(population: Population, promise: Measure) -> Amounts:
     money = counted(promise, rule, population.reserve)
     if money.name != population.currency.name:
         raise BadParameter("cap", str(promise), f"must be of the kind of the budget, which is {population.budget}")
-    return money.limits
+    return money.limits.most
 
 
 def _check_readable(promise: Measure) -> None:

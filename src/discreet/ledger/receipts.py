@@ -19,7 +19,7 @@ from discreet.ledger.entries import Broken, Entry, amounts_text, read_entry, wri
 from discreet.ledger.records import ChargeRecord
 from discreet.ledger.signing import Key, read_signed
 from discreet.ledger.state import Population
-from discreet.privacy.budgets.filters import Amounts
+from discreet.privacy.promises.measures import Measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,6 @@ def write_card(
     """The signed release card of an answer: what was asked, what it cost, what was promised to whom."""
     charge, money = ChargeRecord.read(entry), population.currency
 
-    def promise(amounts: Amounts) -> dict[str, Any]:
-        return write_event(money.shown(amounts))
-
     return key.sign(
         "card",
         {
@@ -92,17 +89,23 @@ def write_card(
             "query": charge.query,
             "parameters": charge.parameters,
             "event": charge.event,
-            "price": promise(charge.price),
+            "price": write_event(money.shown(charge.price)),
             "total": {
-                "before": promise(charge.total.before),
-                "after": promise(charge.total.after),
-                "limit": promise(charge.total.limit or population.limits),
+                "before": write_event(money.spent(charge.total.before)),
+                "after": write_event(money.spent(charge.total.after)),
+                "limit": write_event(_limit(population, charge)),
             },
             "accuracy": accuracy,
             "answer": hashlib.sha256(answer).hexdigest(),
             "versions": dict(versions),
         },
     )
+
+
+def _limit(population: Population, charge: ChargeRecord) -> Measure:
+    """The limit at the time of a charge, in the currency of the budget; where two sums are kept, the budget itself."""
+    money = population.currency
+    return population.budget if money.by_account else money.shown(charge.total.limit or population.limits.most)
 
 
 def verify_card(text: str, public_key: str, answer: bytes | None = None) -> dict[str, Any]:

@@ -31,8 +31,9 @@ from discreet.ledger.entries import (
     write_fields,
 )
 from discreet.ledger.head_file import Head
-from discreet.ledger.state import Act, Analyst, Dataset, Population, State, StreamPosition
-from discreet.privacy.budgets.filters import Amounts, Rule, add, fits
+from discreet.ledger.state import Act, Analyst, Dataset, Population, State, StreamPosition, limits_of
+from discreet.privacy.budgets.currency import Amounts, add
+from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 
@@ -89,8 +90,9 @@ class Record:
     @classmethod
     def from_body(cls, body: Json) -> Self:
         """What the body of an entry says; Broken if it cannot be read, Newer if only a later version can."""
-        version, fields = 1, dict(body)
-        if "version" in fields:
+        version, fields = 1, body
+        if "version" in body:
+            fields = dict(body)
             version = fields.pop("version")
             if type(version) is not int or version < 2:
                 raise Broken(f"it does not read as an entry of kind {cls.KIND}")
@@ -227,8 +229,9 @@ class PopulationRecord(Record):
         """Open it, once."""
         if self.population in state.populations:
             raise Broken("it opens a population a second time")
+        limits = limits_of(self.budget, self.rule, self.limits)
         state.populations[self.population] = Population(
-            self.population, self.budget, self.rule, self.reserve, self.limits, self.neighbours, self.unit
+            self.population, self.budget, self.rule, self.reserve, limits, self.neighbours, self.unit
         )
 
 
@@ -245,9 +248,10 @@ class BudgetRecord(Record):
     def apply(self, state: State, entry: Entry) -> None:
         """Change the limits; what was spent stays spent."""
         known = state.populations[self.population]
-        if len(self.limits) != len(known.limits):
+        if len(self.limits) != len(known.limits.most):
             raise Broken("it changes the currency of a budget")
-        state.populations[known.name] = replace(known, budget=self.budget, limits=self.limits)
+        limits = limits_of(self.budget, known.rule, self.limits)
+        state.populations[known.name] = replace(known, budget=self.budget, limits=limits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,13 +329,27 @@ class GrantRecord(Record):
     def apply(self, state: State, entry: Entry) -> None:
         """Set or change the cap."""
         known, population = state.analysts[self.analyst], state.populations[self.population]
-        if self.limits is not None and len(self.limits) != len(population.limits):
+        if self.limits is not None and len(self.limits) != len(population.limits.most):
             raise Broken("it caps an analyst in another currency")
         state.analysts[known.name] = replace(known, caps={**known.caps, population.name: self.cap})
-        state.caps[population.name, known.name] = self.limits
+        limits = None if self.limits is None else limits_of(self.cap, population.rule, self.limits)
+        state.caps[population.name, known.name] = limits
 
 
 # --- payments -----------------------------------------------------------------------------------------------------
+
+
+def _adds_up(before: Amounts, price: Amounts, after: Amounts) -> bool:
+    """Whether ``after`` is the sum, or what ``add`` makes of it; in integers, since all of a long ledger is checked."""
+    for b, p, a in zip(before, price, after, strict=True):
+        (b_top, b_low), (p_top, p_low), (a_top, a_low) = (
+            b.as_integer_ratio(),
+            p.as_integer_ratio(),
+            a.as_integer_ratio(),
+        )
+        if (b_top * p_low + p_top * b_low) * a_low != a_top * b_low * p_low:
+            return after == add(before, price)  # a sum whose fraction would grow too long is a hair more
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,7 +362,7 @@ class Sums:
     def check(self, state: State, account: tuple[str, str | None], price: Amounts) -> None:
         """Check that they are the state's own, exactly; else Broken."""
         before = state.used(*account)
-        if self.before != before or self.after != add(before, price):
+        if self.before != before or not _adds_up(before, price, self.after):
             raise Broken("its sums are wrong")
 
 
@@ -358,11 +376,11 @@ class CappedSums(Sums):
         """Check the sums, and that they stay under the limit that holds now; else Broken."""
         Sums.check(self, state, account, price)
         limit = state.limit(*account)
-        if self.limit != limit:
+        if self.limit != (None if limit is None else limit.most):
             raise Broken("it goes over a cap, or names another one")
-        if limit is None or all(a <= most for a, most in zip(self.after, limit, strict=True)):
+        if limit is None or limit.within(self.after):
             return
-        if not fits(limit, self.before, price):  # ``after`` may have been rounded up past the limit
+        if not limit.fits(self.before, price):  # ``after`` may have been rounded up past the limit
             raise Broken("it goes over a cap")
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import integer, log_up, sqrt_up
 from discreet.ledger.state import Population, State
 from discreet.privacy.accountants.conversions import zcdp_to_approx
-from discreet.privacy.budgets.filters import Amounts, Rule, rest
+from discreet.privacy.budgets.currency import BEYOND, Amounts, Limits, add, fits
+from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure
 from discreet.privacy.promises.record import short_up
 
@@ -26,9 +27,12 @@ class Standing:
     remaining: Measure
     """What one further question may cost, in the currency in which the budget is counted."""
     share: Fraction
-    """Which part of the budget was spent; of an analyst's, by themselves. Of several numbers, the largest part."""
+    """Which part of the budget was spent; of an analyst's, by themselves. Of several numbers, the largest part; of
+    several accounts, the one of which least was spent."""
     gone: Fraction
     """Which part of it can be spent no more, by whomever it was spent."""
+    accounts: tuple[Measure, ...] = ()
+    """What is left of each sum that is counted: where either of two may admit a question, of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,43 +65,79 @@ def standing(state: State, population: Population, analyst: str | None = None) -
     money, used = population.currency, state.used(population.name, analyst)
     left = remaining(state, population, analyst)
     cap = state.analysts[analyst].caps.get(population.name) if analyst is not None else None
-    most = state.limit(population.name, analyst) or population.limits
-    parts = [(u / m, 1 - r / m) for u, r, m in zip(used, left, most, strict=True) if m]
+    limits = state.limit(population.name, analyst) or population.limits
+    gone = tuple(m - r for m, r in zip(limits.most, left, strict=True))
     return Standing(
         population=population.name,
         analyst=analyst,
         budget=population.budget if cap is None else cap,
-        spent=money.shown(used),
-        remaining=(money.shown_left or money.shown)(left),
-        share=max((spent for spent, _ in parts), default=Fraction(0)),
-        gone=max((gone for _, gone in parts), default=Fraction(1)),
+        spent=replace(money, limits=limits).spent(used),
+        remaining=money.show_left(left),
+        accounts=money.left_by_account(left),
+        share=_part(limits, used, Fraction(0)),
+        gone=_part(limits, gone, Fraction(1)),
     )
+
+
+def _part(limits: Limits, amounts: Amounts, empty: Fraction) -> Fraction:
+    """Which part of the limits these are: the largest of an account, of the account of which it is least."""
+    found = min(
+        max((max(a, Fraction(0)) / m for a, m in zip(amounts[own], limits.most[own], strict=True) if m), default=empty)
+        for own in limits.accounts
+    )
+    within = limits.alone and fits(limits.alone, limits.nothing[: limits.together], amounts[: limits.together])
+    return min(found, Fraction(1)) if within else found
 
 
 def remaining(state: State, population: Population, analyst: str | None) -> Amounts:
     """What is left to be spent: of the population's budget and, for an analyst, of their own cap too."""
-    left = rest(population.limits, state.used(population.name))
+    return least([limits.rest(used) for limits, used in _held(state, population, analyst)])
+
+
+def least(rests: list[Amounts]) -> Amounts:
+    """What all of these leave."""
+    return tuple(map(min, zip(*rests, strict=True)))
+
+
+def _held(state: State, population: Population, analyst: str | None) -> list[tuple[Limits, Amounts]]:
+    """What a charge must fit: the population's limits and, for an analyst with a cap, their own."""
+    found = [(population.limits, state.used(population.name))]
     cap = state.limit(population.name, analyst) if analyst is not None else None
-    if cap is None:
-        return left
-    own = rest(cap, state.used(population.name, analyst))
-    return tuple(min(pair) for pair in zip(left, own, strict=True))
+    return found if cap is None else [*found, (cap, state.used(population.name, analyst))]
 
 
 def quote(state: State, population: Population, analyst: str, price: Amounts) -> Quote:
     """What a price would do to the budgets that it is charged to."""
-    money, left = population.currency, remaining(state, population, analyst)
-    shown_left = money.shown_left or money.shown
-    fits = all(p <= r for p, r in zip(price, left, strict=True))
-    after = tuple(r - p for p, r in zip(price, left, strict=True)) if fits else None
-    return Quote(money.shown(price), fits, shown_left(left), None if after is None else shown_left(after))
+    money, held = population.currency, _held(state, population, analyst)
+    fits = all(limits.fits(used, price) for limits, used in held)
+    left = money.show_left(remaining(state, population, analyst))
+    after = least([limits.rest(add(used, price)) for limits, used in held]) if fits else None
+    return Quote(money.shown(price), fits, left, None if after is None else money.show_left(after))
 
 
 def household(state: State, population: Population, people: int) -> Household:
     """What a group of this many units has lost so far, and at most."""
     people = integer(people, "people", at_least=1)
-    used = state.used(population.name)
-    return Household(people, _group(population, used, people), _group(population, population.limits, people))
+    used, most = state.used(population.name), population.limits.most
+    if isinstance(population.budget, Approx) and population.rule is Rule.EITHER:
+        return Household(people, _either(population.budget, used, people), _approx(population.budget, people))
+    return Household(people, _group(population, used, people), _group(population, most, people))
+
+
+def _either(budget: Approx, used: Amounts, people: int) -> Measure | None:
+    """What was spent, for a group, by the account that gives it the smaller ε: both have added up every charge."""
+    found = _approx(Approx(used[0], used[1]), people) if used[0] < BEYOND and used[1] < 1 else None
+    if used[2] < BEYOND and not used[3]:
+        by_rho = zcdp_to_approx(ZCDP(used[2]).group(people), delta=budget.delta)
+        found = by_rho if found is None else min(found, by_rho, key=lambda promise: promise.epsilon)
+    return found
+
+
+def _approx(promise: Approx, people: int) -> Approx | None:
+    try:
+        return promise.group(people)
+    except (NotATheorem, BadParameter):
+        return None
 
 
 def _group(population: Population, amounts: Amounts, people: int) -> Measure | None:

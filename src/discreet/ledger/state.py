@@ -16,8 +16,9 @@ from functools import lru_cache
 from typing import Any
 
 from discreet.ledger.entries import BEFORE_ALL
-from discreet.privacy.budgets.filters import Amounts, Currency, Rule, currency_of
-from discreet.privacy.promises.measures import Measure
+from discreet.privacy.budgets.currency import Amounts, Currency, Limits
+from discreet.privacy.budgets.filters import Rule, currency_of
+from discreet.privacy.promises.measures import Approx, Measure
 from discreet.privacy.promises.neighbours import Neighbours
 
 
@@ -29,7 +30,7 @@ class Population:
     budget: Measure
     rule: Rule | None
     reserve: Fraction
-    limits: Amounts
+    limits: Limits
     """The budget as amounts, fixed when it was set: a later version that converts more tightly changes nothing."""
     neighbours: Neighbours
     unit: str
@@ -100,7 +101,7 @@ class State:
     populations: dict[str, Population] = field(default_factory=dict)
     datasets: dict[str, Dataset] = field(default_factory=dict)
     analysts: dict[str, Analyst] = field(default_factory=dict)
-    caps: dict[tuple[str, str], Amounts | None] = field(default_factory=dict)
+    caps: dict[tuple[str, str], Limits | None] = field(default_factory=dict)
     """By population and analyst: who may ask about whom, and up to where."""
     spent: dict[tuple[str, str | None], Amounts] = field(default_factory=dict)
     """By population and analyst, None for all analysts together; see ``used``."""
@@ -110,6 +111,20 @@ class State:
     streams: dict[str, StreamPosition] = field(default_factory=dict)
     """By name: what was answered last of each stream."""
 
+    def copied(self) -> State:
+        """The same state, to be continued by itself: what either takes in, the other does not have."""
+        return replace(
+            self,
+            public_keys=list(self.public_keys),
+            populations=dict(self.populations),
+            datasets=dict(self.datasets),
+            analysts=dict(self.analysts),
+            caps=dict(self.caps),
+            spent=dict(self.spent),
+            acts={kind: list(acts) for kind, acts in self.acts.items()},
+            acknowledged=list(self.acknowledged),
+        )
+
     @property
     def public_key(self) -> str:
         """The key that signs now."""
@@ -118,11 +133,18 @@ class State:
     def used(self, population: str, analyst: str | None = None) -> Amounts:
         """What was spent of a population's budget, by all or by one analyst."""
         found = self.spent.get((population, analyst))
-        return (Fraction(0),) * len(self.populations[population].limits) if found is None else found
+        return self.populations[population].limits.nothing if found is None else found
 
-    def limit(self, population: str, analyst: str | None = None) -> Amounts | None:
+    def limit(self, population: str, analyst: str | None = None) -> Limits | None:
         """The most that may be spent there, by all or by one analyst; None for an analyst without an own cap."""
         return self.populations[population].limits if analyst is None else self.caps[population, analyst]
+
+
+def limits_of(promise: Measure | None, rule: Rule | None, most: Amounts) -> Limits:
+    """Amounts that were fixed for a promise, as the limits that its rule makes of them."""
+    if rule is not Rule.EITHER or not isinstance(promise, Approx):
+        return Limits(most)
+    return Limits(most, together=2, alone=(promise.epsilon, promise.delta))
 
 
 @lru_cache(maxsize=256)

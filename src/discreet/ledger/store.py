@@ -29,6 +29,7 @@ any of them nothing may be released.
 from __future__ import annotations
 
 import platform
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -62,6 +63,8 @@ from discreet.ledger.state import Analyst, Dataset, Population, State, StreamPos
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +163,19 @@ class Ledger:
         self._journal.at("stored")
         return replace(charge, fresh=False, answer=answer, card=card)
 
+    def prune_answers(self, *, before: str, by: str = "owner") -> int:
+        """Forget the answers to questions that were charged before a time; how many. Charges, receipts, cards stay.
+
+        ``before`` is compared with the times of entries as text, such as "2026-01-31". Recorded in the chain.
+        """
+        if not _DAY.fullmatch(before):
+            raise BadParameter("before", before, 'must be a day such as "2026-01-31"')
+        with self._journal.database.read() as tx:
+            found = [read_entry(text) for text, answered in tx.texts(kind=ChargeRecord.KIND) if answered]
+        old = [entry.sequence for entry in found if entry.time < before]
+        self.owner.record("ledger.pruned", {"before": before, "reason": "answers are kept no longer"}, by=by)
+        return self._journal.database.prune(old)
+
     def stream(self, name: str) -> StreamPosition | None:
         """Where a stream stands that was paid for in advance, if it was opened."""
         return self._journal.refresh().streams.get(name)
@@ -200,12 +216,14 @@ class Ledger:
     def _charge(self, tx: Reading, entry: Entry) -> Charge:
         stored = tx.answer(entry.sequence)
         keys = self._journal.state.public_keys
-        if stored is not None and not is_genuine(stored[1], keys, stored[0], entry.sequence, entry.hash):
+        pruned = stored is not None and not stored[0]
+        if stored is not None and not pruned and not is_genuine(stored[1], keys, stored[0], entry.sequence, entry.hash):
             raise LedgerMismatch("the stored answer is not the one that was signed for this charge; it stays here")
         record = ChargeRecord.read(entry)
         price = find_population(self._journal.state, record.population).currency.shown(record.price)
         proof = write_receipt(entry, self._journal.key)
-        return Charge(entry, False, None, price, proof, *(stored or (None, None)))
+        answer, card = stored or (None, None)
+        return Charge(entry, False, None, price, proof, answer or None, card)
 
     # --- looking --------------------------------------------------------------------------------------------------
 
@@ -275,6 +293,11 @@ class Ledger:
         """The last entry that this process knows."""
         return self._journal.head
 
+    def has(self, head: Head) -> bool:
+        """Whether this ledger has the entry that was its head once."""
+        with self._journal.database.read() as tx:
+            return head.ledger == self._journal.state.ledger and tx.hash_at(head.sequence) == head.hash
+
     @property
     def public_key(self) -> str:
         """The key with which receipts and cards can be checked."""
@@ -284,6 +307,11 @@ class Ledger:
     def trouble(self) -> str | None:
         """Why this ledger refuses to spend, if it does."""
         return self._journal.trouble()
+
+    @property
+    def mismatch(self) -> str | None:
+        """What the last look at the ledger found wrong, if anything: free, unlike ``trouble``."""
+        return self._journal.mismatch
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -396,6 +424,8 @@ def replace_key(
     try:
         database.set_up([])
         journal = Journal(database, heads, signing)
+        if journal.key.public in journal.state.public_keys:
+            raise BadParameter("key", Path(key).name, "must be a new key: this ledger has used it already")
         record = KeyRecord(journal.key.public, before=journal.state.public_key, reason=check_reason(reason))
         journal.append(lambda *_: Draft(record, by))
     finally:

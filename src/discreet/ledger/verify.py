@@ -97,8 +97,8 @@ def _check_answers(tx: Reading, state: State, hashes: dict[int, str], problems: 
     for charge, answer, card in tx.all_answers():
         count += 1
         answer_hash = f'"answer":"{hashlib.sha256(answer).hexdigest()}"'
-        good = charge in hashes and hashes[charge] in str(card) and answer_hash in str(card)
-        if not good or (cards and not is_genuine(card, state.public_keys, answer, charge, hashes[charge])):
+        good = charge in hashes and hashes[charge] in str(card) and (not answer or answer_hash in str(card))
+        if not good or (cards and answer and not is_genuine(card, state.public_keys, answer, charge, hashes[charge])):
             problems.append(f"the answer to entry {charge} is not the one on its card, or the card is not genuine")
     return count
 
@@ -127,11 +127,18 @@ def _check_receipt(text: str, keys: list[str], ledger: str, hashes: dict[int, st
     problems.append("a receipt was not signed by this ledger, or was changed")
 
 
-def import_ledger(lines: Iterable[str], location: str | Path, *, patience: float = 10) -> Report:
+def import_ledger(
+    lines: Iterable[str],
+    location: str | Path,
+    *,
+    answers: Iterable[tuple[int, bytes, str]] = (),
+    patience: float = 10,
+) -> Report:
     """Write exported entries into a new place, each checked; nothing is written if one is bad.
 
     Give the key and head files of the old place when you open it. A shorter export than the head file remembers is
-    a rollback: ``acknowledge`` it, and ``write_off`` what is missing. Stored answers are not carried over.
+    a rollback: ``acknowledge`` it, and ``write_off`` what is missing. ``answers`` are those to be carried over, with
+    their cards: ``copy_ledger`` takes them along.
     """
     state = State()
     entries: list[Entry] = []
@@ -147,6 +154,26 @@ def import_ledger(lines: Iterable[str], location: str | Path, *, patience: float
     try:
         if not database.set_up(entries):
             raise LedgerUnavailable("there is a ledger already: import into an empty place")
+        many = 0
+        with database.answer() as tx:
+            for charge, answer, card in answers:
+                tx.add_answer(charge, answer, card)
+                many += 1
     finally:
         database.close()
-    return Report(state.ledger, state.sequence, state.charges, 0, None, ())
+    return Report(state.ledger, state.sequence, state.charges, many, None, ())
+
+
+def copy_ledger(source: str | Path, location: str | Path, *, patience: float = 10) -> Report:
+    """Copy a whole ledger with its answers into a new place, as it is at one moment, every entry checked.
+
+    Key and head file are not copied: a copy without the head file of today cannot pass for the ledger of today.
+    """
+    database = open_database(source, create=False, patience=patience)
+    try:
+        with database.read() as tx:
+            return import_ledger(
+                (row.text for row in tx.lines()), location, answers=tx.all_answers(), patience=patience
+            )
+    finally:
+        database.close()

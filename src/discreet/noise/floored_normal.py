@@ -83,11 +83,29 @@ def refused_places(
 
     ``size_at(i)`` is the i-th size and ``beyond(k)`` says where sizes above k are: only a few places are looked at.
     """
-    usual = _REACH * (isqrt(int(s2)) + 1)
+    usual = usual_size(s2)
     doubtful = _doubtful(s2, size, usual, bits)
     coins = [(i, doubtful.rate) for i in doubtful.places if size_at(i) <= usual]
     coins += [(i, 0) for i in beyond(usual)] if largest > usual else []
-    return [i for i, rate in coins if _refused(s2, size_at(i), rate, bits)]
+    return [i for i, rate in coins if refused(s2, size_at(i), rate, bits)]
+
+
+def usual_size(s2: Fraction) -> int:
+    """Sizes beyond this, 16 sigma, are looked at one by one."""
+    return _REACH * (isqrt(int(s2)) + 1)
+
+
+def picked_places(s2: Fraction, size: int, bits: Bits) -> list[int]:
+    """Places that are picked, each by itself with one known chance: only these may be refused, up to the usual size."""
+    return _doubtful(s2, size, usual_size(s2), bits).places
+
+
+def draw_picked(s2: Fraction, bits: Bits) -> int:
+    """One draw for a place that was picked: a size that a coin may refuse, and then a new draw."""
+    size = int(_table(s2).sample(1, bits)[0])
+    usual = usual_size(s2)
+    rate = _doubtful(s2, 0, usual, bits).rate if size <= usual else 0
+    return int(floored_normal(s2, 1, bits)[0]) if refused(s2, size, rate, bits) else size ^ -bits.bits(1)
 
 
 @lru_cache(maxsize=8)
@@ -204,7 +222,7 @@ def _power(rate: int, times: int, n: int) -> tuple[int, int]:
     return low >> (w - n), -(-high >> (w - n))
 
 
-def _refused(s2: Fraction, k: int, rate: int, bits: Bits) -> bool:
+def refused(s2: Fraction, k: int, rate: int, bits: Bits) -> bool:
     """Whether U 2^-rate < 1 - e^(-(2ku + u^2)/2s^2), u uniform on [0, 1), both drawn as far as needed."""
     place, depth = 0, 0
 

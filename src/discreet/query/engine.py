@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 from discreet.randomness import Bits
 
 
@@ -47,6 +47,14 @@ class ChecksWork(Protocol):
 
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
         """Called before the payment: ``Unsupported`` for what it cannot compute. Looks at no data."""
+
+
+@runtime_checkable
+class CountsSets(Protocol):
+    """An engine that counts many sets of keys in one pass; others are asked for one work after the other."""
+
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        """The numbers of each set. Raises only ``EngineFailed``."""
 
 
 @runtime_checkable

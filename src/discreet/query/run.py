@@ -18,8 +18,8 @@ import numpy as np
 from discreet.errors import EngineFailed
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
-from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.privacy.promises.events import Event, Stated
+from discreet.privacy.promises.measures import ZCDP, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
@@ -37,7 +37,7 @@ from discreet.randomness import Bits, SystemBits
 
 _NODES = 1 << 20
 """Nodes of trees that get their noise at one time."""
-Pay: TypeAlias = Callable[[Event | Approx], Receipt]
+Pay: TypeAlias = Callable[[Event], Receipt]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,7 @@ class Quote:
     def price(self) -> Measure:
         """What will be charged, in the terms of the allowance: never more than it, and no delta that nothing needs."""
         what = self.plan.price
-        if not isinstance(what, Event):
-            return what
-        if isinstance(self.allowance, ZCDP):
+        if isinstance(self.allowance, ZCDP) and not isinstance(what, Stated):
             return price_zcdp(what)
         found = price_basic(what)
         return Pure(found.epsilon) if isinstance(self.allowance, Pure) else found
@@ -78,7 +76,8 @@ class Quote:
 def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
     """What these questions cost together, and how noisy their answers will be."""
     parts: list[Part] = []
-    for part in (part for question in questions for part in question.parts):
+    for asked in (part for question in questions for part in question.parts):
+        part = asked.with_gaussian_noise() if isinstance(allowance, ZCDP) else asked
         for i, other in enumerate(parts):
             if other.same_groups(part):
                 parts[i] = other.joined(part)
@@ -109,9 +108,13 @@ Answers: TypeAlias = tuple[tuple[Released, ...], ...]
 
 
 def release(
-    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], pay: Pay, told: Callable[[str], None] = lambda _: None
+    asked: Quote,
+    engine: Engine,
+    schemas: Mapping[str, Schema],
+    pay: Pay,
+    report: Callable[[str], None] = lambda _: None,
 ) -> tuple[Answers, Receipt]:
-    """Pay, run the engine once, add noise. ``told`` hears which of it is being done."""
+    """Pay, run the engine once, add noise. ``report`` is called with what is being done."""
     bits = SystemBits()
     plan = asked.plan
     sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
@@ -119,11 +122,11 @@ def release(
     before_payment(engine, [job.work for some in todo for job in some], schemas)
     receipt = pay(plan.price)
     selected = [selection is not None for _, _, selection in sets]
-    told("reading the data")
+    report("reading the data")
     with ExitStack() as held:  # whatever happens, the engine keeps nothing
         found = _found(engine, todo, selected, schemas, held)
         receipt.redeem(plan.price)  # from here on noise is drawn: one payment, one release
-        told("reading the data and adding noise" if any(selected) else "adding noise")
+        report("reading the data and adding noise" if any(selected) else "adding noise")
         released = [
             _noisy(part, noised, selection, exact, bits)
             for (part, noised, selection), exact in zip(sets, found, strict=True)

@@ -11,6 +11,7 @@ corrections of days that were read, are not counted.
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -297,6 +298,8 @@ class Board:
     def _state(self) -> bytes:
         body = {
             "version": VERSION,
+            # the hash of a state is in the ledger for all to see: without a salt one could try who was counted
+            "salt": secrets.token_hex(32),
             "plan": self._plan.fingerprint(),
             "days": [day.isoformat() for day in self._days],
             "streams": [stream.state() for stream in self._streams],

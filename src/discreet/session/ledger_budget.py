@@ -12,6 +12,7 @@ from typing import Any
 
 from discreet.errors import ReceiptRefused
 from discreet.ledger.charges import Charge
+from discreet.ledger.standing import Quote, Standing
 from discreet.ledger.store import Ledger
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
@@ -43,21 +44,41 @@ class LedgerBudget:
         self._dataset = dataset
         self._analyst = analyst
         self._question = {"key": key, "query": query, "parameters": parameters}
+        self._quoted: tuple[Event | Measure, Quote] | None = None
         self.charge: Charge | None = None
         """The charge that was made, once there is one."""
 
     @property
     def remaining(self) -> Measure:
         """What is left to the analyst."""
-        return self._ledger.standing(self._ledger.datasets[self._dataset].population, self._analyst).remaining
+        return self._standing.remaining
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left to the analyst of each sum that is counted."""
+        return self._standing.accounts
+
+    @property
+    def _standing(self) -> Standing:
+        return self._ledger.standing(self._ledger.datasets[self._dataset].population, self._analyst)
 
     def fits(self, what: Event | Measure) -> bool:
         """Whether this could be paid now."""
-        return self._ledger.quote(self._dataset, self._analyst, what).fits
+        return self.affords(what)
+
+    def affords(self, what: Event | Measure) -> bool:
+        """Whether this could be paid now, as a new question."""
+        return self.quote(what).fits
+
+    def quote(self, what: Event | Measure) -> Quote:
+        """What this would do to the budget. The last one is remembered: a preview asks twice."""
+        if self._quoted is None or self._quoted[0] is not what:
+            self._quoted = what, self._ledger.quote(self._dataset, self._analyst, what)
+        return self._quoted[1]
 
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment; what is left now, if it cannot be paid."""
-        found = self._ledger.quote(self._dataset, self._analyst, what)
+        found = self.quote(what)
         return found.left if found.left_after is None else found.left_after
 
     def spend(self, what: Event | Measure) -> Receipt:

@@ -7,6 +7,7 @@ people, another unit or other neighbours, or has another budget in mind, is refu
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 import weakref
@@ -22,10 +23,11 @@ from discreet.exact import Number
 from discreet.ledger.database import is_address
 from discreet.ledger.entries import canonical, digest
 from discreet.ledger.owner_acts import check_name
+from discreet.ledger.records import ChargeRecord
 from discreet.ledger.state import Population
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.measures import Approx, Measure
+from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer import serialize
 from discreet.query.answer.answer import TableAnswer
@@ -41,13 +43,14 @@ class LocalLedger:
     """A ledger that is open for one session: it pays each question and stores each answer.
 
     >>> import tempfile
+    >>> from discreet.privacy.promises.measures import Approx
     >>> from discreet.session.session import Session
     >>> from discreet.query.plan.schema import table
     >>> visits, ledger = table({"patient": [1, 2, 2]}, unit="patient"), Path(tempfile.mkdtemp(), "budget.db")
     >>> session = Session(visits=visits, budget=Approx(1, "1e-6"), ledger=ledger)
     >>> answer = session.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon="0.25")
     >>> Session(visits=visits, ledger=ledger).remaining
-    Approx(epsilon='3/4', delta='1/1000000')
+    Approx(epsilon='3/4', delta='1/2000000')
     """
 
     def __init__(self, ledger: Ledger, dataset: str, population: Population, folder: Path) -> None:
@@ -87,12 +90,28 @@ class LocalLedger:
 
     def store(self, budget_store: LedgerBudget, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question before they are shown."""
+        found = [serialize.answer(one, confidence) for one in answers]
+        self.store_bytes(budget_store, serialize.dump(found[0] if len(found) == 1 else {"answers": found}))
+
+    def store_bytes(self, budget_store: LedgerBudget, answer: bytes) -> None:
+        """Store an answer that is JSON already, before it is shown."""
         if budget_store.charge is None:  # nothing is answered before it is paid
             raise LedgerUnavailable("there is no charge for this answer, so it may not be shown")
-        found = [serialize.answer(one, confidence) for one in answers]
-        self._ledger.store_answer(
-            budget_store.charge, serialize.dump(found[0] if len(found) == 1 else {"answers": found})
-        )
+        self._ledger.store_answer(budget_store.charge, answer)
+
+    def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
+        """The answers to this question that were stored last, if there are any."""
+        found: Sequence[Mapping[str, Any]] | None = None
+        after = 0
+        while lines := self._ledger.entries(after=after, kind=ChargeRecord.KIND, population=self.population.name):
+            after = lines[-1].entry.sequence
+            asked = [line.entry.sequence for line in lines if ChargeRecord.read(line.entry).query == question.strip()]
+            for sequence in asked:
+                answer = self._ledger.charge(sequence).answer
+                if answer is not None:
+                    read = json.loads(answer)
+                    found = read.get("answers", [read])
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,9 +265,8 @@ def _opened(ledger: Ledger, found: Mapping[str, _Data], wanted: Wanted) -> Popul
         next(iter(found.values())).unit if len(found) == 1 else "; ".join(f"{n}: {d.unit}" for n, d in found.items())
     )
     relation = wanted.neighbours or Neighbours.ADD_REMOVE
-    rule = wanted.rule or (Rule.BASIC if isinstance(budget, Approx) else None)  # as in a session without a ledger
     _once(
-        lambda: ledger.owner.protect(first, budget, unit=words, neighbours=relation, rule=rule),
+        lambda: ledger.owner.protect(first, budget, unit=words, neighbours=relation, rule=wanted.rule),
         lambda: first in ledger.populations,
     )
     return ledger.populations[first]

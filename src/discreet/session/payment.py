@@ -5,9 +5,9 @@ Promise: one question is paid once, before it is answered.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from discreet.exact import Number
 from discreet.privacy.budgets.filters import Rule
@@ -35,6 +35,23 @@ class BudgetStore(Protocol):
         """Pay, or raise ``OverBudget``."""
 
 
+@runtime_checkable
+class Affords(Protocol):
+    """A store that may take a payment that does not fit, as one that was made before."""
+
+    def affords(self, what: Event | Measure) -> bool:
+        """Whether this would fit now, as a new payment."""
+
+
+@runtime_checkable
+class HasAccounts(Protocol):
+    """A store that may keep several sums side by side."""
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left of each sum."""
+
+
 class SessionLedger(Protocol):
     """A ledger that is open for a session: it has the terms, pays each question and keeps its answers."""
 
@@ -58,6 +75,12 @@ class SessionLedger(Protocol):
 
     def store(self, budget_store: Any, answers: Sequence[TableAnswer], confidence: Number) -> None:
         """Store the answers to a question that was paid from it."""
+
+    def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
+        """The answers to this question that were stored last, if there are any."""
+
+    def store_bytes(self, budget_store: Any, answer: bytes) -> None:
+        """Store an answer that is no table of numbers, as JSON."""
 
 
 @dataclass(slots=True)

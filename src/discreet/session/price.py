@@ -8,16 +8,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
+from enum import Enum
 from fractions import Fraction
 from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
 from discreet.exact import Number, number, positive
-from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.accountants.conversions import largest_zcdp, zcdp_to_approx
+from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.budgets.either import slack_of
 from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.record import short_up
 from discreet.query.answer.preview import preview
 from discreet.query.estimate.noise_plan import Allowance, check_allowance
 from discreet.query.estimate.prepare import Prepared
@@ -69,6 +75,17 @@ class Price:
         return found
 
 
+class Account(Enum):
+    """Under Rule.EITHER, the account that is to admit a question."""
+
+    SUM = "epsilons and deltas add up"
+    RHO = "rhos add up"
+
+
+Fits = Callable[[Event | Approx], bool]
+"""Whether a price could be paid now."""
+
+
 @dataclass(frozen=True, slots=True)
 class Terms:
     """How a question's price is read: from the session's budget and rule."""
@@ -77,20 +94,34 @@ class Terms:
     rule: Rule | None
     neighbours: Neighbours
 
-    def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
-        """Noise and price of these questions together, or the least price that keeps an error of one question."""
+    def quote(self, questions: Sequence[Prepared], price: Price, fits: Fits = lambda _: True) -> Quote:
+        """Noise and price of these questions together, or the least price that keeps an error of one question.
+
+        Under Rule.EITHER an epsilon is first read as a part of the sum: the best noise for it. If that does not fit any
+        more, it is read as what a ρ stands for, with Gaussian noise: many of those fit.
+        """
+        if self.rule is not Rule.EITHER or price.rho is not None:
+            return self._quote(questions, price, Account.RHO if price.rho is not None else Account.SUM)
+        first = self._quote(questions, price, Account.SUM)
+        if fits(first.plan.price):
+            return first
+        second = self._quote(questions, price, Account.RHO)
+        return second if fits(second.plan.price) else first
+
+    def _quote(self, questions: Sequence[Prepared], price: Price, account: Account) -> Quote:
         if price.error is None:
-            return quote(questions, self.allowance(price), self.neighbours)
+            found = quote(questions, self.allowance(price, account), self.neighbours)
+            return self._stated(found, price) if self.rule is Rule.EITHER and account is Account.RHO else found
         if price.epsilon is not None or price.rho is not None:
             raise BadParameter(
                 "error", price.error, "must not be given together with a price: one follows from the other"
             )
         if len(questions) != 1:
             raise BadParameter("error", price.error, "must be left out: several questions together have a price")
-        return self._cheapest(questions[0], price)
+        return self._cheapest(questions[0], price, account)
 
-    def allowance(self, price: Price) -> Allowance:
-        """What one question may cost.
+    def allowance(self, price: Price, account: Account = Account.SUM) -> Allowance:
+        """What one question may cost; under Rule.EITHER, for this account to admit it.
 
         Of an (ε, δ) budget, a question that takes a share of ε takes the same share of δ unless it names another.
         """
@@ -104,18 +135,39 @@ class Terms:
                 _absent(epsilon, "epsilon", "a budget in rho")
                 own = whole / 16 if delta is None else number(delta, "delta")
                 return check_allowance(ZCDP(_wanted(rho, "rho"), own))
-            case Approx(delta=whole) if self.rule is Rule.ZCDP:
-                own = whole * RESERVE / 16 if delta is None else number(delta, "delta")
+            case Approx(delta=whole) if self.rule is Rule.ZCDP or account is Account.RHO:
+                _absent(rho if self.rule is Rule.BASIC else None, "rho", "a budget whose epsilons add up")
+                own = self._slack * RESERVE / 16 / (1 - RESERVE) if delta is None else number(delta, "delta")
                 if rho is not None:
                     _absent(epsilon, "epsilon", "a price in rho")
                     return check_allowance(ZCDP(positive(rho, "rho"), own))
-                slack = whole * (1 - RESERVE)
-                return check_allowance(ZCDP(largest_zcdp(Approx(_wanted(epsilon, "epsilon"), slack)).rho, own))
+                return check_allowance(ZCDP(largest_zcdp(Approx(_wanted(epsilon, "epsilon"), self._slack)).rho, own))
             case Approx(epsilon=most, delta=whole):
-                _absent(rho, "rho", "a budget in epsilon and delta (open the session with rule=dp.Rule.ZCDP)")
                 e = _wanted(epsilon, "epsilon")
                 share = min(e / most, Fraction(1)) if most else Fraction(0)
-                return check_allowance(Approx(e, whole * share if delta is None else number(delta, "delta")))
+                several = self.rule is Rule.EITHER and e < most  # else it is the first question, and the last
+                all_of_it = whole * RESERVE if several else whole
+                return check_allowance(Approx(e, all_of_it * share if delta is None else number(delta, "delta")))
+
+    @property
+    def _slack(self) -> Fraction:
+        """The part of δ that pays for turning ρ into ε, where ρ's add up."""
+        assert isinstance(self.budget, Approx)  # noqa: S101
+        return slack_of(self.budget.delta, RESERVE) if self.rule is Rule.EITHER else (1 - RESERVE) * self.budget.delta
+
+    def _stated(self, found: Quote, price: Price) -> Quote:
+        """The quote with a price that names the (ε, δ) of its Gaussian noise too: as wanted, or as its ρ implies."""
+        assert isinstance(self.budget, Approx)  # noqa: S101
+        event = found.plan.event
+        cost = price_zcdp(event)
+        if price.rho is None:
+            e, d = _wanted(price.epsilon, "epsilon"), self._slack
+        else:
+            all_of_it = largest_zcdp(Approx(self.budget.epsilon, self._slack)).rho
+            d = _round(self.budget.delta * RESERVE * min(cost.rho / all_of_it, Fraction(1)))
+            e = _round(zcdp_to_approx(ZCDP(cost.rho), delta=d).epsilon)
+        stated = events.Stated(event, e, short_up(d + cost.delta))
+        return replace(found, plan=replace(found.plan, price=stated))
 
     def stream(self, price: Price) -> tuple[Pure | ZCDP, Pure | ZCDP | Approx]:
         """What all releases of a stream together may cost, and what is charged for it, once."""
@@ -129,7 +181,7 @@ class Terms:
             case ZCDP(rho=rho):
                 return ZCDP(rho), ZCDP(rho)
 
-    def _cheapest(self, question: Prepared, price: Price) -> Quote:
+    def _cheapest(self, question: Prepared, price: Price, account: Account) -> Quote:
         """The least price, to one part in a thousand or so, for which every column named keeps its error."""
         part = question.parts[0]
         wanted = _errors(question, price.error)
@@ -138,7 +190,8 @@ class Terms:
 
         def at(amount: Fraction) -> Quote:
             in_rho = isinstance(self.budget, ZCDP)
-            return self.quote((question,), replace(asked, rho=amount) if in_rho else replace(asked, epsilon=amount))
+            found = replace(asked, rho=amount) if in_rho else replace(asked, epsilon=amount)
+            return self._quote((question,), found, account)
 
         def good(amount: Fraction) -> bool:
             found = preview(at(amount), part, remaining="", affordable=True, confidence=level)

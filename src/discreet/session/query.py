@@ -9,19 +9,22 @@ from typing import Any, Protocol
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import Unsupported
+from discreet.errors import BadQuestion, Unsupported
 from discreet.exact import Number
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
+from discreet.query.answer.several import Explanation
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.frame import Asked
 from discreet.query.front.unparse import as_sql
 from discreet.query.plan.nodes import Outcome, Question
 from discreet.query.plan.schema import Schema
+from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
+from discreet.session.auto import unknown_yet
 from discreet.session.price import Price
 
 
@@ -34,6 +37,8 @@ class Order:
     text: Callable[[], str] = str
     """The questions as a ledger keeps them."""
     confidence: Number = CONFIDENCE
+    chosen: tuple[Chosen | None, ...] = ()
+    """What was chosen from a profile; then the answers are finished accordingly."""
 
 
 class QuerySession(Protocol):
@@ -60,6 +65,15 @@ class QuerySession(Protocol):
 
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
+
+    def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
+        """The question with caps chosen from a profile."""
+
+    def knows(self, question: Prepared) -> bool:
+        """Whether something was released about the units of a question."""
+
+    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
+        """Buy the sizes of a question's units if caps are to be chosen and nothing is known; the price that is left."""
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
@@ -104,10 +118,23 @@ class Query(Asked):
         except Unsupported:
             return "; ".join(line.strip() for line in tell(self.prepared, None).splitlines())
 
+    def check_keys(self) -> None:
+        """Refuses, before anything is paid, if a public table that keys come from has changed since it was asked."""
+        listed = any(key.typed.keys_from is not None for key in self.prepared.asked.keys)
+        if listed and self.again(self.plan).prepared.asked.keys != self.prepared.asked.keys:
+            raise BadQuestion("a public table that lists the groups has changed since this was asked; ask it again")
+
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
+        if self.prepared.asked.caps.auto:
+            return self._chosen(self.session.choose(self.prepared, price), price)
         quote = self.session.quote((self.prepared,), price)
         return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
+
+    def _chosen(self, chosen: Chosen, price: Price) -> Order:
+        outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
+        quote = self.session.quote(chosen.questions, price)
+        return Order(quote, outcomes, self.ledger_text, price.confidence, (chosen,))
 
     def preview(
         self,
@@ -119,8 +146,14 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
         rows: int | None = None,
     ) -> Preview:
-        """Error bars and cost, from public metadata alone. ``rows``: in a group of how many."""
-        return self.session.preview(self.order(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+        """Error bars and cost, from public metadata alone.
+
+        Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
+        """
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
+            return self.session.preview(self._chosen(unknown_yet(self.prepared), price), rows)[0]
+        return self.session.preview(self.order(price), rows)[0]
 
     def release(
         self,
@@ -132,7 +165,11 @@ class Query(Asked):
         confidence: Number = CONFIDENCE,
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
-        order = self.order(Price.of(epsilon, delta, rho, error, confidence))
+        self.check_keys()
+        price = self.session.find_out(
+            self.prepared, Price.of(epsilon, delta, rho, error, confidence), self.ledger_text()
+        )
+        order = self.order(price)
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
 
@@ -144,10 +181,10 @@ class Query(Asked):
 
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> str:
+    ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise."""
         free = epsilon is None and rho is None
-        return tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho))
+        return Explanation(tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho)))
 
     def statements(
         self,

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import html
 from dataclasses import dataclass
 
 from discreet.answer import CONFIDENCE
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
+from discreet.query.answer.several import Explanation, Several
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Workload:
     """Several questions for one price."""
 
@@ -21,9 +24,16 @@ class Workload:
 
     def order(self, price: Price) -> Order:
         """The questions with the price of all together."""
-        quote = self.session.quote([query.prepared for query in self.queries], price)
+        chosen = tuple(
+            self.session.choose(query.prepared, price, correct=False) if query.prepared.asked.caps.auto else None
+            for query in self.queries
+        )
+        questions = [
+            query.prepared if one is None else one.questions[0] for query, one in zip(self.queries, chosen, strict=True)
+        ]
         outcomes = tuple(query.plan.outcome for query in self.queries)
-        return Order(quote, outcomes, self.ledger_text, price.confidence)
+        own = chosen if any(chosen) else ()
+        return Order(self.session.quote(questions, price), outcomes, self.ledger_text, price.confidence, own)
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -37,13 +47,39 @@ class Workload:
         rho: Number | None = None,
         confidence: Number = CONFIDENCE,
         rows: int | None = None,
-    ) -> tuple[Preview, ...]:
-        """Error bars of each question; the cost is that of all together."""
-        return self.session.preview(self.order(Price.of(epsilon, delta, rho, None, confidence)), rows)
+    ) -> Several[Preview]:
+        """Error bars of each question, and the shares of the price that go into it; the cost is that of all together.
+
+        ``rows``: in a group of how many rows.
+        """
+        return Several(self.session.preview(self.order(Price.of(epsilon, delta, rho, None, confidence)), rows))
 
     def release(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
-    ) -> tuple[TableAnswer, ...]:
+    ) -> Several[TableAnswer]:
         """Pay once, then answer all."""
-        answers: tuple[TableAnswer, ...] = self.session.release(self.order(Price.of(epsilon, delta, rho)))
+        price = Price.of(epsilon, delta, rho)
+        for query in self.queries:
+            query.check_keys()
+        for query in self.queries:
+            price = self.session.find_out(query.prepared, price, query.ledger_text())
+        answers: Several[TableAnswer] = self.session.release(self.order(price), Several)
         return answers
+
+    def explain(
+        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> Explanation:
+        """The plan of each question; with a price also the noise that they share."""
+        free = epsilon is None and rho is None
+        quote = None if free else self.order(Price.of(epsilon, delta, rho)).quote
+        asked = [query.prepared for query in self.queries] if quote is None else quote.questions
+        return Explanation(Several(tell(one, quote) for one in asked))
+
+    def __repr__(self) -> str:
+        return "\n".join([f"{len(self.queries)} questions; preview(...) is free, release(...) pays", *self._lines()])
+
+    def _lines(self) -> list[str]:
+        return [f"{i}. {query!r}" for i, query in enumerate(self.queries, 1)]
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(repr(self))}</pre>"

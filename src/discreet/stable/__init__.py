@@ -13,6 +13,7 @@ from discreet.stable.maps.capping import cap_rows
 from discreet.stable.maps.casting import cast
 from discreet.stable.maps.clipping import clip
 from discreet.stable.maps.counting import count, count_by
+from discreet.stable.maps.custom import custom
 from discreet.stable.maps.filtering import filter
 from discreet.stable.maps.grouping import group_by
 from discreet.stable.maps.mapping import map
@@ -36,6 +37,7 @@ __all__ = [
     "clip",
     "count",
     "count_by",
+    "custom",
     "filter",
     "first",
     "group_by",

@@ -83,6 +83,11 @@ class Interaction:
         return self._filter.remaining
 
     @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left of each sum that is counted: under Rule.EITHER of (ε, δ) and of ρ, else of one."""
+        return self._filter.remaining_by_account
+
+    @property
     def history(self) -> tuple[Asked, ...]:
         """What was asked, in the order in which the answers came."""
         with self._lock:

@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
+from discreet.mechanisms.statistics.budget import Moves
 from discreet.progress import Progress
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.fit import PRIOR, STEPS, Fit, Measured, fit
 from discreet.synthetic.model.graphical import Potentials
 from discreet.synthetic.model.junction import tree_cells
 from discreet.synthetic.source import Clique, Counts, MarginalSource
-from discreet.synthetic.spending import Spending
+from discreet.synthetic.spending import Spending, choice_for, gaussian_for
 from discreet.synthetic.workload import Workload
 
 CHOOSING = Fraction(1, 10)
@@ -150,13 +151,17 @@ def run(
     return loop.run(cancel or (lambda: False), progress)
 
 
+def _squared(moves: Moves) -> int:
+    return moves.l2_squared
+
+
 class _Loop:
     """One run, step by step."""
 
     def __init__(self, source: MarginalSource, workload: Workload, rho: Fraction, settings: Settings) -> None:
         self.source, self.domain, self.rho, self.settings = source, source.domain, rho, settings
         self.progress: Progress | None = None
-        self.spending = Spending.of(rho)
+        self.spending = Spending.of(rho, source.scale)
         self.candidates = candidates(workload).weights
         known = {m.clique for m in settings.public}
         self.fixed = [*settings.impossible, *known]
@@ -166,6 +171,10 @@ class _Loop:
             )
         self.measured: list[Measured] = list(settings.public)
         self.each = rho / (settings.rounds * len(self.domain))
+        # what is too little is refused here, before anything is read
+        most = max(w * source.moves(c).l1 for c, w in self.candidates.items())
+        gaussian_for((1 - CHOOSING) * self.each, max((source.moves(c) for c in self.candidates), key=_squared), 2)
+        choice_for(CHOOSING * self.each, most)
         self.rounds = 0
         self.over = False
         self.started = time.monotonic()
@@ -195,7 +204,7 @@ class _Loop:
         last = self.over = left < 2 * self.each
         price = left if last else self.each
         sigma = sqrt(self._moves_most() ** 2 / (2 * float((1 - CHOOSING) * price)))
-        clique = self._choose(price * CHOOSING, sigma, full=last)
+        clique = self._choose(price * CHOOSING, sigma * self.source.scale, full=last)
         before = self._expected(clique)
         # all that is left: rounding of earlier prices goes into the last measurement
         self._measure(clique, self.spending.left if last else (1 - CHOOSING) * price)
@@ -215,8 +224,10 @@ class _Loop:
             for c, weight in self.candidates.items()
             if weight and (self.fit.model.tree.home(c) is not None or tree_cells(self.domain.sizes, [*have, c]) <= room)
         ]
+        scale = self.source.scale
         scores = [
-            score(self.exact[c], np.rint(self._expected(c)).astype(np.int64), self.candidates[c], sigma) for c in able
+            score(self.exact[c], np.rint(self._expected(c) * scale).astype(np.int64), self.candidates[c], sigma)
+            for c in able
         ]
         sensitivity = max(self.candidates[c] * self.source.moves(c).l1 for c in able)
         return able[self.spending.choose(scores, sensitivity, rho, f"one of {len(able)} marginals")]
@@ -242,7 +253,8 @@ class _Loop:
         return self.fit.model.marginal(clique) * self.fit.total
 
     def _moves_most(self) -> float:
-        return sqrt(max(self.source.moves(c).l2_squared for c in self.candidates))
+        """In rows."""
+        return sqrt(max(self.source.moves(c).l2_squared for c in self.candidates)) / self.source.scale
 
     def _tell(self, doing: str) -> None:
         if self.progress is not None:

@@ -1,7 +1,7 @@
 """Answer a workload directly: plan what to measure, by the error that is known beforehand; measure; make answers agree.
 
-Guarantee: ρ-zCDP for all answers together; the parts of the budget add up to no more than it. Every answer is unbiased,
-and its error bar holds for all answers at once. Proof: strategies.md.
+Guarantee: ρ-zCDP for all answers together, or ε-DP if epsilon is given without delta; the parts of the budget add up to
+no more than it. Every answer is unbiased, and its error bar holds for all answers at once. Proof: strategies.md.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
-from discreet.exact import Number, integer
+from discreet.exact import Number, integer, positive
 from discreet.mechanisms.statistics.budget import Moves
-from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.fit import Measured
 from discreet.synthetic.model.sampled import ATOMS, fit_sampled
 from discreet.synthetic.source import Clique, MarginalSource
-from discreet.synthetic.spending import Spending, gaussian_for, read_budget
-from discreet.synthetic.strategies import EXPLICIT, OPTIMISED, Strategy, identity, least_squares, trees
+from discreet.synthetic.spending import Spending, read_budget
+from discreet.synthetic.strategies import COARSE, EXPLICIT, GRID, OPTIMISED, Strategy, identity, least_squares, trees
 from discreet.synthetic.workload import Asked, Question, Workload
 from discreet.synthetic.workload import workload as read_workload
 
@@ -56,11 +56,15 @@ class Plan:
     blocks: tuple[Block, ...]
     moves: Moves
     error: float
-    """For rho = 1; errors shrink with the root of rho."""
+    """For rho = 1, and they shrink with its root; with Laplace noise for epsilon = 1, and they shrink with it."""
+    pure: bool = False
+    """Whether the noise is Laplace noise, and the budget epsilon alone."""
 
-    def expected_error(self, rho: Number) -> float:
-        """The root mean square error of the answers, for this much budget."""
-        return self.error / sqrt(float(rho))
+    def expected_error(self, rho: Number | None = None, *, epsilon: Number | None = None) -> float:
+        """The root mean square error of the answers, for this much budget: rho, or epsilon of a pure plan."""
+        if (epsilon is None) is self.pure or (rho is None) is not self.pure:
+            raise BadParameter("rho", rho, "must be given for Gaussian noise, and epsilon for Laplace noise")
+        return self.error / (float(positive(epsilon, "epsilon")) if epsilon is not None else sqrt(float(rho or 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,7 @@ class Answers:
     plan: Plan
     values: tuple[Floats, ...]
     deviations: tuple[Floats, ...]
-    promise: ZCDP | Approx
+    promise: ZCDP | Approx | Pure
     spending: Spending
     measured: tuple[Measured, ...]
 
@@ -86,28 +90,28 @@ class Answers:
         return self.values[question]
 
     def error_at(self, confidence: Number = CONFIDENCE) -> tuple[Floats, ...]:
-        """Error bars that hold for all numbers at once: the noise of a sum is sub-Gaussian with its variance."""
+        """Error bars that hold for all numbers at once, by a bound on the tail of sums of the noise (strategies.md)."""
         miss = float(1 - confidence_level(confidence))
-        many = sum(len(d) for d in self.deviations)
-        return tuple(d * sqrt(2 * log(2 * many / miss)) for d in self.deviations)
+        many = log(2 * sum(len(d) for d in self.deviations) / miss)
+        return tuple(d * (many + 0.7 if self.plan.pure else sqrt(2 * many)) for d in self.deviations)
 
 
-def plans(domain: Domain, workload: Asked, *, max_rows: int = 1) -> list[Plan]:
-    """All plans for a workload, the best first. Free: nothing here sees data.
+def plans(domain: Domain, workload: Asked, *, max_rows: int = 1, pure: bool = False) -> list[Plan]:
+    """All plans for a workload, the best first. Free: nothing here sees data. ``pure``: with Laplace noise.
 
     >>> from discreet.synthetic.workload import prefixes
     >>> [plan.name for plan in plans(Domain({"age": range(64)}), [prefixes("age")])][0]
     'least squares'
     """
     asked = read_workload(domain, workload)
-    return _plans(asked, Moves(max_rows, max_rows**2), NAMES)
+    return _plans(asked, Moves(max_rows, max_rows**2), NAMES, pure=pure)
 
 
-def _plans(asked: Workload, moves: Moves, names: Sequence[str]) -> list[Plan]:
-    found = [_apart(asked, moves, name) for name in NAMES if name in names and name != "identity"]
+def _plans(asked: Workload, moves: Moves, names: Sequence[str], *, grid: int = GRID, pure: bool = False) -> list[Plan]:
+    found = [_apart(asked, moves, name, grid, pure=pure) for name in NAMES if name in names and name != "identity"]
     columns = tuple(sorted({c for q in asked.questions for c in q.clique}))
     if "identity" in names and asked.domain.size(columns) <= JOINT and len(asked.cliques) > 1:
-        found.append(_joint(asked, columns, moves))
+        found.append(_joint(asked, columns, moves, pure=pure))
     return sorted((plan for plan in found if plan is not None), key=lambda plan: plan.error)
 
 
@@ -122,27 +126,30 @@ def answer(
 ) -> Answers:
     """The answers to a workload, by the plan with the least expected error, or the one that is named.
 
+    With epsilon and no delta the noise is Laplace noise, and the promise is pure.
+
     >>> from discreet.synthetic.source import Rows
     >>> rows = Rows(Domain({"x": range(4)}), np.array([[0], [1], [1], [3]]))
     >>> answer(rows, [("x",)], rho=10**6)[0].round().tolist()
     [1.0, 2.0, 0.0, 1.0, 0.0]
     """
-    budget, slack = read_budget(epsilon, delta, rho)
+    pure = epsilon is not None and delta is None and rho is None
+    budget, slack = (positive(epsilon or 0, "epsilon"), None) if pure else read_budget(epsilon, delta, rho)
     asked = read_workload(source.domain, workload)
-    possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan])
+    grid = GRID if source.scale == 1 else COARSE
+    possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan], grid=grid, pure=pure)
     if not possible:
         raise BadParameter("plan", plan, f"must be one of {', '.join(NAMES)} that this workload has a use for")
     chosen = possible[0]
-    spending = Spending.of(budget)
+    spending = (Spending.pure if pure else Spending.of)(budget, source.scale)
+    measure = spending.measure_pure if pure else spending.measure
     exact = source.marginals([block.clique for block in chosen.blocks])
     tables, variances = [], []
     for block, counts in zip(chosen.blocks, exact, strict=True):
         moves = block.strategy.moves(source.moves(block.clique))
         names = ", ".join(source.domain.columns[c] for c in block.clique)
         taken = block.strategy.measured(counts.ravel())
-        noisy = spending.measure(
-            block.clique, taken, moves, budget * block.share, f"({names}) by {block.strategy.name}"
-        )
+        noisy = measure(block.clique, taken, moves, budget * block.share, f"({names}) by {block.strategy.name}")
         tables.append(block.strategy.estimate(noisy.noisy).reshape(counts.shape))
         variances.append(noisy.variance)
     _agree(source.domain, chosen.blocks, tables, variances)
@@ -159,49 +166,54 @@ def answer(
 
 
 def _most(source: MarginalSource, asked: Workload) -> Moves:
+    """How far a marginal moves at most, in rows, rounded up: for planning only."""
     each = [source.moves(clique) for clique in asked.cliques]
-    return Moves(max(m.l1 for m in each), max(m.l2_squared for m in each))
+    scale = source.scale
+    return Moves(-(-max(m.l1 for m in each) // scale), -(-max(m.l2_squared for m in each) // scale**2))
 
 
 # --- planning -----------------------------------------------------------------------------------------------------
 
 
-def _apart(asked: Workload, moves: Moves, name: str) -> Plan | None:
-    """Each marginal by itself; the total variance Σ v/share is least if shares are as the roots of v."""
+def _apart(asked: Workload, moves: Moves, name: str, grid: int, *, pure: bool) -> Plan | None:
+    """Each marginal by itself; the total variance Σ v/share is least if shares are as the roots of v.
+
+    With Laplace noise it is Σ v/share², and least if shares are as the cube roots.
+    """
     groups = {clique: [i for i, q in enumerate(asked.questions) if q.clique == clique] for clique in asked.cliques}
     chosen: list[tuple[Clique, Strategy, float]] = []
     for clique, places in groups.items():
-        options = _options(asked, clique, places, name)
-        costs = [_cost(asked, places, option, moves) for option in options]
+        options = _options(asked, clique, places, name, grid)
+        costs = [_cost(asked, places, option, moves, pure=pure) for option in options]
         best = int(np.argmin(costs))
         chosen.append((clique, options[best], costs[best]))
     if name != "marginals" and all(strategy.matrix is None for _, strategy, _ in chosen):
         return None
-    roots = [max(sqrt(cost), 1e-9) for _, _, cost in chosen]
+    roots = [max(cost ** (1 / 3 if pure else 1 / 2), 1e-9) for _, _, cost in chosen]
     shares = [Fraction(max(1, int(root / sum(roots) * _SHARES))) for root in roots]
     blocks = tuple(
         Block(clique, strategy, tuple(groups[clique]), share / sum(shares))
         for (clique, strategy, _), share in zip(chosen, shares, strict=True)
     )
-    total = sum(cost / float(block.share) for (_, _, cost), block in zip(chosen, blocks, strict=True))
-    return Plan(name, asked, blocks, moves, sqrt(total / _numbers(asked)))
+    power = 2 if pure else 1
+    total = sum(cost / float(block.share) ** power for (_, _, cost), block in zip(chosen, blocks, strict=True))
+    return Plan(name, asked, blocks, moves, sqrt(total / _numbers(asked)), pure)
 
 
-def _joint(asked: Workload, columns: Clique, moves: Moves) -> Plan:
+def _joint(asked: Workload, columns: Clique, moves: Moves, *, pure: bool) -> Plan:
     """One table over all columns, summed up for each question."""
     places = tuple(range(len(asked.questions)))
     block = Block(columns, identity(asked.domain.size(columns)), places, Fraction(1))
-    total = sum(float(q.weight) * float(_spread(asked.domain, q, block).sum()) for q in asked.questions) * float(
-        gaussian_for(Fraction(1), moves, max(2, block.strategy.cells)).sigma_squared
-    )
-    return Plan("identity", asked, (block,), moves, sqrt(total / _numbers(asked)))
+    each = float(moves.l1**2 * 2) if pure else moves.l2_squared / 2
+    total = each * sum(float(q.weight) * float(_spread(asked.domain, q, block).sum()) for q in asked.questions)
+    return Plan("identity", asked, (block,), moves, sqrt(total / _numbers(asked)), pure)
 
 
 def _numbers(asked: Workload) -> float:
     return sum(float(q.weight) * (q.answers or asked.domain.size(q.clique)) for q in asked.questions)
 
 
-def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str) -> list[Strategy]:
+def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str, grid: int) -> list[Strategy]:
     cells = asked.domain.size(clique)
     found = [identity(cells)]
     ordered = len(clique) == 1 and asked.domain[asked.domain.columns[clique[0]]].ordered
@@ -213,17 +225,18 @@ def _options(asked: Workload, clique: Clique, places: Sequence[int], name: str) 
             question = asked.questions[place]
             rows = np.eye(cells) if question.rows is None else question.rows.astype(np.float64)
             gram += float(question.weight) * rows.T @ rows
-        best = least_squares(gram)
+        best = least_squares(gram, grid)
         found += [] if best is None else [best]
     return found
 
 
-def _cost(asked: Workload, places: Sequence[int], strategy: Strategy, moves: Moves) -> float:
-    """The weighted sum of variances at rho = 1."""
+def _cost(asked: Workload, places: Sequence[int], strategy: Strategy, moves: Moves, *, pure: bool) -> float:
+    """The weighted sum of variances at rho = 1; with Laplace noise, at epsilon = 1."""
     spread = sum(
         float(asked.questions[p].weight) * float(strategy.spread(asked.questions[p].rows).sum()) for p in places
     )
-    return spread * strategy.moves(moves).l2_squared / 2
+    moved = strategy.moves(moves)
+    return spread * (2.0 * moved.l1**2 if pure else moved.l2_squared / 2)
 
 
 # --- answers ------------------------------------------------------------------------------------------------------

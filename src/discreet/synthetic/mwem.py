@@ -82,7 +82,7 @@ def mwem(
     stacks = _stacked(asked)
     exact = _exact(source, stacks, len(asked))
     moves = max((source.moves(c) for c in stacks), key=lambda m: m.l1)
-    spending = Spending.of(budget)
+    spending = Spending.of(budget, source.scale)
     counted = source.marginals([()])[0]
     total = max(1.0, float(spending.measure((), counted, source.moves(()), budget * COUNTING, "the total").noisy))
     each = budget * (1 - COUNTING) / (2 * many)
@@ -90,7 +90,7 @@ def mwem(
     for _ in range(many):
         if cancel is not None and cancel():
             break
-        expected = np.rint(_model_answers(model, stacks, len(asked)) * total).astype(np.int64)
+        expected = np.rint(_model_answers(model, stacks, len(asked)) * total * source.scale).astype(np.int64)
         place = spending.choose(np.abs(exact - expected).tolist(), moves.l1, each, f"one of {len(asked)} conditions")
         noisy = spending.measure((), exact[place : place + 1], moves, each, f"condition {place}").noisy
         held.append((place, float(noisy[0])))

@@ -8,7 +8,7 @@ the model goes on answering, untested, and says so. Proof: pmw.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -27,13 +27,14 @@ from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.budgets.filters import Open
 from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.receipt import Receipt
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.dense import MOST, Dense
 from discreet.synthetic.model.fit import Fit, Measured, fit
 from discreet.synthetic.model.junction import tree_cells
 from discreet.synthetic.predicate import Predicate, question
 from discreet.synthetic.source import MarginalSource
-from discreet.synthetic.spending import Spending, read_budget
+from discreet.synthetic.spending import Spending, gaussian_for, read_budget
 from discreet.synthetic.synthesize import source_of
 
 TOTAL = Fraction(1, 50)
@@ -62,6 +63,7 @@ class Tested:
     test: AboveThreshold
     runs: int
     questions: int
+    scale: int = 1
 
     @property
     def expected_error(self) -> float:
@@ -71,7 +73,7 @@ class Tested:
     def error_at(self, confidence: Number) -> float:
         """For the first ``questions`` answers of all runs together; a miss in any run counts against the confidence."""
         miss = (1 - number(confidence, "confidence")) / self.runs
-        return float(self.test.threshold + self.test.margin_at(1 - miss, self.questions))
+        return float(self.test.threshold + self.test.margin_at(1 - miss, self.questions)) / self.scale
 
 
 class Model(Protocol):
@@ -175,17 +177,22 @@ class Stream:
         rho, slack = budget
         self._source, self._slack, self._hard, self._questions = source, slack, hard, questions
         self._moves = _moves(source)
-        self._spending = Spending.of(rho)
+        self._spending = Spending.of(rho, source.scale)
         self._lock = Lock()
         each = rho * (1 - TOTAL) / (2 * hard)
         self._measuring = each
-        self._test = _test(each, self._moves.l1, threshold, questions)
+        self._test = _test(each, self._moves.l1, threshold, questions, source.scale)
+        gaussian_for(min(rho * TOTAL, each), self._moves, 2)  # refuses what is too little, before anything is read
         counted = source.marginals([()])[0]
         paid = self._spending.measure((), counted, source.moves(()), rho * TOTAL, "the total")
         self._total = max(1.0, float(paid.noisy))
         explicit = source.domain.cells <= MOST
         self._model: Model = (_Explicit if explicit else _Factored)(source, self._spending, self._total)
         self._learned = 0
+        self.receipt: Receipt | None = None
+        """What it was paid with, if a session paid for it."""
+        self.closing: Sequence[Callable[[], None]] = ()
+        """Called when it is closed."""
         self._open, self._run = self._start()
 
     @property
@@ -194,9 +201,9 @@ class Stream:
         return self._source.domain
 
     @property
-    def threshold(self) -> int:
+    def threshold(self) -> float:
         """An answer that is further off than this, in rows, is likely to be measured."""
-        return self._test.threshold
+        return self._test.threshold / self._source.scale
 
     @property
     def hard_left(self) -> int:
@@ -223,7 +230,7 @@ class Stream:
             if self._run is None:
                 return self._answer(expected, How.UNTESTED)
             exact = int(asked.count(self._source.marginals([asked.clique])[0]))
-            if not self._run.ask(abs(exact - round(expected))):
+            if not self._run.ask(abs(exact - round(expected * self._source.scale))):
                 return self._answer(expected, How.MODEL)
             self._close()
             noisy, variance = self._model.learn(asked, self._measuring)
@@ -232,9 +239,23 @@ class Stream:
                 self._open, self._run = self._start()
             return self._answer(noisy, How.MEASURED, Summed(variance))
 
+    def close(self) -> None:
+        """Look at the data no more: from now on the model answers by itself, untested. Nothing is given back."""
+        with self._lock:
+            self._close()
+            self._learned = self._hard
+            for one in self.closing:
+                one()
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _answer(self, value: float, how: How, accuracy: Accuracy | None = None) -> Answer:
         if how is How.MODEL:
-            accuracy = Tested(self._test, self._hard, self._questions)
+            accuracy = Tested(self._test, self._hard, self._questions, self._source.scale)
         event: Event = self._spending.events[-1][1] if how is How.MEASURED else Composed([])
         return Answer(value=value, event=event, cost="paid by the stream", story=(how.value,), accuracy=accuracy)
 
@@ -306,13 +327,13 @@ def _moves(source: MarginalSource) -> Moves:
     return source.moves(())
 
 
-def _test(rho: Fraction, moved: int, threshold: Number | None, questions: int) -> AboveThreshold:
-    """One test per hard question: ε-DP with ε tanh(ε/2) <= ε²/2 <= rho."""
+def _test(rho: Fraction, moved: int, threshold: Number | None, questions: int, scale: int = 1) -> AboveThreshold:
+    """One test per hard question: ε-DP with ε tanh(ε/2) <= ε²/2 <= rho. ``threshold`` is in rows."""
     epsilon = Fraction(int(sqrt_down(2 * rho) * _FINE), _FINE)
     if not epsilon:
         raise BadParameter("rho", float_up(rho), "must be larger for so many hard questions")
     free = above_threshold(threshold=0, epsilon=epsilon, sensitivity=moved)
-    at = ceil(number(threshold, "threshold")) if threshold is not None else free.margin_at("0.95", questions)
+    at = ceil(number(threshold, "threshold") * scale) if threshold is not None else free.margin_at("0.95", questions)
     if at < 1:
         raise BadParameter("threshold", threshold, "must be at least 1")
     return above_threshold(threshold=at, epsilon=epsilon, sensitivity=moved)

@@ -6,7 +6,9 @@ which looks at the data again and pays for it.
 
 from __future__ import annotations
 
+import json
 import os
+from base64 import b64encode
 from dataclasses import dataclass
 from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
@@ -21,6 +23,7 @@ from discreet.exact import Number, positive
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.export import write_rows
 from discreet.synthetic.aim import Run
 from discreet.synthetic.domain import Domain
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PIECE = 100_000
+STORED = 1 << 22
+"""Rows of at most so many values are kept in a ledger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,8 @@ class Synthetic:
     """What all of it together costs, certified."""
     memory: int
     """The bound on memory, in bytes, that was stated before starting."""
+    receipt: Receipt | None = None
+    """What it was paid with, if a session paid for it."""
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
@@ -163,9 +170,10 @@ class Synthetic:
         if not cliques:
             raise BadParameter("columns", columns, "must name at least one marginal")
         most = max(source.moves(c).l1 for c in cliques)
-        spending = Spending.of(price)
+        spending = Spending.of(price, source.scale)
         exact = source.marginals(cliques)
-        expected = [np.rint(self.run.fit.model.marginal(c) * self.total).astype(np.int64) for c in cliques]
+        total = self.total * source.scale
+        expected = [np.rint(self.run.fit.model.marginal(c) * total).astype(np.int64) for c in cliques]
         distances = np.array([np.abs(a - b).sum() for a, b in zip(exact, expected, strict=True)], dtype=np.int64)
         moves = Moves(l1=most * len(cliques), l2_squared=most**2 * len(cliques))
         noisy = spending.measure((), distances, moves, price, "distances from the model")
@@ -195,6 +203,31 @@ class Synthetic:
         axes.set_xlabel("L1 distance, share of rows")
         axes.legend()
         return figure
+
+    def to_json(self) -> bytes:
+        """What a ledger keeps: columns, rows, what was spent and how; and the rows, as Parquet, where they are few."""
+        few = len(self.codes) * len(self.domain) <= STORED
+        found = {
+            "synthetic": {
+                "columns": list(self.domain.columns),
+                "rows": len(self.codes),
+                "spent": str(self.promise),
+                "complete": self.run.complete,
+                "story": self.explain().splitlines(),
+                "report": [[list(q.columns), q.cells, q.sigma, q.distance, q.noise] for q in self.report()],
+                "parquet": b64encode(self.to_parquet()).decode() if few else None,
+            }
+        }
+        return json.dumps(found, separators=(",", ":")).encode()
+
+    def to_parquet(self) -> bytes:
+        """The rows as the bytes of a Parquet file; each call draws inside bins anew."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        out = pa.BufferOutputStream()
+        pq.write_table(self.to_arrow(), out, compression="zstd")
+        return bytes(out.getvalue())
 
     def explain(self) -> str:
         """What was done and paid, step by step."""

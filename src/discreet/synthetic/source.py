@@ -32,8 +32,13 @@ class MarginalSource(Protocol):
         """The public domain that the counts are over."""
         ...
 
+    @property
+    def scale(self) -> int:
+        """What one row counts, unless it is weighted down: counts divided by it are numbers of rows."""
+        ...
+
     def moves(self, clique: Clique) -> Moves:
-        """How far this marginal moves, in L1 and L2, when one unit is added or removed."""
+        """How far this marginal moves, in L1 and L2, between neighbours: when one unit is added or removed, say."""
         ...
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
@@ -67,6 +72,11 @@ class Rows:
     def domain(self) -> Domain:
         """The public domain."""
         return self._domain
+
+    @property
+    def scale(self) -> int:
+        """A row counts 1."""
+        return 1
 
     def moves(self, clique: Clique) -> Moves:
         """All rows of a unit may lie in one cell."""

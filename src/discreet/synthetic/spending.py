@@ -19,16 +19,18 @@ from numpy.typing import NDArray
 from discreet.errors import BadParameter
 from discreet.exact import Number, positive, sqrt_down
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.additive.laplace import Laplace
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.accountants.conversions import largest_zcdp, zcdp_to_approx
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.synthetic.model.fit import Measured
 
 _FINE = 1 << 20  # noise and rates are short fractions, rounded against us
 _LARGEST = 1 << 100  # of the variance
+_LARGEST_SCALE = 1 << 50  # of Laplace noise
 Clique = tuple[int, ...]
 
 
@@ -78,11 +80,18 @@ class Spending:
 
     filter: Filter
     events: list[tuple[str, Event]] = field(default_factory=list)
+    scale: int = 1
+    """What one row counts in exact counts; what is released is in rows."""
 
     @classmethod
-    def of(cls, rho: Fraction) -> Spending:
-        """A new budget of so much."""
-        return cls(Filter(ZCDP(rho)))
+    def of(cls, rho: Fraction, scale: int = 1) -> Spending:
+        """A new budget of so much, for counts of this scale."""
+        return cls(Filter(ZCDP(rho)), scale=scale)
+
+    @classmethod
+    def pure(cls, epsilon: Fraction, scale: int = 1) -> Spending:
+        """A new budget in epsilon alone, for ``measure_pure``."""
+        return cls(Filter(Pure(epsilon)), scale=scale)
 
     @property
     def spent(self) -> ZCDP:
@@ -99,13 +108,29 @@ class Spending:
         return self.spent if delta is None else zcdp_to_approx(self.spent, delta=delta)
 
     def measure(self, clique: Clique, exact: NDArray[np.int64], moves: Moves, rho: Fraction, told: str) -> Measured:
-        """Noisy counts of one marginal."""
+        """Noisy counts of one marginal, in rows: the noise is added to whole numbers, and only then they are scaled."""
         mechanism = gaussian_for(rho, moves, exact.size)
         value = exact.ravel() if exact.size > 1 else int(exact.sum())
         receipt = self.filter.spend(mechanism.event)
         self.events.append((f"measured {told}", mechanism.event))
         noisy = np.asarray(mechanism.release(value, receipt).value, dtype=np.int64).reshape(exact.shape)
-        return Measured(clique, noisy, float(mechanism.sigma_squared))
+        if self.scale == 1:
+            return Measured(clique, noisy, float(mechanism.sigma_squared))
+        return Measured(clique, noisy / self.scale, float(mechanism.sigma_squared / self.scale**2))
+
+    def measure_pure(
+        self, clique: Clique, exact: NDArray[np.int64], moves: Moves, epsilon: Fraction, told: str
+    ) -> Measured:
+        """The same with discrete Laplace noise of scale L1 / epsilon, which costs epsilon and no delta."""
+        scale = Fraction(ceil(moves.l1 / epsilon * _FINE), _FINE)
+        if scale > _LARGEST_SCALE:
+            raise BadParameter("epsilon", float(epsilon), "must be larger: the noise would not fit into 64 bits")
+        mechanism = Laplace(scale=scale, moves=moves.l1, dimension=exact.size)
+        receipt = self.filter.spend(mechanism.event)
+        self.events.append((f"measured {told}", mechanism.event))
+        value = exact.ravel() if exact.size > 1 else int(exact.sum())
+        noisy = np.asarray(mechanism.release(value, receipt).value, dtype=np.int64).reshape(exact.shape)
+        return Measured(clique, noisy / self.scale, float(2 * (scale / self.scale) ** 2))
 
     def choose(self, scores: Sequence[int], sensitivity: int, rho: Fraction, told: str) -> int:
         """The place of a large score; neighbours move each score by at most ``sensitivity``."""

@@ -23,7 +23,9 @@ EXPLICIT = 1024
 """The most cells for which a tree or matrix is written out."""
 OPTIMISED = 512
 """The most cells for which a matrix is searched for."""
-_GRID = 1 << 20
+GRID = 1 << 20
+COARSE = 1 << 8
+"""The grid of a matrix for counts that are scaled themselves: A x stays in 64 bits up to 2^35 rows of scale 2^20."""
 _STEPS = 40
 
 
@@ -95,7 +97,7 @@ def trees(cells: int) -> list[Strategy]:
     return found
 
 
-def least_squares(gram: Floats) -> Strategy | None:
+def least_squares(gram: Floats, grid: int = GRID) -> Strategy | None:
     """The matrix with the least total variance for questions of this Gram matrix, on a public grid; None for cells.
 
     Minimises tr(V X⁻¹) over X = AᵀA with diagonal 1, by the fixed point of Denisov et al. (2022). Any matrix is
@@ -111,7 +113,7 @@ def least_squares(gram: Floats) -> Strategy | None:
         if np.allclose(before, dual, rtol=1e-3):
             break
     x = _root(v * np.sqrt(np.outer(dual, dual))) / np.sqrt(np.outer(dual, dual))
-    matrix = np.rint(_root(x) / np.sqrt(np.diag(x).max()) * _GRID).astype(np.int64)
+    matrix = np.rint(_root(x) / np.sqrt(np.diag(x).max()) * grid).astype(np.int64)
     return Strategy("least squares", cells, matrix) if np.linalg.matrix_rank(matrix) == cells else None
 
 

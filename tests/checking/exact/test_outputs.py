@@ -100,7 +100,16 @@ def test_the_event_that_covers_a_move(additive: Any, event: Any) -> None:
 def test_where_the_additive_noise_is() -> None:
     m = laplace(sensitivity=1, epsilon=1)
     assert additive_in(m) is m
-    assert additive_in(count(epsilon=1)) is None  # it writes its own law
+    counted = count(epsilon=1)
+    assert additive_in(counted) is counted.noise
+
+    class Otherwise:
+        noise = m
+
+        def law(self, value: int) -> dict[int, int]:
+            return {value: 1}
+
+    assert additive_in(Otherwise()) is None  # it writes a law of its own
     assert additive_in(object()) is None
 
 

@@ -264,3 +264,11 @@ def test_an_engine_that_runs_nothing_is_not_taken_for_right() -> None:
 
     with pytest.raises(BadData, match="nothing was checked"):
         check_query(session(Dead(lambda w: w), {}).sql(QUERIES[0]), tables=1)
+
+
+def test_it_stops_when_its_time_is_over_and_says_how_far_it_got() -> None:
+    table = dp.table({"who": [1], "v": [2]}, unit="who", columns={"v": dp.bounds(0, 5)})
+    asked = dp.Session(t=table, budget=dp.Pure(1)).sql("SELECT SUM(v) AS s FROM t")
+    report = check_query(asked, tables=10**6, seconds=0)
+    assert report.ok
+    assert report.method.startswith("1 made-up tables")

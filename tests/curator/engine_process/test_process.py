@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -15,15 +16,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.curator.engine_process import process
 from discreet.curator.engine_process.process import Isolated
 from discreet.curator.engine_process.scratch import PREFIX, sweep
 from discreet.curator.limits import Limits
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadData, EngineFailed, LedgerBusy
+from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import Pure
 from discreet.query.plan.schema import keys, table
 from discreet.session.session import Session
-from tests.helpers.processes import gone
+from tests.helpers.processes import gone, until
 
 
 @pytest.fixture
@@ -216,3 +219,84 @@ def test_what_cannot_be_opened_says_so_without_a_value(tmp_path: Path, engine: I
     with pytest.raises(BadData) as found:
         engine.columns([str(path)])
     assert "canary" not in str(found.value)
+
+
+def test_a_process_is_replaced_after_many_questions_and_nobody_waits(
+    source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fails where one process lives for ever, and grows by what its libraries keep of each question."""
+    monkeypatch.setattr(process, "RENEWED_AFTER", 3)
+    session = question(source, engine)
+    for _ in range(3):
+        assert session.sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
+    (first,) = processes(engine)
+    until(lambda: engine._all[0]._next is not None, what="prepared")
+    assert first.is_running()  # it answers until the next one takes over
+    assert session.sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
+    (second,) = processes(engine)
+    assert second.pid != first.pid
+    assert gone(first)
+    assert engine.renewals == 1
+
+
+def test_closing_ends_the_process_that_would_have_taken_over(
+    source: str, engine: Isolated, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "RENEWED_AFTER", 1)
+    question(source, engine).sql(SQL).release(epsilon=10**6)
+    until(lambda: engine._all[0]._next is not None, what="prepared")
+    fresh = engine._all[0]._next
+    assert fresh is not None
+    assert fresh._process is not None
+    child = psutil.Process(fresh._process.pid)
+    engine.close()
+    assert gone(child)
+
+
+# --- before the payment ---------------------------------------------------------------------------------------------
+
+
+def spent(session: Session) -> bool:
+    return session.remaining != session.budget
+
+
+@pytest.mark.parametrize("change", ["moved", "another type", "a column less"])
+def test_a_source_that_changed_is_refused_before_the_payment(source: str, engine: Isolated, change: str) -> None:
+    """Fails where every question is charged and then fails."""
+    session = question(source, engine)
+    if change == "moved":
+        Path(source).rename(f"{source}.old")
+    elif change == "another type":
+        pq.write_table(pa.table({"id": list(range(100)), "city": [1, 2] * 50}), source)
+    else:
+        pq.write_table(pa.table({"id": list(range(100))}), source)
+    with pytest.raises(BadData, match="nothing was spent"):
+        session.sql(SQL).release(epsilon=1)
+    assert not spent(session)
+
+
+def test_new_rows_and_new_columns_are_no_change(source: str, engine: Isolated) -> None:
+    session = question(source, engine)
+    pq.write_table(pa.table({"id": list(range(60)), "city": ["a", "b"] * 30, "more": [1] * 60}), source)
+    assert session.sql(SQL).release(epsilon=10**6)["n"] == [30, 30]
+
+
+def test_of_csv_the_header_counts_and_no_value_does(tmp_path: Path, engine: Isolated) -> None:
+    """Types of CSV are guessed from values: a refusal by them would depend on a person."""
+    path = tmp_path / "t.csv"
+    path.write_text("id,city\n" + "".join(f"{i},a\n" for i in range(10)))
+    session = question(str(path), engine)
+    path.write_text("id,city\n" + "".join(f"person {i},7\n" for i in range(10)))
+    with suppress(EngineFailed):  # whatever becomes of it, it is not refused
+        session.sql(SQL).release(epsilon=1)
+    assert spent(session)
+    path.write_text("id,town\n1,a\n")
+    session = question_again(session)
+    with pytest.raises(BadData, match="nothing was spent"):
+        session.sql(SQL).release(epsilon=1)
+    assert not spent(session)
+
+
+def question_again(session: Session) -> Session:
+    """The same tables behind the same engine, with a budget of which nothing is spent."""
+    return session.serving(Filter(Pure(10**9)))

@@ -56,7 +56,7 @@ def serve_hospital(folder: Path) -> Iterator[tuple[str, str]]:
     curator.ledger.owner.add_analyst("ann")
     curator.ledger.owner.grant("ann", "hospital")
     token = curator.access.issue("ann", Role.ANALYST)
-    with TestClient(create_app(curator)) as http:
+    with TestClient(create_app(curator), "http://localhost") as http:
         town = Town(folder, config, curator, http, Clock(), "", token, "")
         with on_a_socket(town) as url:
             yield url, token

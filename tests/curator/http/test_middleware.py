@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from discreet.curator.http.middleware import HEADERS
 from discreet.curator.limits import Meter
+from discreet.curator.logs import Lines
 from discreet.curator.service.service import ANONYMOUS_LIMITS
 from discreet.ledger import Ledger
 from discreet.ledger.state import State
@@ -60,8 +63,9 @@ def test_a_body_that_never_comes_is_given_up(new_town: Town) -> None:
 
 def test_anonymous_requests_are_counted_by_address(new_town: Town) -> None:
     new_town.curator.anonymous_meter = Meter(ANONYMOUS_LIMITS, Ticking())
-    statuses = [new_town.get("/api/health").status_code for _ in range(70)]
+    statuses = [new_town.get("/api/key").status_code for _ in range(70)]
     assert statuses == [200] * 60 + [429] * 10
+    assert [new_town.get(path).status_code for path in ("/healthz", "/readyz", "/api/health")] == [200] * 3
     assert new_town.get("/api/me", new_town.ann).status_code == 200
     assert new_town.get("/").status_code == 200
 
@@ -148,3 +152,50 @@ def test_form_posts_from_elsewhere_change_nothing(town: Town) -> None:
             sent = {"content-type": kind, "origin": "https://evil.example", "authorization": f"Bearer {town.owner}"}
             assert town.http.post(path, content=b'{"name":"eve"}', headers=sent).status_code in (403, 415)
     assert town.curator.ledger.head == before
+
+
+def test_other_names_are_refused_and_addresses_are_not(town: Town) -> None:
+    for host, status in (("127.0.0.1:8750", 200), ("[::1]:80", 200), ("localhost", 200), ("evil.example", 421)):
+        reply = town.http.get("/healthz", headers={"host": host})
+        assert reply.status_code == status, host
+    assert reply.json()["error"]["kind"] == "OtherHost"
+
+
+def test_strangers_behind_a_trusted_proxy_are_counted_apart(new_town: Town) -> None:
+    """The test client's own address is "testclient"."""
+    new_town.curator.anonymous_meter = Meter(ANONYMOUS_LIMITS, Ticking())
+    object.__setattr__(new_town.config, "proxies", ("testclient",))
+
+    def key(address: str) -> int:
+        return int(new_town.http.get("/api/key", headers={"x-forwarded-for": address}).status_code)
+
+    assert [key("203.0.113.1") for _ in range(61)] == [200] * 60 + [429]
+    assert key("203.0.113.2") == 200
+    object.__setattr__(new_town.config, "proxies", ())
+    assert [key(f"203.0.113.{i}") for i in range(61)][-1] == 429  # nobody is believed
+
+
+def test_every_reply_has_an_identity_that_its_log_line_has_too(town: Town, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "discreet.curator")
+    caplog.handler.setFormatter(Lines(as_json=True))
+    replies = [town.ask(COUNT), town.get("/api/nowhere/canary7f3a?x=canary7f3a"), town.get("/api/me", "wrong")]
+    identities = [one.headers["x-request-id"] for one in replies]
+    assert len(set(identities)) == 3
+    lines = [json.loads(line) for line in caplog.text.splitlines() if '"replied"' in line]
+    assert [line["request"] for line in lines] == identities
+    assert [(line["route"], line["status"]) for line in lines] == [
+        ("/api/datasets/{dataset}/questions", 200), ("none", 404), ("/api/me", 401),
+    ]  # fmt: skip
+    assert lines[0]["caller"] == "ann"
+    assert "canary" not in caplog.text
+    assert town.ann not in caplog.text
+
+
+def test_a_data_set_has_its_own_grid_for_those_who_may_know_of_it(new_town: Town) -> None:
+    town = new_town
+    configured = town.config.datasets["town"]
+    object.__setattr__(town.config, "datasets", {"town": configured.model_copy(update={"quantum": Fraction(1, 2)})})
+    began = time.monotonic()
+    assert town.ask(COUNT).status_code == 200
+    assert time.monotonic() - began >= 0.5
+    assert town.curator.grid_of("other") == town.curator.grid

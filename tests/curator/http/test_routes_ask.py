@@ -57,7 +57,7 @@ def test_the_client_goes_away(new_town: Town, engine: psutil.Process) -> None:
     with on_a_socket(new_town) as url:
         host, port = urlsplit(url).hostname, urlsplit(url).port
         with socket.create_connection((host, port)) as connection:
-            head = f"POST {PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {new_town.ann}\r\n"
+            head = f"POST {PATH} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {new_town.ann}\r\n"
             head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
             connection.sendall(head.encode() + body)
             paid(new_town, "left")

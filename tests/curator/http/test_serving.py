@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from pathlib import Path
 from random import Random
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 
 from discreet.curator.engine_process.scratch import PREFIX
-from discreet.curator.http import serving
+from discreet.curator.http import connections
+from discreet.curator.http.serving import check_certificate
 from discreet.curator.service.opening import open_curator
+from discreet.errors import BadParameter
 from discreet.ledger import verify_receipt
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.curator.servers import Server, Village
-from tests.helpers.curator.town import Town
+from tests.helpers.curator.town import Town, on_a_socket
 
 CLIENTS = 64
 
@@ -170,14 +183,75 @@ def test_a_client_that_never_ends_its_request_is_let_go(
     served: tuple[Town, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, url = served
-    monkeypatch.setattr(serving, "PATIENCE", 0.2)
+    monkeypatch.setattr(connections, "PATIENCE", 0.2)
     address = (urlsplit(url).hostname, urlsplit(url).port)
-    for begun in (b"", b"GET /api/health HTTP/1.1\r\nx: "):
-        with socket.create_connection(address, timeout=60) as line:
-            line.sendall(begun)
-            assert line.recv(100) == b""  # closed by the server
     with socket.create_connection(address, timeout=60) as line:
-        line.sendall(b"GET /api/health HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert line.recv(100) == b""  # closed by the server
+    with socket.create_connection(address, timeout=60) as line:
+        line.sendall(b"GET /api/health HTTP/1.1\r\nx: ")
+        said = b"".join(iter(lambda: line.recv(1000), b""))
+        assert said.startswith(b"HTTP/1.1 408 ")
+        assert json.loads(said.partition(b"\r\n\r\n")[2])["error"]["kind"] == "TooSlow"
+    with socket.create_connection(address, timeout=60) as line:
+        line.sendall(b"GET /api/health HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert b" 200 " in line.recv(1000)
         line.sendall(b"GET /api")  # a second request on the same line
         assert b"" in iter(lambda: line.recv(1000), None)
+
+
+@pytest.mark.slow
+def test_a_question_under_way_is_answered_before_the_service_stops(tmp_path: Path) -> None:
+    village = Village(tmp_path / "village", analysts=1)
+    text = village.path.read_text().replace("quantum = 0.01", "quantum = 1")
+    village.path.write_text(text)
+    with village.server() as server, ThreadPoolExecutor(1) as pool:
+        server.ask(village.tokens[0], "first")
+        asked = pool.submit(server.ask, village.tokens[0], "second")
+        curator = open_curator(village.config)
+        while len(curator.ledger.entries(kind="charge")) < 2:  # it is under way, and waits for the grid
+            pass
+        curator.close()
+        os.kill(server.process.pid, signal.SIGTERM)
+        assert asked.result()[0] == 200
+        assert server.process.wait(60) in (0, -signal.SIGTERM)
+
+
+def test_tls_by_options(town: Town, tmp_path: Path) -> None:
+    certificate, key = self_signed(tmp_path)
+    check_certificate(certificate, key)
+    with on_a_socket(town, certificate=certificate, certificate_key=key) as url:
+        trusting = ssl.create_default_context(cafile=str(certificate))
+        with urlopen(f"{url.replace('http:', 'https:')}/healthz", context=trusting) as reply:  # noqa: S310 - this machine
+            assert reply.status == 200
+    key.chmod(0o644)
+    with pytest.raises(BadParameter, match="chmod 600"):
+        check_certificate(certificate, key)
+    with pytest.raises(BadParameter, match="PEM"):
+        check_certificate(tmp_path / "nothing.pem", None)
+
+
+def self_signed(folder: Path) -> tuple[Path, Path]:
+    """A certificate for 127.0.0.1 and its key."""
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(private.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(private, hashes.SHA256())
+    )
+    certificate, key = folder / "certificate.pem", folder / "key.pem"
+    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    key.write_bytes(
+        private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+        )
+    )
+    key.chmod(0o600)
+    return certificate, key

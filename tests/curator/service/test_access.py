@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from discreet.curator.error_replies import Refusal
 from discreet.curator.service.access import ANALYSTS, ANYBODY, DAYS, PAID, TABLE, Role, check_allowed
+from discreet.curator.service.opening import open_curator
 from discreet.errors import BadParameter, NotRegistered
 from tests.helpers.curator.town import Town, bearer
 
@@ -190,3 +193,39 @@ def test_a_data_set_without_permission_is_not_there(town: Town) -> None:
         ]
         assert {reply.status_code for reply in replies} == {404}
         assert len({reply.text for reply in replies}) == 1
+
+
+def test_a_request_is_decided_by_what_was_in_the_ledger_when_it_came(new_town: Town) -> None:
+    """Fails where a busy server answers from what it read before: new tokens were refused, revoked ones good."""
+    second = open_curator(new_town.config, clock=new_town.clock)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(*_: object) -> None:
+        begun.set()
+        assert go_on.wait(60)
+
+    busy = threading.Thread(target=second.ledger._journal.append, args=(slow,))
+
+    def decided(token: str) -> list[bool]:
+        def good(_: int) -> bool:
+            try:
+                return second.access.who(f"Bearer {token}") is not None
+            except Refusal:
+                return False
+
+        with ThreadPoolExecutor(40) as pool:
+            return list(pool.map(good, range(40)))
+
+    try:
+        # it holds the ledger, so what follows is written first; SQLite lets one write at a time
+        token = new_town.curator.access.issue("ann", Role.ANALYST)
+        revoked = new_town.curator.access.issue("ann", Role.ANALYST)
+        new_town.curator.access.revoke(revoked.split("_", 2)[1], reason="lost")
+        busy.start()
+        assert begun.wait(60)
+        assert decided(token) == [True] * 40
+        assert decided(revoked) == [False] * 40
+    finally:
+        go_on.set()
+        busy.join()
+        second.close()

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
+from discreet.curator.service.access import Role
+from discreet.curator.service.config import read_config
 from discreet.curator.service.open_datasets import Plans
+from discreet.curator.service.opening import open_curator
+from discreet.curator.service.questions import SqlQuestion
+from discreet.curator.service.service import read_answer
 from discreet.errors import BadData
+from discreet.session.price import Price
+from tests.helpers.curator.land import write_town
 from tests.helpers.curator.town import COUNT, Town
 
 
@@ -52,3 +61,30 @@ def test_a_plan_is_kept_only_once_its_size_was_checked(new_town: Town) -> None:
     other = COUNT + " ORDER BY n"
     assert new_town.preview(other, epsilon="1").status_code == 422
     assert plans.get(("ann", other)) is None
+
+
+def test_a_prepared_data_set_is_answered_from_a_copy_that_follows_its_files(tmp_path: Path) -> None:
+    path = write_town(tmp_path / "town")
+    path.write_text(path.read_text().replace("[datasets.town]", "[datasets.town]\nprepared = true"))
+    curator = open_curator(read_config(path), create=True)
+    try:
+        curator.ledger.owner.add_analyst("ann")
+        curator.ledger.owner.grant("ann", "town")
+        ann = curator.access.who("Bearer " + curator.access.issue("ann", Role.ANALYST))
+        asked = SqlQuestion(sql="SELECT city, COUNT(*) AS n FROM people GROUP BY city", price=Price("1000"))
+        copies = tmp_path / "town" / "prepared"
+
+        def counts() -> list[int]:
+            return [row[1] for row in read_answer(curator.ask(ann, "town", asked))["rows"]]
+
+        assert counts() == [40, 40, 40]
+        made = {one.name: one.stat().st_ino for one in copies.iterdir()}
+        assert len(made) == 2  # people and trips
+        assert counts() == [40, 40, 40]
+        assert {one.name: one.stat().st_ino for one in copies.iterdir()} == made
+        source = tmp_path / "town" / "data" / "people.parquet"
+        pq.write_table(pq.read_table(source).slice(0, 30), source)
+        assert counts() == [10, 10, 10]
+        assert len({one.stat().st_ino for one in copies.iterdir()} & set(made.values())) == 1  # trips did not change
+    finally:
+        curator.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,28 +11,55 @@ from hypothesis import strategies as st
 from discreet.curator.service.reply_timing import Grid
 from tests.helpers.curator.town import Ticking
 
-
-@given(st.floats(0, 1e6), st.floats(0, 50), st.floats(0.01, 10))
-def test_a_reply_leaves_on_a_line_of_the_grid_and_on_the_next_one(began: float, took: float, quantum: float) -> None:
-    wait = Grid(quantum).wait(began, began + took)
-    lines = (took + wait) / quantum
-    assert abs(lines - round(lines)) < 1e-6
-    assert round(lines) >= 1
-    assert -1e-9 <= wait <= quantum + 1e-9
+TIMES = (st.floats(0, 1e6), st.floats(0, 50), st.floats(0.01, 10))
 
 
-@given(st.floats(0, 1e6), st.floats(0, 50), st.floats(0.01, 10))
-def test_an_answer_is_stored_in_the_middle_between_two_lines(began: float, took: float, quantum: float) -> None:
+@given(*TIMES, st.booleans())
+def test_a_reply_leaves_on_a_line_of_the_grid(began: float, took: float, quantum: float, even: bool) -> None:
+    wait = Grid(quantum, even).wait(began, began + took)
+    quanta = (took + wait) / quantum
+    assert abs(quanta - round(quanta)) < 1e-6 * max(1, quanta)
+    assert round(quanta) >= 1
+    assert even or round(quanta) in {4**k for k in range(10)}
+    assert -1e-9 <= wait <= (quantum if even else max(quantum, 3 * took)) + 1e-6
+
+
+@given(*TIMES, st.booleans())
+def test_an_answer_is_stored_half_a_quantum_before_a_line(
+    began: float, took: float, quantum: float, even: bool
+) -> None:
     clock = Ticking()
     clock.now = began + took
 
     def sleep(seconds: float) -> None:
         clock.now += seconds
 
-    Grid(quantum).hold(began, clock, sleep)
-    lines = (clock.now - began) / quantum
-    assert abs(lines % 1 - 0.5) < 1e-3 / quantum
-    assert took - 1e-6 <= clock.now - began <= took + quantum + 1e-6
+    grid = Grid(quantum, even)
+    grid.hold(began, clock, sleep)
+    passed = clock.now - began
+    assert abs(grid.line(passed + quantum / 4) - quantum / 2 - passed) < 1e-6 * max(1, quantum)
+    assert took - 1e-6 <= passed
+
+
+@given(st.floats(0.3, 50), st.floats(1, 3.9))
+def test_the_default_grid_shows_one_bit_of_a_time_at_most(took: float, slower: float) -> None:
+    """A person who makes a question take up to four times as long moves its reply by one line at most."""
+    without, with_them = Grid(0.25).line(took), Grid(0.25).line(took * slower)
+    assert with_them in (without, 4 * without)
+
+
+def test_on_an_even_grid_a_heavy_person_is_seen_for_certain() -> None:
+    """Half of all rows are theirs: the question takes twice as long."""
+    seen = [(Grid(0.25, even).line(1.1), Grid(0.25, even).line(2.2)) for even in (True, False)]
+    assert seen == [(1.25, 2.25), (4.0, 4.0)]
+
+
+def test_how_often_a_person_is_seen() -> None:
+    """As documented: log4(r), over times spread evenly on a scale of ratios."""
+    times = [0.25 * 4 ** (i / 1000) for i in range(1, 4000)]
+    for slower in (1.1, 2.0, 3.0):
+        moved = sum(Grid(0.25).line(t) != Grid(0.25).line(t * slower) for t in times) / len(times)
+        assert abs(moved - math.log(slower, 4)) < 0.01
 
 
 def test_the_wait_ends_on_the_line_even_if_sleep_comes_back_early() -> None:

@@ -10,7 +10,7 @@ import pytest
 import discreet as dp
 from discreet.curator.service.serialize import answer_for_client, epsilon_of, standing
 from discreet.ledger.standing import Standing
-from discreet.ledger.state import Population
+from discreet.ledger.state import Population, limits_of
 from discreet.privacy.accountants.conversions import zcdp_to_approx
 from discreet.privacy.promises.measures import Measure
 
@@ -18,7 +18,9 @@ HALF = Fraction(1, 2)
 
 
 def people(budget: Measure, rule: dp.Rule | None = None) -> Population:
-    return Population("folk", budget, rule, HALF, (), dp.Neighbours.ADD_REMOVE, "one household")
+    return Population(
+        "folk", budget, rule, HALF, limits_of(budget, rule, ()), dp.Neighbours.ADD_REMOVE, "one household"
+    )
 
 
 def test_an_amount_as_the_epsilon_that_people_think_in() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.helpers.extent import extent
 from tests.helpers.spark import ROOT, environment
 
 PROGRAM = """
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 import discreet as dp
 from tests.contracts.engines import forms
 from tests.contracts.engines.lab import Lab, agree
+from tests.helpers.extent import extent
 from tests.helpers.tables import crowd
 
 builder = SparkSession.builder.remote("local[2]")
@@ -28,9 +30,9 @@ engine = dp.engines.spark(session)
 works = [
     work
     for make, name in (
-        (forms.known, "text"), (forms.unknown, "integers"), (forms.split, "moments"), (forms.picked, "text with NULL"),
+        (forms.unknown, "integers"), (forms.split, "moments"), (forms.known, "text"), (forms.picked, "text with NULL"),
         (forms.distinct, "days"),
-    )
+    )[: extent(2, 5)]
     for work in islice(make(name), 4, 5)
 ]
 agree(Lab(engine), works, {"t": crowd(40)})
@@ -65,5 +67,5 @@ def test_spark_connect_gives_the_numbers_of_the_oracle(tmp_path: Path) -> None:
         timeout=240,
         check=False,
     )
-    assert "AGREED 5" in done.stdout, done.stderr
+    assert f"AGREED {extent(2, 5)}" in done.stdout, done.stderr
     assert "SQL config" not in done.stderr, "settings that are right already are not set"

@@ -238,6 +238,18 @@ def test_another_discreet_on_spark_is_refused_before_the_payment(
         with_noise(spark.range(9).selectExpr("id AS k0", "9L AS n0", "'' AS t0"), rule).collect()
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("spark.speculation", "TRUE"), ("spark.hadoop.outputCommitCoordination.enabled", "false")]
+)
+def test_settings_under_which_spark_executors_must_not_draw(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    """Who wins a race may depend on what was drawn, so a copy of a slow task must not draw."""
+    get = spark.conf.get
+    monkeypatch.setattr(type(spark.conf), "get", lambda _, key, *default: value if key == name else get(key, *default))
+    assert not able(spark, lambda job: pytest.fail("decided by the settings alone"))
+
+
 def test_the_same_discreet_on_spark_is_found(spark: SparkSession) -> None:
     assert able(spark, lambda job: job())
     assert len(fingerprint()) == 64

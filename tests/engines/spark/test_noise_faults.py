@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tests.helpers.extent import only_in_audit
 from tests.helpers.processes import until
 from tests.helpers.spark import Cluster
 
@@ -140,6 +141,7 @@ def test_a_spark_worker_is_lost_while_noise_is_drawn(spark_cluster: Cluster, tmp
     assert answered(scale, one[:half], other[half:], *rest) not in right, "and so would a mixture"
 
 
+@only_in_audit  # two more clusters' worth of time; the rule itself is in test_noise.py
 def test_spark_executors_that_must_not_draw(spark_cluster: Cluster, tmp_path: Path) -> None:
     """Who wins a race may depend on what was drawn, so a copy of a slow task must not draw; nor another discreet."""
     other = tmp_path / "other" / "discreet"

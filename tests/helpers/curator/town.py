@@ -99,16 +99,20 @@ def scope(path: str, token: str) -> dict[str, Any]:
         "path": path,
         "raw_path": b"",
         "query_string": b"",
-        "headers": [(b"authorization", f"Bearer {token}".encode()), (b"content-type", b"application/json")],
+        "headers": [
+            (b"host", b"localhost"),
+            (b"authorization", f"Bearer {token}".encode()),
+            (b"content-type", b"application/json"),
+        ],
     }
 
 
 @contextmanager
-def on_a_socket(town: Town) -> Iterator[str]:
+def on_a_socket(town: Town, **more: Any) -> Iterator[str]:
     """The address of the town, served over a real socket by a thread of this process."""
     listening = socket.create_server(("127.0.0.1", 0))
     port = listening.getsockname()[1]
-    server = uvicorn.Server(uvicorn.Config(town.http.app, lifespan="off", **options("127.0.0.1", port)))
+    server = uvicorn.Server(uvicorn.Config(town.http.app, lifespan="off", **options("127.0.0.1", port, **more)))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     until(lambda: server.started, what="started")
@@ -139,5 +143,5 @@ def open_town(folder: Path, **options: Any) -> Iterator[Town]:
         "ann": curator.access.issue("ann", Role.ANALYST),
         "bob": curator.access.issue("bob", Role.ANALYST),
     }
-    with TestClient(create_app(curator), raise_server_exceptions=False) as http:
+    with TestClient(create_app(curator), "http://localhost", raise_server_exceptions=False) as http:
         yield Town(folder, config, curator, http, clock, **tokens)

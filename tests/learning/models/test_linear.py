@@ -1,6 +1,5 @@
 """Linear regression: near the truth with a large budget, near the mean predictor with a small one, from an engine."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,6 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from discreet.learning.models.linear import LinearRegression, _shrunk
-from discreet.learning.sums import ExactSums, upper
 from discreet.privacy.promises.measures import GDP, Approx
 
 RNG = np.random.default_rng(3)
@@ -47,22 +45,10 @@ def test_a_tiny_budget_is_not_far_below_the_mean() -> None:
     assert ten > 0.25
 
 
-class FakeEngine:
-    """What a query engine would hand over: exact sums of products of integer columns."""
-
-    def sums_of_products(self, columns: Sequence[str], scale: int) -> ExactSums:
-        assert list(columns) == ["a", "b", "c", "y"]
-        rows = np.hstack([np.ones((len(X), 1)), X, Y[:, None] / 4])
-        whole = np.trunc(rows * scale).astype(np.int64)
-        width = whole.shape[1]
-        return ExactSums((whole.T @ whole)[upper(width)], (width * scale**2) ** 2)
-
-    def histograms(self, columns: Sequence[str], by: str) -> ExactSums:
-        raise NotImplementedError
-
-
-def test_it_fits_from_an_engine() -> None:
-    model = LinearRegression(**PUBLIC, budget=GDP(50)).fit_from(FakeEngine(), ["a", "b", "c"], "y")
+def test_it_fits_from_released_moments() -> None:
+    """Moments of (1, x, y) between -1 and 1, as a session releases them."""
+    rows = np.hstack([np.ones((len(X), 1)), X, Y[:, None] / 4])
+    model = LinearRegression(**PUBLIC, budget=GDP(1)).fit_released(rows.T @ rows, 0.1)
     assert np.allclose(model.coef_, [1, -2, 0.5], atol=0.1)
     assert model.predict([[0.0, 0.0, 0.0]])[0] == pytest.approx(0.3, abs=0.1)
 

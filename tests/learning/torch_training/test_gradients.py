@@ -7,9 +7,10 @@ import torch
 from torch import Tensor, nn
 
 from discreet.errors import BadParameter
+from discreet.learning.torch_training import gradients as module
 from discreet.learning.torch_training.gradients import ClippedSums
 from discreet.learning.torch_training.integers import RADIUS
-from discreet.learning.torch_training.layers import Ready
+from discreet.learning.torch_training.layers import Part, Ready
 
 ROWS = 6
 
@@ -159,9 +160,33 @@ def test_a_forgotten_clip_is_caught() -> None:
     """The planted fault: rows are scaled as if all had length 1."""
     model, x, y = made("linear")
     sums = ClippedSums(model, LOSS, 1.0)
-    parts = sums._ghost(x * 100, y)
-    wholes = [part.whole(torch.full((ROWS,), float(RADIUS))) for part in parts]
-    assert float(torch.stack([w.squares_up() for w in wholes]).sum(0).max()) > RADIUS**2
+    cells = torch.full((ROWS,), float(RADIUS))
+    squares = torch.zeros(ROWS, dtype=torch.float64)
+    for part in sums.parts(x * 100, y):
+        part.add(cells, sums.totals(ROWS).of, squares)
+    assert float(squares.max()) > RADIUS**2
+
+
+@pytest.mark.parametrize("name", ["tokens", "bag"])
+def test_rows_that_turn_out_too_long_count_for_nothing(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layers on tokens, and embeddings whose tokens add up, are looked at after rounding."""
+    torch.manual_seed(3)
+    bag = nn.Sequential(nn.Embedding(5, 4), nn.Flatten(), nn.Linear(28, 3))
+    model, x, y = (bag, torch.randint(0, 5, (ROWS, 7)), torch.randint(0, 3, (ROWS,))) if name == "bag" else made(name)
+    sums = ClippedSums(model, LOSS, 0.01)
+    assert not all(part.shrinks for part in sums.parts(x, y))
+    kept = sums(x, y, torch.tensor([1.0, 1, 0, 1, 1, 1]))
+    usual = module._total_squares
+
+    def wrong(parts: list[Part]) -> Tensor:  # the planted fault: one row's length is seen as a third of what it is
+        return usual(parts) * torch.tensor([1.0, 1, 1 / 9, 1, 1, 1])
+
+    monkeypatch.setattr(module, "_total_squares", wrong)
+    totals = sums.totals(ROWS)
+    too_long = sums.add(x, y, torch.ones(ROWS), totals)
+    assert too_long is not None
+    assert too_long.tolist() == [False, False, True, False, False, False]
+    assert all(torch.equal(a, b) for a, b in zip(sums(x, y, torch.ones(ROWS)), kept, strict=True))
 
 
 def test_models_that_cannot_be_clipped_are_refused() -> None:

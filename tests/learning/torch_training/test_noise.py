@@ -7,33 +7,45 @@ from fractions import Fraction
 
 import pytest
 import torch
+from torch import nn
 
 from discreet.errors import UnsafeRandomness
 from discreet.learning.torch_training import noise as module
-from discreet.learning.torch_training.noise import NoiseStock, add_noise
+from discreet.learning.torch_training.noise import Noise, NoiseStock, finer
+from discreet.learning.torch_training.totals import Totals
 
 
-def test_the_size_of_the_noise() -> None:
+@pytest.mark.parametrize("most", [100, 1 << 40])
+def test_the_size_of_the_noise(most: int) -> None:
     """Standard deviation over 20,000 entries within 7 deviations; sums are kept exactly under it."""
-    totals = [torch.full((100, 100), 5), torch.full((10_000,), -7)]
-    noisy = add_noise(totals, Fraction(3) ** 2)
-    assert [t.shape for t in noisy] == [t.shape for t in totals]
-    noise = torch.cat([(n - t).flatten() for n, t in zip(noisy, totals, strict=True)])
+    parameters = [nn.Parameter(torch.zeros(100, 100)), nn.Parameter(torch.zeros(10_000))]
+    totals = Totals(parameters, most)
+    totals.views[0].fill_(5)
+    totals.views[1].fill_(-7)
+    noisy = Noise(Fraction(3) ** 2, parameters).add_to(totals, 2.0)
+    assert [t.shape for t in noisy] == [p.shape for p in parameters]
+    noise = torch.cat([(noisy[0] / 2 - 5).flatten(), noisy[1] / 2 + 7])
     assert abs(float(noise.std()) / 3 - 1) < 7 / math.sqrt(2 * 20_000)
     assert abs(float(noise.mean())) < 7 * 3 / math.sqrt(20_000)
+
+
+def test_cells_are_as_fine_as_they_can_be() -> None:
+    for power in (0, 21, 25, 31, 40):
+        times = finer(Fraction(1 << 2 * power))
+        assert times == 1 << max(0, min(14, 35 - power))
 
 
 def test_no_draw_is_used_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draws of sigma 2^40 rarely agree: 3000 of them are all different (but for a chance below 1e-5 of one pair)."""
     monkeypatch.setattr(module, "_STOCK", 1000)
-    stock = NoiseStock(Fraction(1 << 80), torch.device("cpu"))
+    stock = NoiseStock(Fraction(1 << 80))
     taken = torch.cat([stock.take(n) for n in (1, 500, 499, 700, 1300)])
     assert len(taken) == 3000
     assert len(taken.unique()) >= 2999
 
 
 def test_a_stock_is_not_shared() -> None:
-    stock = NoiseStock(Fraction(1 << 80), torch.device("cpu"))
+    stock = NoiseStock(Fraction(1 << 80))
     held = stock.take(10)
     with pytest.raises(UnsafeRandomness):
         copy.copy(stock)

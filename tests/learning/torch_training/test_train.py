@@ -1,7 +1,7 @@
 """Whole runs: price, steps, empty batches, saving, refusals, an audit with a planted fault."""
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
@@ -12,7 +12,8 @@ from discreet.checking import audit_one_run
 from discreet.errors import BadData, BadParameter, ReceiptRefused
 from discreet.learning.torch_training import train as module
 from discreet.learning.torch_training.integers import RADIUS
-from discreet.learning.torch_training.noise import add_noise
+from discreet.learning.torch_training.noise import Noise
+from discreet.learning.torch_training.totals import Totals
 from discreet.learning.torch_training.train import Plan, PrivateTraining, sampled, train
 from discreet.privacy.accountants.compose import compose
 from discreet.privacy.budgets.calibrate import covers
@@ -25,6 +26,19 @@ BUDGET = Approx(2, "1e-5")
 torch.manual_seed(0)
 X = torch.randn(400, 3)
 Y = (X[:, 0] > 0).long()
+
+
+class Silent:
+    """No noise; it remembers what it was asked for."""
+
+    asked: ClassVar[list[Fraction]] = []
+
+    def __init__(self, sigma_squared: Fraction, parameters: list[nn.Parameter]) -> None:
+        self.asked.append(sigma_squared)
+
+    def add_to(self, totals: Totals, unit: float) -> list[torch.Tensor]:
+        """The totals themselves."""
+        return [t.double() * unit for t in totals.views]
 
 
 def a_run(steps: int = 5, **options: Any) -> PrivateTraining:
@@ -61,7 +75,7 @@ def test_an_empty_batch_is_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_update_is_linear_in_a_row_and_knows_no_batch_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without noise: the gradient of a batch is the sum over rows by one constant, whatever the batch is."""
-    monkeypatch.setattr(module, "add_noise", lambda totals, s2, stock: [t.double() for t in totals])
+    monkeypatch.setattr(module, "Noise", Silent)
     seen = []
     for rows in ([0, 1, 2], [0], [1], [2]):
         torch.manual_seed(1)
@@ -77,16 +91,11 @@ def test_the_update_is_linear_in_a_row_and_knows_no_batch_size(monkeypatch: pyte
 
 
 def test_noise_is_what_was_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[Fraction] = []
-
-    def silent(totals: list[torch.Tensor], s2: Fraction, stock: object) -> list[torch.Tensor]:
-        asked.append(s2)
-        return [t.double() for t in totals]
-
-    monkeypatch.setattr(module, "add_noise", silent)
+    monkeypatch.setattr(module, "Noise", Silent)
+    Silent.asked.clear()
     run = a_run()
     run.step()
-    assert asked == [(run.plan.sigma * RADIUS) ** 2]
+    assert Silent.asked == [(run.plan.sigma * RADIUS) ** 2]
 
 
 def test_steps_end_with_the_plan_and_a_receipt_is_used_once() -> None:
@@ -151,8 +160,7 @@ def test_canaries_find_noise_that_was_left_out(monkeypatch: pytest.MonkeyPatch, 
     """Canaries that each own a weight. The claim stands (false alarm below 1e-8); a hundredth of the noise does not."""
     canaries = 120
     if not honest:
-        usual = add_noise
-        monkeypatch.setattr(module, "add_noise", lambda totals, s2, stock: usual(totals, s2 / 10_000))
+        monkeypatch.setattr(module, "Noise", lambda s2, parameters: Noise(s2 / 10_000, parameters))
 
     def learn(included: list[int]) -> Any:
         model = nn.Linear(canaries, 1, bias=False)

@@ -210,3 +210,51 @@ def test_bad_estimates() -> None:
         m.error_at("0.9", 0)
     with pytest.raises(BadParameter):
         m.law(np.array([1, 2]))
+
+
+# --- the chance instead of the price, and values with names -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(("p", "k"), [("3/4", 2), ("0.9", 4), ("0.501", 2), ("0.999999", 10)])
+def test_a_value_is_kept_with_the_chance_that_was_given(p: str, k: int) -> None:
+    kept = randomized_response(p=p, categories=k).law(0)[0]
+    assert Fraction(p) <= kept[1]
+    assert kept[0] <= Fraction(p) + Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("p", ["1/2", "0.4", 1, 0])
+def test_a_chance_that_says_nothing_or_everything_is_refused(p: Any) -> None:
+    with pytest.raises(BadParameter, match="p is"):
+        randomized_response(p=p)
+
+
+def test_labels_come_in_and_out_and_name_their_frequencies() -> None:
+    survey = randomized_response(epsilon=20, categories=["yes", "no", "none"])
+    assert survey.release("no").value == "no"  # another one with probability 5e-9
+    assert survey.release(["no", "yes"]).value == ["no", "yes"]
+    assert set(survey.law(survey.read("no"))) == {"yes", "no", "none"}
+    assert survey.event == randomized_response(epsilon=20, categories=3).event
+    found = survey.estimate(["no"] * 75 + ["yes"] * 25)
+    assert found.values == pytest.approx((0.25, 0.75, 0), abs=1e-6)
+    assert str(found).startswith("yes: 0.25 in [")
+    assert randomized_response(epsilon=1, categories=[("a", 1), ("b", 2)]).release(("a", 1)).value in {
+        ("a", 1),
+        ("b", 2),
+    }
+
+
+@pytest.mark.parametrize(
+    "given", [{"categories": "yes"}, {"categories": ["a", "a"]}, {"categories": ["a"]}, {"p": "0.9"}]
+)
+def test_bad_labels_and_two_prices_are_refused(given: Any) -> None:
+    with pytest.raises(BadParameter):
+        randomized_response(epsilon=1, **given)
+    with pytest.raises(BadParameter):
+        randomized_response()
+
+
+@pytest.mark.parametrize("value", ["maybe", ["yes", "maybe"], [["yes"]], []])
+def test_an_unknown_label_is_refused_without_being_repeated(value: Any) -> None:
+    with pytest.raises(BadData) as caught:
+        randomized_response(epsilon=1, categories=["yes", "no"]).release(value)
+    assert "maybe" not in str(caught.value)

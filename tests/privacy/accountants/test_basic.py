@@ -14,6 +14,7 @@ from mpmath import mpf
 from discreet.errors import NoPrice, NotATheorem
 from discreet.privacy.accountants.advanced import price_advanced
 from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.compose import compose
 from discreet.privacy.accountants.gdp import price_gdp
 from discreet.privacy.accountants.optimal import price_optimal
 from discreet.privacy.accountants.renyi import price_renyi
@@ -55,6 +56,8 @@ def test_ten_tenths_are_one() -> None:
         (events.NoisyMax(1), Approx(1, 0)),
         (events.AboveThreshold(1), Approx(1, 0)),
         (events.Threshold(1, "1e-6"), Approx(1, "1e-6")),
+        (events.Stated(events.DiscreteGaussian(5), 1, "1e-6"), Approx(1, "1e-6")),
+        (events.Repeat(events.Stated(events.ZCDP("1/50"), 1, "1e-6"), 2), Approx(2, "2e-6")),
         (events.Composed([]), Approx(0, 0)),
         (events.Parallel([]), Approx(0, 0)),
         (events.Parallel([events.Approx(1, "1e-9"), events.Approx("0.5", "1e-6")]), Approx(1, "1e-6")),
@@ -139,3 +142,20 @@ def test_samples() -> None:
 def test_what_stays_open_costs_what_it_answers() -> None:
     inner = events.Approx("1/2", "1e-9")
     assert price_basic(events.Interactive(inner)) == price_basic(inner)
+
+
+@pytest.mark.parametrize("inner", [events.Gaussian(5), events.Laplace(3), events.Composed([events.Gaussian(5)] * 2)])
+def test_what_is_stated_changes_no_other_price(inner: events.Event) -> None:
+    """An accountant that does not add up (ε, δ) takes the law itself."""
+    stated = events.Stated(inner, 1, "1e-6")
+    for price in PRICES[1:]:
+        assert price(stated) == price(inner)
+    assert compose(stated).delta(1) == compose(inner).delta(1)
+
+
+def test_what_is_stated_is_all_there_is_where_the_law_has_no_price() -> None:
+    several = events.DiscreteGaussian(sigma=50, sensitivity_squared=100, dimension=100)
+    stated, box = events.Stated(several, 1, "1e-6"), events.Approx(1, "1e-6")
+    assert compose([stated, events.Pure(1)]).delta(2) == compose([box, events.Pure(1)]).delta(2)
+    sampled = events.Subsampled(events.Gaussian(1), "0.01")
+    assert price_zcdp(events.Stated(sampled, 1, "1e-6")) == price_zcdp(box)

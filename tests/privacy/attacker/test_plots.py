@@ -43,3 +43,26 @@ def test_each_picture_has_its_curves() -> None:
     for bad in (5, "laplace", None):
         with pytest.raises(BadParameter):
             plots.tradeoff(bad)  # type: ignore[arg-type]
+
+
+def _legend(figure: Any) -> list[str]:
+    return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+
+
+def test_several_by_name_are_drawn_into_one_picture() -> None:
+    two: Any = {"a": events.Pure(1), "b": compose(events.Pure(2))}
+    for figure in (plots.profile(two, deltas=["1e-2", "1e-4"]), plots.tradeoff(two)):
+        assert _legend(figure)[:2] == ["a", "b"]
+    assert "b, basic" in _legend(plots.growth({"a": events.Pure("0.1"), "b": events.Pure("0.2")}, 4))
+    with pytest.raises(BadParameter, match="at least one"):
+        plots.profile({})
+
+
+def test_the_table_of_growth_holds_what_the_rules_say_and_leaves_out_those_without_a_price() -> None:
+    table = plots.growth_table(events.Pure("0.1"), [1, 10, 100], "1e-6")
+    assert table["basic"] == pytest.approx((0.1, 1, 10))
+    assert table["exact (PLD)"][-1] < table["advanced"][-1] < table["basic"][-1]
+    assert str(table).splitlines()[1].split() == ["times", "1", "10", "100"]
+    assert "<td>basic</td>" in table._repr_html_()
+    assert "basic" not in plots.growth_table(events.Gaussian(sigma=1), 1).rules
+    assert plots.growth_table(events.Pure(1), 9).times[-1] == 9

@@ -17,6 +17,7 @@ from mpmath import mpf
 from discreet.errors import BadParameter, NoPrice, NotATheorem, OverBudget, ReceiptRefused
 from discreet.privacy.accountants.conversions import zcdp_to_approx
 from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.budgets.currency import add
 from discreet.privacy.budgets.filters import Filter, Rule, as_event, currency_of
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
@@ -48,7 +49,7 @@ def test_against_a_model(asked: list[tuple[Fraction, Fraction]], first: Fraction
     small = Fraction(1, 1000)
     cases: list[tuple[Measure, Rule | None, Callable[[Fraction, Fraction], Measure]]] = [
         (Pure(3 * first), None, lambda a, _: Pure(a)),
-        (Approx(3 * first, second * small), None, lambda a, b: Approx(a, b * small)),
+        (Approx(3 * first, second * small), Rule.BASIC, lambda a, b: Approx(a, b * small)),
         (ZCDP(3 * first, second * small), None, lambda a, b: ZCDP(a, b * small)),
         (GDP(mu_squared=3 * first), None, lambda a, _: GDP(mu_squared=a)),
         (Renyi({2: 3 * first, 8: 3 * second}), None, lambda a, b: Renyi({2: a, 8: b}) if a <= b else Renyi({8: b})),
@@ -179,7 +180,7 @@ def test_advanced_counts_squares() -> None:
 
 def test_gaussian_events_need_a_rule_that_prices_them() -> None:
     with pytest.raises(NoPrice):
-        Filter(Approx(1, "1e-6")).spend(events.Gaussian(sigma=10))
+        Filter(Approx(1, "1e-6"), Rule.BASIC).spend(events.Gaussian(sigma=10))
     with pytest.raises(NoPrice):
         Filter(Pure(1)).spend(events.Approx("0.1", "1e-9"))
     with pytest.raises(NoPrice):
@@ -261,9 +262,9 @@ def test_a_refused_charge_fixes_no_relation() -> None:
 def test_a_currency_has_no_state() -> None:
     money = currency_of(Approx(1, "1e-6"), Rule.ZCDP)
     price = money.amounts(events.Gaussian(sigma=10))
-    used = money.add(money.nothing, price)
-    assert money.add(money.nothing, price) == used == (Fraction(1, 200), Fraction(0))
-    assert money.fits(used, price)
+    used = add(money.limits.nothing, price)
+    assert add(money.limits.nothing, price) == used == (Fraction(1, 200), Fraction(0))
+    assert money.limits.fits(used, price)
     assert money.shown(used) == ZCDP("1/200")
     assert money.name == currency_of(ZCDP(1)).name != currency_of(Approx(1, "1e-6")).name
 

@@ -60,6 +60,7 @@ trees: Any = st.recursive(
         st.builds(events.Interactive, inner),
         st.builds(agreeing(events.Composed), st.lists(inner, max_size=3)),
         st.builds(agreeing(events.Parallel), st.lists(inner, max_size=3)),
+        st.builds(events.Stated, inner, numbers, st.just("1e-9")),
         st.builds(
             agreeing(events.Subsampled), inner, st.just("1/7"), st.sampled_from(Sampling), st.sampled_from(Neighbours)
         ),

@@ -12,9 +12,9 @@ from discreet.errors import BadParameter, NotATheorem
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.privacy.accountants.basic import price_basic
-from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.calibrate import covers
+from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.error_bounds import Share, sum_error
@@ -68,12 +68,11 @@ def test_a_concentrated_allowance_is_spent_exactly() -> None:
 @pytest.mark.parametrize("caps", [CAPS, Caps(), Caps(max_groups=40), Caps(max_groups=300, max_rows_per_group=2)])
 def test_an_approximate_allowance_covers_what_runs(selects: bool, allowance: Approx, caps: Caps) -> None:
     plan = plan_noise((need(COUNT, TOTAL, selects=selects, caps=caps),), allowance, ADD)
-    pure, rho, delta = spent(plan)
-    if pure and rho:
-        assert rho <= largest_zcdp(Approx(allowance.epsilon - pure, allowance.delta - delta)).rho
-    else:
-        assert covers(plan.event, allowance)
-        assert not pure or price_basic(plan.event).epsilon == allowance.epsilon
+    pure, rho, _ = spent(plan)
+    assert covers(plan.event, allowance)
+    assert rho or price_basic(plan.event).epsilon == allowance.epsilon
+    assert not rho or plan.price == events.Stated(plan.event, allowance.epsilon, allowance.delta)
+    assert pure or rho
 
 
 def spent(plan: NoisePlan) -> tuple[Fraction, Fraction, Fraction]:
@@ -269,8 +268,8 @@ def test_keys_may_have_another_noise_than_what_is_counted() -> None:
     assert isinstance(units, Gaussian)
     assert isinstance(counted, Laplace)
     assert isinstance(total, Laplace)
-    pure, rho, delta = spent(plan)
-    assert rho <= largest_zcdp(Approx(1 - pure, Fraction(1, 10**8) - delta)).rho
-    assert plan.price == Approx(1, "1e-8")
+    assert covers(plan.event, Approx(1, "1e-8"))
+    assert not covers(plan.event, Approx("0.99", "1e-8"))
+    assert plan.price == events.Stated(plan.event, 1, "1e-8")
     gaussian = plan_noise((need(COUNT, selects=True, caps=Caps()),), ZCDP("1/100", "1e-8"), ADD)
     assert all(isinstance(one.noise, Gaussian) for one in gaussian.sets[0].values())

@@ -30,7 +30,7 @@ def meaning(name: str, *values: Any) -> Any:
         ("quotient", (-7, 2), -3), ("quotient", (7, 0), None),
         ("mod", (-7, 2), -1), ("mod", (Fraction(7, 2), 2), Fraction(3, 2)), ("mod", (7, 0), None),
         ("round", (Fraction(5, 2),), 3), ("round", (Fraction(-5, 2),), -3), ("round", (1234, -2), 1200),
-        ("round", (1, 31), None), ("round", (1, Fraction(1, 2)), None),
+        ("round", (1, 31), 1), ("round", (1.26, 1), 1.3), ("power", (4, Fraction(1, 2)), 2.0),
         ("floor", (-0.5,), -1.0), ("ceil", (Fraction(1, 2),), 1),
         ("width_bucket", (10, 0, 10, 5), 6), ("width_bucket", (-1, 0, 10, 5), 0), ("width_bucket", (1, 5, 5, 5), None),
         ("least", (3, 2.5, Fraction(7, 2)), 2.5), ("greatest", ("b", "a"), "b"), ("least", (1, "a"), None),

@@ -52,7 +52,8 @@ def test_what_can_be_compared() -> None:
     assert compared("eq", NOON, "2024-02-29T12:00:00") is True
     assert compared("lt", DAY, NOON) is True
     assert compared("lt", True, False) is None
-    assert compared("eq", 1, "1") is None
+    assert compared("eq", 1, "1.0") is True
+    assert compared("eq", 1, "one") is None
     assert compared("lt", NOON, NOON.replace(tzinfo=UTC)) is None
     assert as_moment("noon", DAY) == "noon"
 

@@ -8,10 +8,10 @@ import pytest
 
 from discreet.errors import BadQuestion
 from discreet.query.functions.catalogue import FUNCTIONS
-from discreet.query.functions.text_functions import LONGEST_TEXT
+from discreet.query.functions.typed_values import TypedColumn
 from discreet.query.plan.evaluate import evaluate
-from discreet.query.plan.expressions import Expression
-from discreet.query.plan.types import Number
+from discreet.query.plan.expressions import Call, Expression
+from discreet.query.plan.types import LARGEST, Date, Number
 from discreet.query.typing.infer import typed
 from tests.helpers.surface import FIELDS
 from tests.helpers.typing_checks import call, col
@@ -35,8 +35,8 @@ def test_refused_by_typing(asked: Expression, word: str) -> None:
 @pytest.mark.parametrize(
     ("name", "values", "expected"),
     [
-        ("substring", ("日本語", 2, 1), "本"), ("substring", ("abc", 0, 1), None), ("substring", ("abc", 2), "bc"),
-        ("concat", ("a", "b"), "ab"), ("concat", ("a", 1), None),
+        ("substring", ("日本語", 2, 1), "本"), ("substring", ("abc", 0, 2), "a"), ("substring", ("abc", 2), "bc"),
+        ("concat", ("a", "b"), "ab"), ("concat", ("a", 1), "a1"),
         ("ilike", ("AbC", "a%c"), True), ("ilike", ("É", "é"), False), ("like", ("a", 3), None),
         ("regexp_matches", ("abc", "^a"), True), ("regexp_matches", ("abc", "(a+)+"), None),
         ("split_part", ("a,b", ",", 2), "b"), ("split_part", ("a,b", ",", 3), ""), ("split_part", ("a", "", 1), None),
@@ -51,7 +51,23 @@ def test_on_released_values(name: str, values: tuple[Any, ...], expected: Any) -
 
 def test_a_text_grows_by_what_is_joined() -> None:
     assert typed(call("concat", col("name"), col("code")), FIELDS).copies == 2
-    assert typed(call("length", col("name")), FIELDS).kind == Number(Fraction(1), 0, LONGEST_TEXT)
+    assert typed(call("length", col("name")), FIELDS).kind == Number(Fraction(1), 0, LARGEST)
+
+
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        (call("left", col("name"), 4), 4), (call("substring", col("name"), 3, 2), 2),
+        (call("cast_text", col("day")), 10),
+        (call("concat", call("left", col("name"), 4), "abc"), 7), (call("strftime", col("day"), "%Y"), 10),
+        (call("upper", call("left", call("left", col("name"), 4), 9)), 4), (call("cast_text", col("n")), 3),
+        (call("coalesce", call("left", col("name"), 4), "abcdef"), 6), (call("substring", col("name"), 3), None),
+    ],
+)  # fmt: skip
+def test_the_length_of_a_text_is_what_is_known_of_it(text: Call, most: int | None) -> None:
+    """Once it was 2^31 for every text, and noise was made for that."""
+    fields = {**FIELDS, "n": TypedColumn(Number(Fraction(1), -10, 9)), "day": TypedColumn(Date())}
+    assert typed(call("length", text), fields).kind == Number(Fraction(1), 0, LARGEST if most is None else most)
 
 
 def test_letters_are_those_of_ascii() -> None:

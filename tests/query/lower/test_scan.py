@@ -2,10 +2,13 @@
 
 import re
 from collections import Counter
+from datetime import date
 from random import Random
 
+import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.errors import BadQuestion
 from discreet.query.lower.lower import UNIT, lower_relation
 from discreet.query.plan.nodes import (
@@ -39,7 +42,7 @@ def test_a_foreign_key_finds_the_unit_two_tables_away() -> None:
 def test_a_foreign_key_to_the_unit_itself_needs_no_join() -> None:
     found = lower_relation(Project(Scan("notes"), (("stars", col("stars")),)), CATALOG)
     assert found.relation == Project(
-        Scan("notes"), (("stars", call("read_integer", col("stars"), 1, 5)), (UNIT, col("who")))
+        Scan("notes"), (("stars", call("read_integer", col("stars"), -(2**62), 2**62)), (UNIT, col("who")))
     )
     assert lower_relation(Scan("notes"), CATALOG).fields["who"].is_unit
     asked = Join(Scan("notes"), Scan("people"), (("who", "id"),))
@@ -91,3 +94,55 @@ def test_floats_without_bounds_pass_through_as_they_are() -> None:
 def test_refused_by_name(asked: Relation, words: str) -> None:
     with pytest.raises(BadQuestion, match=re.escape(words)):
         lower_relation(asked, {**CATALOG, **LOOPS})
+
+
+NULLS = {
+    "who": [1, 2, 3, 4],
+    "v": [10, None, 30, None],
+    "far": [10, None, 30, None],
+    "t": [date(2024, 1, 3), None, date(2024, 1, 3), None],
+}
+DECLARED = {
+    "v": dp.bounds(0, 100, nullable=False),
+    "far": dp.bounds(8, 100, nullable=False),
+    "t": dp.bounds("2024-01-01", "2024-01-31", nullable=False),
+}
+
+
+def _exactly(asked: str) -> dict[str, object]:
+    """An answer whose noise is far below what is printed."""
+    people = dp.table(pa.table(NULLS), unit="who", columns=DECLARED, max_rows=1)
+    return next(iter(dp.Session(people=people, budget=dp.Pure(10**9)).sql(asked).release(epsilon=10**8).rows))
+
+
+@pytest.mark.parametrize("beside", ["", ", COUNT(*) AS n", ", COUNT(v) AS n", ", VARIANCE(v) AS q, AVG(far) AS p"])
+def test_a_null_that_is_declared_away_is_one_value_in_every_aggregate_whatever_is_beside_it(beside: str) -> None:
+    found = _exactly(f"SELECT SUM(v) AS s, AVG(v) AS m, SUM(far) AS f, AVG(t) AS d {beside} FROM people")
+    assert found["s"] == pytest.approx(40, abs=1e-3)
+    assert found["m"] == pytest.approx(10, abs=1e-3)
+    assert found["f"] == pytest.approx(10 + 8 + 30 + 8, abs=1e-3)
+    assert str(found["d"]).startswith("2024-01-02 00:00") or str(found["d"]).startswith("2024-01-01 23:59")
+    assert found.get("n", 4) == 4
+
+
+@pytest.mark.parametrize("one", ["SUM(v) AS x", "AVG(v) AS x", "COUNT(v) AS x", "COUNT(*) AS x"])
+def test_it_is_so_for_an_aggregate_asked_alone(one: str) -> None:
+    wanted = {"S": 40, "A": 10, "C": 4}[one[0]]
+    assert _exactly(f"SELECT {one} FROM people")["x"] == pytest.approx(wanted, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted"),
+    [
+        ("AVG(CLAMP(v, 0, 1.5))", 1.5),
+        ("AVG(CLAMP(v * 1000, 0, 1500))", 1500),
+        ("AVG(LEAST(v * 1000, 1500))", 1500),
+        ("SUM(CLAMP(v, 0.5, 1.5))", 4.5),
+        ("AVG(CLAMP(w, 0, 0.7))", 0.7),
+    ],
+)
+def test_clamp_keeps_its_ends(asked: str, wanted: float) -> None:
+    two = pa.table({"who": [1, 2, 3], "v": [2, 2, 2], "w": [2.0, 2.0, 2.0]})
+    people = dp.table(two, unit="who", columns={"v": dp.bounds(0, 10)}, max_rows=1)
+    found = dp.Session(people=people, budget=dp.Pure(10**9)).sql(f"SELECT {asked} AS x FROM people")
+    assert next(iter(found.release(epsilon=10**8).rows))["x"] == pytest.approx(wanted, abs=1e-3)

@@ -14,10 +14,11 @@ from discreet.query.functions import catalogue
 from discreet.query.plan.expressions import Call, Expression, Literal, walk
 from discreet.query.plan.types import Boolean, Number
 from discreet.query.typing.infer import typed
+from tests.helpers.extent import extent
 from tests.helpers.surface import FIELDS, FUNCTIONS, SORTS, expression, row
 from tests.helpers.typing_checks import call, check_meaning, check_range, col
 
-MANY = settings(max_examples=60, deadline=None)
+MANY = settings(max_examples=extent(15, 60), deadline=None)
 SEEDS = st.integers(0, 1 << 64)
 
 

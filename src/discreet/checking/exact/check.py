@@ -28,6 +28,8 @@ Columns = Mapping[str, Sequence[Any]] | None
 
 MOST_PAIRS = 20_000
 SEARCHES = 500
+SECONDS = 5.0
+"""A query is tried for so long, unless it is said on how many tables."""
 
 
 def check(
@@ -40,7 +42,7 @@ def check(
     neighbours: Relation = None,
     rows: int = 3,
     most_pairs: int = MOST_PAIRS,
-    searches: int = SEARCHES,
+    searches: int | None = None,
     depth: int | None = None,
 ) -> Report:
     """Hold what a thing claims of itself against small neighbours, exactly.
@@ -51,8 +53,9 @@ def check(
     - a release (a map, then a mechanism): the stability of its map, and both output laws against every price;
     - a mechanism: both output laws on ``pairs`` of neighbouring inputs; on rows where ``values`` are given;
     - a function of data and bits: every bit path of at most ``depth`` bits on ``pairs``, against ``claim``;
-    - a query of a session: its exact aggregates on ``searches`` made-up tables with and without each unit, on the
-      session's own engine, against the noise that was planned (``check_query`` has more options).
+    - a query of a session: its exact aggregates on ``searches`` made-up tables (unless said: as many as five seconds
+      allow) with and without each unit, on the session's own engine, against the noise that was planned
+      (``check_query`` has more options).
 
     ``claim``, an event or a promise such as ``Pure(1)``, takes the place of the thing's own.
 
@@ -70,7 +73,8 @@ def check(
         are 1 apart; claimed epsilon 9/10; refuted: the exact input of the noise moves by 1 in L1, which costs epsilon 1
     """
     rows, most_pairs = integer(rows, "rows", at_least=0), integer(most_pairs, "most_pairs", at_least=1)
-    effort: dict[str, Any] = {"rows": rows, "most_pairs": most_pairs, "searches": searches}
+    wanted = SEARCHES if searches is None else integer(searches, "searches", at_least=0)
+    effort: dict[str, Any] = {"rows": rows, "most_pairs": most_pairs, "searches": wanted}
     if isinstance(thing, StableLike):
         if pairs is not None:
             return check_stability_pairs(thing, pairs)
@@ -80,7 +84,7 @@ def check(
     if isinstance(thing, ClaimsPrivacy):
         return _check_mechanism(thing, pairs, values, columns, neighbours, claim, depth, effort)
     if isinstance(thing, Query):
-        return check_query(thing, tables=searches)
+        return check_query(thing, tables=wanted, seconds=SECONDS if searches is None else None)
     if callable(thing):
         return _check_function(thing, pairs, claim, depth)
     raise BadParameter("thing", thing, "must be a stable map, a release, a mechanism, a query or a function of bits")

@@ -18,6 +18,7 @@ import numpy as np
 from discreet.checking.exact.laws import LEFT_OUT, Law
 from discreet.checking.exact.roles import (
     AdditiveNoise,
+    DrawsIndependently,
     HasMap,
     HasParts,
     HasRelease,
@@ -29,6 +30,7 @@ from discreet.checking.exact.roles import (
 )
 from discreet.errors import BadParameter, NoLaw
 from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.statistics.noised import Noised
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.randomness import Bits, exact_law
@@ -130,6 +132,9 @@ def frozen(output: Any) -> Hashable:
 def _mechanism_pair(mechanism: Any, first: Any, second: Any, depth: int | None, largest_scale: float) -> Pair:
     if _same(first, second):
         return ALIKE
+    if isinstance(mechanism, DrawsIndependently):
+        parts = zip(mechanism.independent(first), mechanism.independent(second), strict=True)
+        return product([_mechanism_pair(part, x, y, depth, largest_scale) for (part, x), (_, y) in parts])
     additive = additive_in(mechanism)
     one, two = _numbers(first), _numbers(second)
     if additive is not None and one is not None and two is not None:
@@ -161,7 +166,7 @@ def additive_in(mechanism: Any) -> Any:
     if isinstance(mechanism, AdditiveNoise):
         return mechanism
     inside = getattr(mechanism, "noise", None)
-    if isinstance(inside, AdditiveNoise) and not _writes_its_law(mechanism):
+    if isinstance(inside, AdditiveNoise) and (isinstance(mechanism, Noised) or not _writes_its_law(mechanism)):
         return inside
     return None
 

@@ -180,7 +180,8 @@ def of_bits(draw: Callable[[Any, Bits], Any], depth: int) -> Laws:
 
 def natural_pairs(mechanism: Any) -> list[tuple[int, int]]:
     """Neighbouring inputs of additive noise on one whole number: as far apart as its event declares, and closer."""
-    match mechanism.event:
+    ran = mechanism.event
+    match ran.event if isinstance(ran, events.Stated) else ran:
         case events.DiscreteLaplace(sensitivity=moved):
             reach = int(moved)
         case events.DiscreteGaussian(dimension=1) as event:

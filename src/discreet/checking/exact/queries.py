@@ -16,6 +16,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 from math import isqrt
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from discreet.errors import BadData, EngineFailed
 from discreet.exact import Number
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP
+from discreet.progress import Progress
 from discreet.query.engine import Engine
 from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
@@ -82,6 +84,7 @@ def check_query(
     epsilon: Number | None = None,
     rho: Number | None = None,
     tables: int = 200,
+    seconds: float | None = None,
     most_rows: int = 6,
     load: Load | None = None,
     engine: Engine | None = None,
@@ -89,7 +92,8 @@ def check_query(
 ) -> Report:
     """Hold a query of a session against made-up neighbouring tables on the session's engine (or another one).
 
-    ``load`` turns a made-up Arrow table into a source of the engine; DuckDB and memory take it as it is.
+    ``load`` turns a made-up Arrow table into a source of the engine; DuckDB and memory take it as it is. ``seconds``:
+    stop looking after so long; the report says how many tables were tried.
     """
     session = query.session
     if rho is None and epsilon is None:
@@ -100,21 +104,26 @@ def check_query(
     claim = (
         f"one unit moves the exact numbers by no more than {asked.plan.noise.value} noise for {asked.allowance} allows"
     )
-    method = (
-        f"{tables} made-up tables of up to {3 * most_rows} rows per unit, each without each of its units, "
-        f"on {trial.engine.name}"
-    )
-    tried = 0
-    for _ in range(tables):
-        made = make_tables(session.schemas, chance, most_rows)
-        for unit in range(len(made.units)):
-            tried += 1
-            wrong = trial.compare(made, unit)
-            if wrong is not None:
-                small, left_out, why = shrink(made, unit, wrong, trial.compare)
-                found = Counterexample(small.show(), small.show(left_out), "1 unit", claim, why)
-                return Report("query", claim, method, tried, found)
-    return Report("query", claim, method, tried)
+
+    def method(many: int) -> str:
+        each = f"of up to {3 * most_rows} rows per unit, each without each of its units, on {trial.engine.name}"
+        return f"{many} made-up tables {each}"
+
+    tried, until = 0, None if seconds is None else monotonic() + seconds
+    with Progress(None) as progress:
+        for many in range(1, tables + 1):
+            progress.step(f"checking made-up table {many:,} of at most {tables:,}")
+            made = make_tables(session.schemas, chance, most_rows)
+            for unit in range(len(made.units)):
+                tried += 1
+                wrong = trial.compare(made, unit)
+                if wrong is not None:
+                    small, left_out, why = shrink(made, unit, wrong, trial.compare)
+                    found = Counterexample(small.show(), small.show(left_out), "1 unit", claim, why)
+                    return Report("query", claim, method(many), tried, found)
+            if until is not None and monotonic() > until:
+                return Report("query", claim, method(many), tried)
+    return Report("query", claim, method(tables), tried)
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------

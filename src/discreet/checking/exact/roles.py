@@ -5,6 +5,7 @@ A role is asked for with ``isinstance``; the first that fits in ``check`` counts
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.privacy.promises.events import Event
@@ -85,6 +86,14 @@ class HasParts(Protocol):
 
     parts: Any
     by: Any
+
+
+@runtime_checkable
+class DrawsIndependently(Protocol):
+    """Whatever gives parts of its exact input to mechanisms that draw independently of each other."""
+
+    def independent(self, value: Any) -> Sequence[tuple[Any, Any]]:
+        """Each mechanism with its part; what is made of their outputs is post-processing."""
 
 
 @runtime_checkable

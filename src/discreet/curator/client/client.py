@@ -25,6 +25,7 @@ from discreet.answer import CONFIDENCE
 from discreet.curator.amounts import read_amount
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview, answers_of
 from discreet.curator.client.remote_board import RemoteBoard
+from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
 from discreet.curator.client.transport import Transport
 from discreet.curator.public_schema import read
 from discreet.errors import BadParameter, CuratorRefused, Unsupported
@@ -39,6 +40,8 @@ from discreet.query.front.unparse import as_sql
 from discreet.query.lower.lower import lower_question
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Schema
+from discreet.query.profile.profile import Profile
+from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price
 
 _OWNER = "ask the owner, who declares the tables"
@@ -102,6 +105,11 @@ class RemoteSession:
     def remaining(self) -> Measure:
         """What is left to you."""
         return read_amount(self._standing()["remaining"])
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """What is left to you of each sum that is counted: under Rule.EITHER of (ε, δ) and of ρ, else of one."""
+        return tuple(map(read_amount, self._standing()["accounts"]))
 
     @property
     def budget(self) -> Measure:
@@ -170,7 +178,66 @@ class RemoteSession:
         asked = rows_question(self[table], table, self.schemas[table].table, level, most)
         return max(1, int(asked.release(epsilon, delta=delta, rho=rho, key=key).value))
 
+    def synthesize(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | None = None,
+        workload: str | None = None,
+        rows: int | None = None,
+        key: str | None = None,
+        **options: Any,
+    ) -> RemoteSynthetic:
+        """Synthetic rows of a table: begins the job and waits for it. ``start_synthesize`` only begins it.
+
+        ``rows`` must be given; of the options there is ``quick``. The same ``key`` is the same job again.
+        """
+        if domain is not None:
+            raise Unsupported("a domain of one's own of a remote session", _OWNER)
+        price = Price.of(epsilon, delta, rho)
+        job = self.start_synthesize(table, price, columns=columns, workload=workload, rows=rows, key=key, **options)
+        return job.result()
+
+    def start_synthesize(
+        self,
+        table: str,
+        price: Price,
+        *,
+        columns: Sequence[str] | None = None,
+        workload: str | None = None,
+        rows: int | None = None,
+        quick: bool = False,
+        key: str | None = None,
+    ) -> RemoteJob:
+        """Pay for synthetic rows and begin to make them: a job to be watched, cancelled and waited for."""
+        body = {"table": table, "rows": integer(rows or 0, "rows", at_least=1), "quick": quick, "key": _key(key)}
+        body |= {"columns": None if columns is None else list(columns), "workload": workload} | price.texts()
+        return RemoteJob(self.transport, int(self.transport.post(self.path("synthetic"), body)["number"]))
+
+    def profile(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> Profile:
+        """A private profile of a table, paid like any question. The same ``key`` gives it again, for nothing."""
+        asked = table_questions(table, self.schemas, columns)
+        body = {"table": table, "columns": None if columns is None else list(columns), "key": _key(key)}
+        reply = self.transport.post(self.path("profile"), body | Price.of(epsilon, delta, rho).texts())
+        return Profile.read(table, asked, reply["answer"]["answers"])
+
     with_columns = _refused("with_columns", _OWNER)
+    pmw = _refused("pmw", "use synthesize, whose rows answer any number of questions")
+    suggest_keys = _refused("suggest_keys", _OWNER)
+    plan = _refused("a plan", "session.workload([...]) asks several questions together")
 
     def _prepared(self, asked: Question) -> Prepared | None:
         """Refuse here, with the curator's message, what it would refuse from public metadata.

@@ -17,6 +17,7 @@ from discreet.errors import BadParameter, Unsupported
 from discreet.exact import Number, number
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.preview import ColumnPreview, Preview
+from discreet.query.profile.sizes import Cut
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -51,6 +52,7 @@ class RemotePreview(Preview):
             named_from=reply["named_from"],
             advice=reply["advice"],
             counted=str(reply["counted"]),
+            notes=tuple(reply.get("notes", ())),
             story=tuple(reply["story"]),
             reply=reply,
         )
@@ -99,11 +101,22 @@ class RemoteAnswer(Answered):
         """What counts of one unit; empty for answers that an older version stored."""
         return str(self.reply["answer"].get("counted", ""))
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
+        return tuple(self.reply["answer"].get("notes", ()))
+
+    @property
+    def cut(self) -> Cut | None:
+        """The estimated share of rows that caps cut, if a profile is there to tell."""
+        found = self.reply["answer"].get("cut")
+        return None if found is None else Cut(**found)
+
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
 
     def _caveats(self) -> tuple[str, ...]:
-        return (self.counted,) if self.counted else ()
+        return tuple(one for one in (self.counted, *self.notes) if one)
 
     @property
     def number(self) -> int:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import http.client
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.curator.error_replies import rebuilt
 from discreet.errors import BadParameter, CuratorRefused, DiscreetError, LedgerBusy, LedgerUnavailable
 
+Once = Callable[[str, str, bytes | None], tuple[int, Any]]
 _TRIES = 4
 _SECONDS = 120.0
 
@@ -44,10 +45,14 @@ class Transport:
         """What comes back for a body, both JSON."""
         return self._ask("POST", path, json.dumps(body).encode())
 
-    def _ask(self, method: str, path: str, body: bytes | None) -> Any:
+    def download(self, path: str) -> bytes:
+        """A file, as it is."""
+        return bytes(self._ask("GET", path, None, self._file))
+
+    def _ask(self, method: str, path: str, body: bytes | None, once: Once | None = None) -> Any:
         for left in reversed(range(_TRIES)):
             try:
-                status, reply = self._once(method, path, body)
+                status, reply = (once or self._once)(method, path, body)
             except (OSError, http.client.HTTPException, ValueError):
                 if left:
                     time.sleep(0.2)
@@ -62,6 +67,15 @@ class Transport:
         raise LedgerUnavailable("the curator cannot be reached")
 
     def _once(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
+        status, sent = self._sent(method, path, body)
+        return status, json.loads(sent)
+
+    def _file(self, method: str, path: str, body: bytes | None) -> tuple[int, Any]:
+        """A file as it is; an error as JSON."""
+        status, sent = self._sent(method, path, body)
+        return status, sent if status < 400 else json.loads(sent)
+
+    def _sent(self, method: str, path: str, body: bytes | None) -> tuple[int, bytes]:
         kind = http.client.HTTPSConnection if self._secure else http.client.HTTPConnection
         connection = kind(self._host, self._port, timeout=_SECONDS)
         try:
@@ -70,7 +84,7 @@ class Transport:
                 headers["content-type"] = "application/json"
             connection.request(method, self._base + path, body, headers)
             reply = connection.getresponse()
-            return reply.status, json.loads(reply.read())
+            return reply.status, reply.read()
         finally:
             connection.close()
 

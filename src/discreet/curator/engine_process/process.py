@@ -2,7 +2,12 @@
 
 Promise: ``run`` gives exact integers of a checked shape or raises EngineFailed, whose message is always the same. A
 process that hangs is killed at the deadline; the next question gets a new one. Noise, keys and the ledger are never
-there. What it wrote to the disk goes with it, or at the next start (scratch.py).
+there. What it wrote to the disk goes with it, or at the next start (scratch.py). A process that has computed many
+questions is replaced while nobody waits for it, so that whatever a library keeps does not add up.
+
+``check`` looks at what is public about a source, before anybody pays: that it is there, and that its columns have the
+names and types that they had. Of files only facts about the file decide; of CSV its first line, since types are
+guessed from values.
 """
 
 from __future__ import annotations
@@ -14,18 +19,23 @@ import pickle
 import queue
 import re
 import select
+import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
 from typing import IO, Any
 
+from discreet.curator.engine_process.file_facts import FileFacts, file_facts
 from discreet.curator.engine_process.ipc import pack, read_columns, read_exact, unpack
+from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.engine_process.scratch import Scratch
 from discreet.curator.limits import Limits
-from discreet.errors import BadData, EngineFailed, LedgerBusy
+from discreet.engines.sql.relations import scanned
+from discreet.errors import BadData, EngineFailed, EngineUnreachable, LedgerBusy
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.work import AnyWork, Exact
 
@@ -33,24 +43,43 @@ log = logging.getLogger("discreet.curator")
 _NAME = re.compile(r"[A-Za-z]{1,60}")
 _STARTING = 60.0
 """Seconds until a new process must have sent its first columns."""
+_COPYING = 3600.0
+"""Seconds until a prepared copy must have been made."""
+RENEWED_AFTER = 2_000
+"""Questions after which a process is replaced: DuckDB keeps about 3 KB of each."""
+GONE = "the data are not there, or not as they were registered; nothing was spent"
 
 
 class Isolated:
     """An engine that computes in ``processes`` child processes, each for one question at a time."""
 
-    def __init__(self, limits: Limits, *, processes: int = 1, threads: int = 2) -> None:
+    def __init__(
+        self, limits: Limits, *, processes: int = 1, threads: int = 2, remote: RemoteEngine | None = None
+    ) -> None:
         self._limits = limits
+        self._remote = remote
         self._here = threading.local()
         self._free: queue.Queue[_Process] = queue.Queue()
-        self._all = [_Process(limits, threads) for _ in range(processes)]
+        self._all = [_Process(limits, threads, remote) for _ in range(processes)]
         self._columns: dict[Any, dict[str, Stored]] = {}
+        self._files: dict[Any, FileFacts] = {}
         for process in self._all:
             self._free.put(process)
 
     @property
     def name(self) -> str:
         """What it is called."""
-        return "duckdb"
+        return "duckdb" if self._remote is None else self._remote.kind
+
+    @property
+    def renewals(self) -> int:
+        """How often a process was replaced because of its age."""
+        return sum(process.renewals for process in self._all)
+
+    @property
+    def failures(self) -> int:
+        """How often a process failed, or was stopped at its deadline."""
+        return sum(process.failures for process in self._all)
 
     @contextmanager
     def reserved(self) -> Iterator[None]:
@@ -70,9 +99,47 @@ class Isolated:
         """The names and stored types of a source's columns; asked for once, then remembered."""
         key = tuple(source) if isinstance(source, list) else source
         if key not in self._columns:
-            with self.reserved():
+            facts = file_facts(source)
+            with nullcontext() if self._reserved() else self.reserved():
                 self._columns[key] = self._here.process.columns(source)
+            if facts is not None:
+                self._files[key] = facts
         return dict(self._columns[key])
+
+    def prepare(self, source: object, folder: Path, name: str, unit: str | None) -> str:
+        """A private copy of a source, sorted by unit, made in the engine's process unless it is there."""
+        with nullcontext() if self._reserved() else self.reserved():
+            return self._here.process.prepare(source, folder, name, unit)  # type: ignore[no-any-return]
+
+    def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
+        """Check that the sources are as they were when they were opened, by public facts; called before the payment.
+
+        ``BadData`` if one is gone or has other columns, ``EngineUnreachable`` if its server is away.
+        """
+        names = {name for work in works for name in scanned(work.source)}
+        with nullcontext() if self._reserved() else self.reserved():
+            self._check([schemas[name].table.source for name in sorted(names)])
+
+    def _reserved(self) -> bool:
+        return getattr(self._here, "process", None) is not None
+
+    def _check(self, sources: Iterable[object]) -> None:
+        for source in sources:
+            key = tuple(source) if isinstance(source, list) else source
+            known, now = self._files.get(key), file_facts(source)
+            if known is not None and now == known:
+                continue
+            if known is not None and now is None:
+                raise BadData(GONE)
+            if known is not None and now is not None and known.first_lines is not None:
+                if now.first_lines != known.first_lines:
+                    raise BadData(GONE)
+            else:
+                found = self._here.process.columns(source, again=True)
+                if any(found.get(name) != stored for name, stored in self._columns.get(key, {}).items()):
+                    raise BadData(GONE)
+            if now is not None:
+                self._files[key] = now
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work, or EngineFailed."""
@@ -92,38 +159,83 @@ class Isolated:
                 idle.append(self._free.get_nowait())
         for process in self._all:
             process.stop() if process in idle else process.kill()
+            process.stop_next()
 
 
 class _Process:
     """One process, started when it is needed and started again after it was killed."""
 
-    def __init__(self, limits: Limits, threads: int) -> None:
+    def __init__(self, limits: Limits, threads: int, remote: RemoteEngine | None = None) -> None:
         self._limits = limits
         self._threads = threads
+        self._remote = remote
         self._process: subprocess.Popen[bytes] | None = None
         self._scratch: Scratch | None = None
         self._sent: Mapping[str, Schema] | None = None
+        self._next: _Process | None = None
+        """The one that takes over at the next question, once it is up."""
+        self._preparing = False
+        self.renewals = 0
+        self.failures = 0
+        self._computed = 0
         self.closed = False
         """Whether it shall not be started again."""
 
-    def columns(self, source: object) -> dict[str, Stored]:
+    def columns(self, source: object, *, again: bool = False) -> dict[str, Stored]:
+        """The columns of a source; ``again``: not those that the process remembers."""
         self._start()
-        payload = self._ask(("columns", source), _STARTING)
-        bad = _sent(payload, "bad")
+        payload = self._ask(("check" if again else "columns", source), _STARTING)
+        bad, away = _sent(payload, "bad"), _sent(payload, "away")
+        if away is not None:
+            raise EngineUnreachable(away)
         if bad is not None:
             raise BadData(bad)
         return read_columns(payload)
+
+    def prepare(self, source: object, folder: Path, name: str, unit: str | None) -> str:
+        self._start()
+        payload = self._ask(("prepare", (source, str(folder), name, unit, self._limits.memory // 2)), _COPYING)
+        copy = _sent(payload, "copy")
+        if copy is None:
+            raise BadData(
+                _sent(payload, "bad") or "the data cannot be copied; raise limits.memory, or leave prepared out"
+            )
+        return copy
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         self._start()
         known = self._sent is schemas
         self._sent = schemas
         payload = self._ask(("run", (list(works), None if known else dict(schemas))), float(self._limits.deadline))
+        self._computed += 1
+        if self._computed >= RENEWED_AFTER and not self._preparing and not self.closed:
+            self._preparing = True
+            threading.Thread(target=self._prepare, daemon=True).start()
         failed = _sent(payload, "failed")
         if failed is not None:
+            self.failures += 1
             log.error("the engine failed: %s", failed if _NAME.fullmatch(failed) else "without a name")
             raise EngineFailed
         return read_exact(payload)
+
+    def _prepare(self) -> None:
+        """Start the process that takes over, while this one goes on."""
+        fresh = _Process(self._limits, self._threads, self._remote)
+        with suppress(EngineFailed):
+            fresh._start()
+            fresh._ask(("up", None), _STARTING)
+        self._next = fresh
+        if self.closed:
+            self.stop_next()
+
+    def _take_over(self) -> None:
+        """Let the new process take the place of the old one."""
+        fresh, self._next = self._next, None
+        if fresh is not None:
+            self.stop()
+            self._process, self._scratch = fresh._process, fresh._scratch
+            self._computed, self._preparing = 0, False
+            self.renewals += 1
 
     def _ask(self, request: tuple[str, Any], seconds: float) -> bytes:
         """Send a request and wait for the reply; after the deadline the process is killed."""
@@ -135,6 +247,7 @@ class _Process:
             _write(process.stdin, pack(pickle.dumps(request, protocol=pickle.HIGHEST_PROTOCOL)), deadline)
             return unpack(lambda size: _read(pipe, size, deadline))
         except (EOFError, OSError, TimeoutError) as error:
+            self.failures += 1
             log.error("the engine's process was stopped: %s", type(error).__name__)
             self.stop()
         raise EngineFailed
@@ -143,6 +256,7 @@ class _Process:
         return self._process is not None and self._process.poll() is None
 
     def _start(self) -> None:
+        self._take_over()
         if self.closed:
             self.stop()
             raise EngineFailed
@@ -152,28 +266,38 @@ class _Process:
         self._scratch = scratch = Scratch()
         command = [sys.executable, "-I", "-m", f"{__package__}.worker", scratch.path]
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [*command, str(self._limits.memory), str(self._threads)],
+            [*command, str(self._limits.memory), str(self._threads), "remote" if self._remote else "duckdb"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={"PATH": os.environ.get("PATH", ""), "TMPDIR": scratch.path, "TZ": "UTC"},
+            env={"PATH": os.environ.get("PATH", ""), "TMPDIR": scratch.path, "TZ": "UTC"} | _java(self._remote),
             pass_fds=(scratch.lock,),
             bufsize=0,
             start_new_session=True,
         )
         if self._process.stdin is not None:
             os.set_blocking(self._process.stdin.fileno(), False)
+        if self._remote is not None:  # it may hold a password: not among the arguments, which others can read
+            self._ask(("engine", (self._remote, float(self._limits.deadline))), _STARTING)
 
     def kill(self) -> None:
         """Kill the process while another thread waits for it."""
         if self._process is not None:
             self._process.kill()
 
+    def stop_next(self) -> None:
+        """Kill the one that would have taken over."""
+        if self._next is not None:
+            self._next.stop()
+            self._next = None
+
     def stop(self) -> None:
         """Kill the process, and remove what it left on the disk."""
         process, scratch = self._process, self._scratch
         self._process = self._scratch = self._sent = None
         if process is not None:
+            with suppress(OSError):
+                os.killpg(process.pid, signal.SIGKILL)  # with what it started
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
@@ -181,6 +305,13 @@ class _Process:
                     pipe.close()
         if scratch is not None:
             scratch.remove()
+
+
+def _java(remote: RemoteEngine | None) -> dict[str, str]:
+    """What Spark needs to know of this machine."""
+    if remote is None or remote.kind != "spark":
+        return {}
+    return {name: os.environ[name] for name in ("JAVA_HOME", "SPARK_HOME", "HOME") if name in os.environ}
 
 
 def _read(pipe: IO[bytes], size: int, deadline: float) -> bytes:

@@ -1,4 +1,4 @@
-"""The engine's own process: ``python -I -m discreet.curator.engine_process.worker FOLDER MEMORY THREADS``.
+"""The engine's own process: ``python -I -m discreet.curator.engine_process.worker FOLDER MEMORY THREADS KIND``.
 
 It reads requests from its standard input and writes exact integers to its standard output. It has no key, no ledger, no
 tokens and no noise; its memory is limited, and if the machine has none left this process goes first; it leaves no crash
@@ -22,9 +22,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from discreet.curator.engine_process.file_facts import check_same_columns
 from discreet.curator.engine_process.ipc import pack, unpack, write_columns, write_exact
+from discreet.curator.engine_process.remote import ChecksRole, open_remote
 from discreet.engines.duckdb.engine import duckdb
-from discreet.errors import BadData
+from discreet.engines.duckdb.prepared import keep_copy
+from discreet.errors import BadData, EngineUnreachable
 from discreet.query.engine import Engine
 from discreet.query.plan.schema import Schema
 
@@ -45,10 +48,23 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
     kind, body = request
     try:
         if kind == "columns":
+            if isinstance(engine, ChecksRole):
+                engine.check_role(body)
+            check_same_columns(body)
             return write_columns(engine.columns(body))
+        if kind == "check":  # as it is now, not as it is remembered
+            return write_columns((duckdb(threads=1) if engine.name == "duckdb" else engine).columns(body))
+        if kind == "prepare":
+            source, folder, name, unit, memory = body
+            copy = keep_copy(source, folder, name, unit=unit, memory=memory)
+            return json.dumps({"copy": f"{copy.path}::{copy.table}"}).encode()
+        if kind == "up":
+            return b"{}"
         return write_exact(engine.run(body, schemas))
     except BadData as error:
         return json.dumps({"bad": str(error)}).encode()
+    except EngineUnreachable as error:
+        return json.dumps({"away": error.what}).encode()
     except BaseException as error:  # MemoryError too
         return json.dumps({"failed": type(error).__name__}).encode()
 
@@ -63,15 +79,27 @@ def listen(source: BinaryIO, requests: queue.Queue[tuple[str, Any]], folder: str
         os._exit(0)
 
 
-def main(folder: str, memory: str, threads: str) -> None:
+def open_engine(kind: str, folder: str, limit: int, threads: int, requests: queue.Queue[tuple[str, Any]]) -> Engine:
+    """The engine of this process: DuckDB, or the one that the first request names."""
+    if kind == "duckdb":
+        return duckdb(memory_limit=f"{limit * 3 // 4 // (1 << 20)}MiB", threads=threads, temp_directory=folder)
+    _, (remote, deadline) = requests.get()
+    return open_remote(remote, deadline)
+
+
+def main(folder: str, memory: str, threads: str, kind: str = "duckdb") -> None:
     """Serve requests until the service ends."""
     out = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # whatever an engine prints goes nowhere
     limit = int(memory)
-    engine = duckdb(memory_limit=f"{limit * 3 // 4 // (1 << 20)}MiB", threads=int(threads), temp_directory=folder)
-    limit_memory(limit)
     requests: queue.Queue[tuple[str, Any]] = queue.Queue()
     threading.Thread(target=listen, args=(sys.stdin.buffer, requests, folder), daemon=True).start()
+    engine = open_engine(kind, folder, limit, int(threads), requests)
+    if kind == "duckdb":
+        limit_memory(limit)
+    else:  # the memory that counts is the server's
+        out.write(pack(b"{}"))
+        out.flush()
     schemas: Mapping[str, Schema] = {}
     while True:
         request = requests.get()

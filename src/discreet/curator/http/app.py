@@ -6,7 +6,6 @@ needs nothing from elsewhere.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 from collections.abc import AsyncIterator
@@ -27,8 +26,20 @@ try:
 except ImportError as missing:
     raise MissingExtra("the service", extra="server") from missing
 
+from discreet.curator import logs
 from discreet.curator.error_replies import Refusal, fault, reply
-from discreet.curator.http import responses, routes_ask, routes_boards, routes_look, routes_owner, teaching
+from discreet.curator.http import (
+    responses,
+    routes_ask,
+    routes_boards,
+    routes_look,
+    routes_operate,
+    routes_owner,
+    routes_synthetic,
+    teaching,
+)
+from discreet.curator.http.connections import LimitedConnection, Places
+from discreet.curator.http.metrics import Metrics
 from discreet.curator.http.middleware import CALLER, AccessMiddleware
 from discreet.curator.service.access import ANYBODY, TABLE
 from discreet.curator.service.config import read_config
@@ -58,6 +69,7 @@ def create_app(curator: Curator) -> FastAPI:
     async def life(_: FastAPI) -> AsyncIterator[None]:
         threading.Thread(target=_warm, args=(curator,), daemon=True).start()
         yield
+        curator.readiness.stopping = True
         curator.close()
 
     app = FastAPI(
@@ -73,7 +85,8 @@ def create_app(curator: Curator) -> FastAPI:
         telemetry=_NO_TELEMETRY,
         dependencies=[Depends(HTTPBearer(auto_error=False, description="a token that the owner gave out"))],
     )
-    app.add_middleware(AccessMiddleware, curator=curator)
+    metrics = Metrics()
+    app.add_middleware(AccessMiddleware, curator=curator, metrics=metrics)
     app.add_exception_handler(DiscreetError, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
@@ -82,13 +95,24 @@ def create_app(curator: Curator) -> FastAPI:
     routes_ask.add_routes(app, curator)
     routes_boards.add_routes(app, curator)
     routes_owner.add_routes(app, curator)
+    routes_operate.add_routes(app, curator, metrics)
+    routes_synthetic.add_routes(app, curator)
     _add_public(app, curator)
     return app
 
 
 def from_environment() -> FastAPI:
     """The application of the curator.toml that the environment names: one in each server process."""
-    return create_app(open_curator(read_config(Path(os.environ[CONFIG])), create=True))
+    config = read_config(Path(os.environ[CONFIG]))
+    logs.set_up(as_json=config.log == "json")
+    LimitedConnection.places = Places(trusted=config.proxies)
+    curator = open_curator(config, create=True)
+    try:
+        curator.serve()
+    except BaseException:
+        curator.close()
+        raise
+    return create_app(curator)
 
 
 # --- what everybody may see -----------------------------------------------------------------------------------------
@@ -110,11 +134,6 @@ def _add_public(app: FastAPI, curator: Curator) -> None:
     @app.get("/api/openapi.json", include_in_schema=False)
     def description() -> Response:
         return JSONResponse(described(app))
-
-    @app.get("/api/health")
-    def health() -> responses.Health:
-        """Whether the service is up."""
-        return responses.Health(ok=True)
 
     @app.get("/api/key")
     def key() -> responses.PublicKey:
@@ -190,8 +209,3 @@ def _http(_: Request, error: Exception) -> Response:
 def _fault(_: Request, error: Exception) -> Response:
     status, body = fault(error)
     return JSONResponse(body, status)
-
-
-def quiet() -> None:
-    """Logs of the server that never hold a request or a trace."""
-    logging.getLogger("uvicorn.access").disabled = True

@@ -1,14 +1,16 @@
 """What every request passes before anything else happens: route, token, rate, size, type; and what every reply gets.
 
 Promise: a request whose route is not in the table of access.py, whose token does not allow it, which comes too often,
-is too large, too slow or not JSON, is refused before its body is understood. Replies to questions leave on the grid of
-time, whatever they say. No reply and no log holds the message of an unexpected error.
+is too large, too slow or not JSON, or is addressed to another name, is refused before its body is understood. Replies
+to questions leave on the grid of time, whatever they say. No reply and no log holds the message of an unexpected error.
+Whether the service lives is answered whoever asks, however often.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import secrets
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -18,10 +20,14 @@ from anyio.to_thread import run_sync
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from discreet.curator.error_replies import Refusal, fault, reply
+from discreet.curator.error_replies import Refusal, fault, log, reply
+from discreet.curator.http.addresses import check_host, own_names, sender
+from discreet.curator.http.metrics import Metrics
+from discreet.curator.logs import REQUEST
 from discreet.curator.service.access import PAID, TABLE, Caller, check_allowed
 from discreet.curator.service.service import Curator
 from discreet.errors import DiscreetError
+from discreet.ledger.journal import ARRIVED
 
 HEADERS: Mapping[str, str] = {
     "content-security-policy": (
@@ -39,14 +45,20 @@ HEADERS: Mapping[str, str] = {
 _HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 CALLER = "discreet.caller"
 BEGAN = "discreet.began"
+GRID = "discreet.grid"
+"""The grid of time of the data set that is asked about, once it is known that the caller may ask."""
+ALWAYS = frozenset({"/healthz", "/readyz", "/api/health"})
+"""Answered without a token and without a limit: one check in a second serves all."""
 
 
 class AccessMiddleware:
     """ASGI middleware around the whole application."""
 
-    def __init__(self, app: ASGIApp, curator: Curator) -> None:
+    def __init__(self, app: ASGIApp, curator: Curator, metrics: Metrics | None = None) -> None:
         self._app = app
         self._curator = curator
+        self._metrics = metrics or Metrics()
+        self._names = own_names(curator.config.host, curator.config.hosts)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or refuse it."""
@@ -55,9 +67,13 @@ class AccessMiddleware:
                 await self._app(scope, receive, send)
             return
         began = scope[BEGAN] = time.monotonic()
+        identity = secrets.token_hex(8)
+        before, since = REQUEST.set(identity), ARRIVED.set(time.monotonic_ns())
         path, wrong = _route(scope)
-        out = _Replies(send, scope, self._on_grid(began) if (scope["method"], path) in PAID else None)
+        paid = (scope["method"], path) in PAID
+        out = _Replies(send, scope, identity, self._on_grid(scope, began) if paid else None)
         try:
+            check_host(scope["headers"], self._names)
             if wrong is not None:
                 raise wrong
             await self._pass(scope, receive, out, path)
@@ -65,6 +81,19 @@ class AccessMiddleware:
             await out.reply(*reply(error, to_owner=_owner(scope)))
         except Exception as error:
             await out.reply(*fault(error))
+        finally:
+            self._note(scope, path, out.status)
+            REQUEST.reset(before)
+            ARRIVED.reset(since)
+
+    def _note(self, scope: Scope, path: str, status: int) -> None:
+        """Count a reply, and write one line of it: by its route, never by what was asked."""
+        self._metrics.count(path, status)
+        if path in ALWAYS:
+            return
+        caller = scope.get(CALLER)
+        fields = {"method": scope["method"], "route": path or "none", "status": status}
+        log.info("replied", extra={"fields": fields | ({} if caller is None else {"caller": caller.name})})
 
     async def _pass(self, scope: Scope, receive: Receive, out: _Replies, path: str) -> None:
         method = scope["method"]
@@ -77,7 +106,7 @@ class AccessMiddleware:
             if caller is not None:
                 self._curator.meter.count(caller.name)
                 held.enter_context(self._curator.meter.under_way(caller.name))
-            elif path.startswith("/api/"):
+            elif path.startswith("/api/") and path not in ALWAYS:
                 self._count_anonymous(scope)
             if method not in ("GET", "HEAD"):
                 receive = await self._body(scope, receive)
@@ -92,7 +121,8 @@ class AccessMiddleware:
         return await run_sync(self._curator.access.who, header)
 
     def _count_anonymous(self, scope: Scope) -> None:
-        self._curator.anonymous_meter.count(str((scope.get("client") or ("",))[0]))
+        peer = str((scope.get("client") or ("",))[0])
+        self._curator.anonymous_meter.count(sender(peer, scope["headers"], self._curator.config.proxies))
 
     async def _body(self, scope: Scope, receive: Receive) -> Receive:
         """The body, whole, if it is JSON and neither too large nor too slow."""
@@ -121,31 +151,33 @@ class AccessMiddleware:
             raise Refusal(408, "TooSlow", "the body did not come in time") from None
         return _replayed(bytes(body), receive)
 
-    def _on_grid(self, began: float) -> Any:
-        return lambda: self._curator.grid.keep(began, time.monotonic)
+    def _on_grid(self, scope: Scope, began: float) -> Any:
+        return lambda: scope.get(GRID, self._curator.grid).keep(began, time.monotonic)
 
 
 class _Replies:
     """Sends replies: headers on each, and the time grid where there is one."""
 
-    def __init__(self, send: Send, scope: Scope, wait: Any) -> None:
+    def __init__(self, send: Send, scope: Scope, identity: str, wait: Any) -> None:
         self._send = send
         self._scope = scope
         self._wait = wait
-        self._started = False
+        self._headers = [*_HEADERS, (b"x-request-id", identity.encode())]
+        self.status = 0
+        """Of the reply, once it has begun."""
 
     async def send(self, message: Message) -> None:
         """Pass a message on, with our headers."""
         if message["type"] == "http.response.start":
-            self._started = True
-            message["headers"] = [*message.get("headers", []), *_HEADERS]
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", []), *self._headers]
             if self._wait is not None:
                 await self._wait()
         await self._send(message)
 
     async def reply(self, status: int, body: dict[str, Any]) -> None:
         """A reply in the one shape of errors, unless one is already on its way."""
-        if self._started:
+        if self.status:
             return
         text = json.dumps(body).encode()
         headers = [(b"content-type", b"application/json"), (b"content-length", str(len(text)).encode())]

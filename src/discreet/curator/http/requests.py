@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from discreet.curator.service.questions import SizesQuestion, SqlQuestion, WorkloadQuestion
+from discreet.curator.service.questions import ProfileQuestion, SizesQuestion, SqlQuestion, WorkloadQuestion
+from discreet.curator.service.synthetic_jobs import SyntheticQuestion
 from discreet.query.answer.suggest import SURE
 from discreet.session.price import Price
 
@@ -119,6 +120,43 @@ class BoundsIn(Priced):
         return SizesQuestion(table=self.table, column=self.column, price=self.price())
 
 
+class SyntheticIn(Priced):
+    """Synthetic rows of one table, and a price. With a ``key``, asking again is the same job and costs nothing more."""
+
+    table: Name
+    rows: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=1, le=1_000_000)]
+    columns: Annotated[list[Annotated[StrictStr, Field(min_length=1, max_length=300)]], Field(min_length=1)] | None = (
+        None
+    )
+    workload: Annotated[StrictStr, Field(min_length=1, max_length=100)] | None = None
+    quick: StrictBool = False
+    key: Name | None = None
+
+    def question(self) -> SyntheticQuestion:
+        """What is asked."""
+        return SyntheticQuestion(
+            table=self.table,
+            price=self.price(),
+            rows=self.rows,
+            columns=None if self.columns is None else tuple(self.columns),
+            workload=self.workload,
+            quick=self.quick,
+        )
+
+
+class ProfileIn(Priced):
+    """A table, perhaps some of its columns, and a price: the answers are the histograms of a private profile."""
+
+    table: Name
+    columns: Annotated[list[Name], Field(max_length=200)] | None = None
+    key: Name | None = None
+
+    def question(self) -> ProfileQuestion:
+        """What is asked."""
+        columns = None if self.columns is None else tuple(self.columns)
+        return ProfileQuestion(table=self.table, columns=columns, price=self.price())
+
+
 class ColumnIn(In):
     """What is declared of a column."""
 
@@ -136,7 +174,7 @@ class TableIn(In):
     source: Annotated[StrictStr, Field(min_length=1, max_length=1000)]
     unit: Annotated[StrictStr, Field(min_length=1, max_length=300)] | None = None
     public: StrictBool = False
-    max_rows: Count | None = None
+    max_rows: Count | Literal["auto"] | None = None
     max_groups: Count | None = None
     max_rows_per_group: Count | None = None
     columns: dict[Name, ColumnIn] = {}
@@ -150,7 +188,7 @@ class RegisterIn(In):
     population: Name | None = None
     budget: Promise | None = None
     protects: Name = "one person"
-    rule: Literal["zcdp", "basic"] | None = None
+    rule: Literal["either", "zcdp", "basic"] | None = None
     neighbours: Literal["add_remove", "change_one"] = "add_remove"
     decision: Reason | None = None
 

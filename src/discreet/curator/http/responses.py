@@ -48,8 +48,31 @@ class Me(BaseModel):
     """Who the token belongs to."""
 
     name: str
-    role: Literal["owner", "analyst"]
+    role: str
     expires: str
+
+
+class SyntheticResult(BaseModel):
+    """What came of a job: how many rows of which columns, what was spent, and how well the model fits."""
+
+    columns: list[str]
+    rows: int
+    spent: str
+    complete: bool
+    """Whether it came to its end; not if it was cancelled."""
+    story: list[str]
+    report: list[tuple[list[str], int, float, float, float]]
+    """For each measured marginal: its columns, its cells, the noise in rows, and as shares of all rows how far the
+    model is from it and how far the noise alone would put it; the worst first."""
+
+
+class SyntheticOut(BaseModel):
+    """A job that makes synthetic rows. ``number`` is that of its charge."""
+
+    number: int
+    state: Literal["running", "done", "failed", "lost"]
+    doing: str
+    result: SyntheticResult | None
 
 
 class DatasetOut(BaseModel):
@@ -66,7 +89,7 @@ class Standing(BaseModel):
 
     ``share`` is the part that was spent, of an analyst's by themselves; ``gone`` the part that can be spent no more, by
     whomever it was spent. Where two numbers are counted, the larger part. ``remaining`` holds for their own cap and
-    for the budget of all.
+    for the budget of all; ``accounts`` is what is left of each sum that is counted, where either of two is enough.
     """
 
     population: str
@@ -77,6 +100,7 @@ class Standing(BaseModel):
     budget: Amount
     spent: Amount
     remaining: Amount
+    accounts: list[Amount] = []
     share: float
     gone: float
     spent_epsilon: float | None
@@ -111,7 +135,7 @@ class TableOut(BaseModel):
     leads_to: list[str] | None
     """The table and the column that the foreign key names."""
     public: bool
-    max_rows: int | None
+    max_rows: int | Literal["auto"] | None
     max_groups: int | None
     max_rows_per_group: int | None
     columns: list[ColumnOut]
@@ -153,6 +177,8 @@ class PreviewOut(BaseModel):
     named_from: int | None
     counted: str
     """What counts of one unit."""
+    notes: list[str] = []
+    """What was chosen from a profile, and why."""
     advice: str
     price: Amount
     left: Amount
@@ -184,6 +210,10 @@ class AnswerTable(BaseModel):
     confidence: str
     cost: str
     counted: str = ""
+    notes: list[str] = []
+    """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
+    cut: dict[str, float | int | str] | None = None
+    """The share of rows that caps cut, about, where a profile tells."""
     story: list[str]
     consistent: dict[str, Any] | None = None
     """What is different in the numbers that agree."""

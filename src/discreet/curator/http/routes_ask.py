@@ -10,7 +10,7 @@ from fastapi import FastAPI, Path, Request
 
 from discreet.curator import public_schema
 from discreet.curator.http import requests, responses
-from discreet.curator.http.middleware import BEGAN
+from discreet.curator.http.middleware import BEGAN, GRID
 from discreet.curator.http.routes_look import answer_out, caller_of
 from discreet.curator.service.questions import AnyQuestion
 from discreet.curator.service.service import Curator
@@ -31,6 +31,8 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         caller, began = caller_of(request), request.scope[BEGAN]
 
         def answered() -> responses.AnswerOut:
+            curator.dataset(caller, dataset)  # its grid is for those who may know of it
+            request.scope[GRID] = curator.grid_of(dataset)
             charge = curator.ask(caller, dataset, what, key, began=began)
             curator.at("sending")
             return answer_out(charge)
@@ -90,4 +92,9 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     @app.post("/api/datasets/{dataset}/bounds")
     async def ask_bounds(request: Request, dataset: DatasetName, body: requests.BoundsIn) -> responses.AnswerOut:
         """Pay for the sizes of a column: noisy counts by sign and power of two, from which bounds can be suggested."""
+        return await paid(request, dataset, body.question(), body.key)
+
+    @app.post("/api/datasets/{dataset}/profile")
+    async def ask_profile(request: Request, dataset: DatasetName, body: requests.ProfileIn) -> responses.AnswerOut:
+        """Pay once for a private profile of a table: histograms from which caps are then chosen, for free."""
         return await paid(request, dataset, body.question(), body.key)

@@ -35,6 +35,8 @@ def answer_out(charge: Charge) -> responses.AnswerOut:
     stored = read_answer(charge)
     if "error" in stored:
         raise EngineFailed
+    if "synthetic" in stored:
+        raise Refusal(404, "NotFound", "this was paid for synthetic rows: look at /api/synthetic and its number")
     record = charge.record
     return responses.AnswerOut(
         number=charge.sequence,

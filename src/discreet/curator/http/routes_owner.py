@@ -174,7 +174,7 @@ def _add_ledger(app: FastAPI, curator: Curator) -> None:
         acts = [line for line in ledger.entries(after=after, limit=1000) if line.entry.kind != "charge"]
         return responses.AuditOut(
             trouble=ledger.trouble,
-            cautions=list(ledger.cautions),
+            cautions=curator.cautions(),
             head=responses.HeadOut.model_validate(ledger.head, from_attributes=True),
             unanswered=[entry.sequence for entry in ledger.unanswered()],
             acts=[responses.EntryOut(**serialize.entry(line)) for line in acts],

@@ -1,79 +1,68 @@
-"""Starting the HTTP server: one process or several, with logs that hold no request and replies without a date.
+"""Starting the HTTP server: one process or several, with or without TLS; replies without a date.
 
-Promise: a connection on which no whole request comes in time is closed, so that slow clients cannot hold them all.
+Promise: no number of slow clients holds all connections (connections.py). When the service is stopped, what is under
+way is answered first.
 """
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import socket
+import ssl
+from pathlib import Path
 from typing import Any
 
+from discreet.curator.http.connections import LimitedConnection
 from discreet.errors import BadParameter, MissingExtra
 
 try:
-    import h11
     import uvicorn
-    from uvicorn.protocols.http.h11_impl import H11Protocol
 except ImportError as missing:
     raise MissingExtra("the service", extra="server") from missing
 
 APP = "discreet.curator.http.app:from_environment"
+SHUTDOWN = 60
+"""Seconds that questions under way have to end when the service is stopped."""
 
 
-PATIENCE = 20.0
-"""Seconds in which the head of a request must have come; middleware.py has the limit for its body."""
-
-
-class RequestTimeoutProtocol(H11Protocol):
-    """HTTP/1.1 on one connection, closed when the head of a request does not come in time."""
-
-    _timeout: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come."""
-        super().connection_made(transport)
-        self._watch()
-
-    def data_received(self, data: bytes) -> None:
-        """Some bytes have come."""
-        super().data_received(data)
-        self._watch()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """The client is gone."""
-        self._stop_watch()
-        super().connection_lost(exc)
-
-    def _watch(self) -> None:
-        if self.conn.their_state is not h11.IDLE:
-            self._stop_watch()
-        elif self._timeout is None:  # more bytes give no more time
-            self._timeout = self.loop.call_later(PATIENCE, self.transport.close)
-
-    def _stop_watch(self) -> None:
-        if self._timeout is not None:
-            self._timeout.cancel()
-            self._timeout = None
-
-
-def options(host: str, port: int) -> dict[str, Any]:
+def options(
+    host: str,
+    port: int,
+    *,
+    certificate: Path | None = None,
+    certificate_key: Path | None = None,
+) -> dict[str, Any]:
     """How the server is set up, wherever it is started."""
     return {
         "host": host,
         "port": port,
-        "http": RequestTimeoutProtocol,
+        "http": LimitedConnection,
         "ws": "none",
         "server_header": False,
         "date_header": False,
         "access_log": False,
-        "log_level": "warning",
+        "log_config": None,
         "timeout_keep_alive": 20,
+        "timeout_graceful_shutdown": SHUTDOWN,
         "h11_max_incomplete_event_size": 1 << 16,
-        "limit_concurrency": 500,
         "proxy_headers": False,
+        "ssl_certfile": certificate,
+        "ssl_keyfile": certificate_key,
     }
+
+
+def check_certificate(certificate: Path | None, key: Path | None) -> None:
+    """Refuse a certificate that cannot be used, before anything is started; its key must be the owner's alone."""
+    if certificate is None:
+        return
+    if key is not None and key.is_file() and key.stat().st_mode & 0o077:
+        raise BadParameter("certificate_key", key.name, "must not be readable by others: chmod 600")
+    try:
+        ssl.create_default_context(ssl.Purpose.CLIENT_AUTH).load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError):
+        raise BadParameter(
+            "certificate", certificate.name, "must be a PEM file with its key in certificate_key"
+        ) from None
 
 
 def check_address(host: str, port: int) -> None:
@@ -86,6 +75,6 @@ def check_address(host: str, port: int) -> None:
             raise BadParameter("address", f"{host}:{port}", f"must be free to listen at: {error.strerror}") from None
 
 
-def run(host: str, port: int, processes: int = 1) -> None:
+def run(host: str, port: int, processes: int = 1, **more: Any) -> None:
     """Serve until stopped; the environment says where curator.toml is."""
-    uvicorn.run(APP, factory=True, workers=processes if processes > 1 else None, **options(host, port))
+    uvicorn.run(APP, factory=True, workers=processes if processes > 1 else None, **options(host, port, **more))

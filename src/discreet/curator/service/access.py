@@ -41,6 +41,8 @@ class Role(Enum):
 
     OWNER = "owner"
     ANALYST = "analyst"
+    MONITOR = "monitor"
+    """A program that reads the counters, and nothing else."""
 
 
 ANYBODY: frozenset[Role] | None = None
@@ -48,10 +50,14 @@ ANYBODY: frozenset[Role] | None = None
 OWNERS = frozenset({Role.OWNER})
 ANALYSTS = frozenset({Role.ANALYST})
 ALL = OWNERS | ANALYSTS
+MONITORS = OWNERS | {Role.MONITOR}
 
 TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("GET", "/"): ANYBODY,
     ("GET", "/web/{name}"): ANYBODY,
+    ("GET", "/healthz"): ANYBODY,
+    ("GET", "/readyz"): ANYBODY,
+    ("GET", "/metrics"): MONITORS,
     ("GET", "/api/health"): ANYBODY,
     ("GET", "/api/key"): ANYBODY,
     ("GET", "/api/learn/attacker"): ANYBODY,
@@ -66,6 +72,11 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/workload"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/synthetic"): ANALYSTS,
+    ("GET", "/api/synthetic/{number}"): ALL,
+    ("POST", "/api/synthetic/{number}/cancel"): ALL,
+    ("GET", "/api/synthetic/{number}/rows"): ALL,
+    ("POST", "/api/datasets/{dataset}/profile"): ANALYSTS,
     ("GET", "/api/datasets/{dataset}/boards"): ALL,
     ("GET", "/api/datasets/{dataset}/boards/{board}"): ALL,
     ("POST", "/api/datasets/{dataset}/boards/{board}"): ANALYSTS,
@@ -100,6 +111,8 @@ PAID = frozenset(
         ("POST", "/api/datasets/{dataset}/questions"),
         ("POST", "/api/datasets/{dataset}/workload"),
         ("POST", "/api/datasets/{dataset}/bounds"),
+        ("POST", "/api/datasets/{dataset}/synthetic"),
+        ("POST", "/api/datasets/{dataset}/profile"),
         ("POST", "/api/datasets/{dataset}/boards/{board}"),
         ("POST", "/api/datasets/{dataset}/boards/{board}/advance"),
     }
@@ -191,8 +204,8 @@ class Access:
     def __init__(self, ledger: Ledger, clock: Clock = utc) -> None:
         self._ledger = ledger
         self._clock = clock
-        self._seen = (-1, -1)
-        self._known: dict[str, Token] = {}
+        self._known: tuple[tuple[int, int], Mapping[str, Token]] = ((-1, -1), {})
+        """How many tokens were issued and revoked, and what follows; replaced as a whole, for many threads read it."""
         self.tokens()
 
     def issue(self, name: str, role: Role, *, days: int = DAYS, by: str = OWNER) -> str:
@@ -228,7 +241,7 @@ class Access:
     def seen(self, header: str | None) -> bool:
         """Whether this server knows the token of this header, without reading the ledger; it may be invalid by now."""
         _, _, identity, secret = _parts(header)
-        found = self._known.get(identity)
+        found = self._known[1].get(identity)
         return hmac.compare_digest(found.digest if found else _digest(""), _digest(secret)) and found is not None
 
     def who(self, header: str | None) -> Caller:
@@ -258,11 +271,12 @@ class Access:
 
     def _tokens(self, state: State) -> Mapping[str, Token]:
         given, taken = (tuple(state.acts.get(kind.KIND, ())) for kind in (TokenRecord, TokenRevokedRecord))
-        if (len(given), len(taken)) != self._seen:
+        seen, known = self._known
+        if (len(given), len(taken)) != seen:
             dead = {_read(TokenRevokedRecord, act).token for act in taken}
-            self._known = {token.identity: token for token in (_token(act, dead) for act in given)}
-            self._seen = len(given), len(taken)
-        return self._known
+            known = {token.identity: token for token in (_token(act, dead) for act in given)}
+            self._known = (len(given), len(taken)), known
+        return known
 
 
 def _read(kind: type[R], act: Act) -> R:

@@ -1,6 +1,7 @@
 """curator.toml: where the ledger and the data are, what is declared of the data, and what the service allows.
 
     [server]    data = "data"  ledger = "curator.ledger"  quantum = 0.25  host = "127.0.0.1"  port = 8750
+                hosts, proxies, certificate, certificate_key, grid, witness, log
     [limits]    requests_per_second, burst, under_way, body, patience, groups, tables, deadline, memory
     [datasets.hospital]         budget = {epsilon = "2", delta = "1e-9"}  protects = "one patient"
     [datasets.hospital.tables.visits]   as in declarations.py
@@ -17,13 +18,13 @@ from dataclasses import dataclass, fields
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StrictInt
+from pydantic import Field, StrictInt, StrictStr
 
 from discreet.curator.limits import Limits
 from discreet.curator.service import declarations
-from discreet.curator.service.sections import OptionalText, Section, Text, must, read_section, reads, table_of
+from discreet.curator.service.sections import Flag, OptionalText, Section, Text, must, read_section, reads, table_of
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.privacy.budgets.filters import Rule
@@ -31,6 +32,26 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 
 PORT = 8750
+
+
+def _copies(folder: Path, config: ServerSection) -> Path:
+    """Where prepared copies lie: beside the ledger, or its head file."""
+    beside = config.head if "://" in config.ledger and config.head is not None else config.ledger
+    return (folder / ("" if "://" in beside else beside)).parent / "prepared"
+
+
+def _quantum(value: Any, place: str) -> Fraction:
+    found = number(value, place)
+    if not Fraction(1, 100) <= found <= 60:
+        raise BadParameter(place, found, "must be between 0.01 and 60 seconds")
+    return found
+
+
+def _optional_quantum(value: Any, place: str) -> Fraction | None:
+    return None if value is None else _quantum(value, place)
+
+
+Texts = Annotated[list[Annotated[StrictStr, Field(min_length=1)]], must("must be a list of texts")]
 
 
 class ConfiguredDataset(Section):
@@ -44,6 +65,10 @@ class ConfiguredDataset(Section):
     rule: Annotated[Rule | None, reads(declarations.read_rule)] = None
     budget: Annotated[Measure | None, reads(declarations.read_promise)] = None
     """None: another data set of the same population has it."""
+    quantum: Annotated[Fraction | None, reads(_optional_quantum)] = None
+    """Of its own grid of time; the server's, if left out."""
+    prepared: Flag = False
+    """Whether questions are answered from private copies of its files, sorted by unit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,15 +83,20 @@ class Config:
     port: int = PORT
     processes: int = 1
     quantum: Fraction = Fraction(1, 4)
+    grid: str = "geometric"
+    hosts: tuple[str, ...] = ()
+    """Names that the service answers to, besides those of this machine."""
+    proxies: tuple[str, ...] = ()
+    """Addresses of proxies whose X-Forwarded-For is believed."""
+    certificate: Path | None = None
+    certificate_key: Path | None = None
+    witness: str | Path | None = None
+    """A second place that remembers how far the ledger had come."""
+    log: str = "text"
+    copies: Path = Path("prepared")
+    """Where prepared copies are kept."""
     limits: Limits
     datasets: Mapping[str, ConfiguredDataset]
-
-
-def _quantum(value: Any, place: str) -> Fraction:
-    found = number(value, place)
-    if not Fraction(1, 100) <= found <= 60:
-        raise BadParameter(place, found, "must be between 0.01 and 60 seconds")
-    return found
 
 
 def read_config(path: Path) -> Config:
@@ -98,6 +128,13 @@ class ServerSection(Section):
     port: Annotated[StrictInt, Field(ge=0, le=65535), must("must be a whole number up to 65535")] = PORT
     processes: Annotated[StrictInt, Field(ge=0, le=64), must("must be a whole number up to 64")] = 1
     quantum: Annotated[Fraction, reads(_quantum)] = Fraction(1, 4)
+    grid: Annotated[Literal["geometric", "even"], must('must be "geometric" or "even"')] = "geometric"
+    hosts: Texts = Field(default_factory=list)
+    proxies: Texts = Field(default_factory=list)
+    certificate: OptionalText = None
+    certificate_key: OptionalText = None
+    witness: OptionalText = None
+    log: Annotated[Literal["text", "json"], must('must be "text" or "json"')] = "text"
 
 
 def config_of(data: Mapping[str, Any], folder: Path) -> Config:
@@ -113,9 +150,22 @@ def config_of(data: Mapping[str, Any], folder: Path) -> Config:
         port=server.port,
         processes=server.processes,
         quantum=server.quantum,
+        grid=server.grid,
+        hosts=tuple(server.hosts),
+        proxies=tuple(server.proxies),
+        certificate=None if server.certificate is None else folder / server.certificate,
+        certificate_key=None if server.certificate_key is None else folder / server.certificate_key,
+        witness=_place(server.witness, folder),
+        log=server.log,
+        copies=_copies(folder, server),
         limits=_limits(file.get("limits", {})),
         datasets=_datasets(file.get("datasets", {})),
     )
+
+
+def _place(text: str | None, folder: Path) -> str | Path | None:
+    """A file beside curator.toml, or an address."""
+    return text if text is None or "://" in text else folder / text
 
 
 def _datasets(data: Any) -> dict[str, ConfiguredDataset]:

@@ -21,8 +21,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, StrictStr, model_validator
 
+from discreet.curator.engine_process.remote import RemoteEngine
+from discreet.curator.service import data_sources
 from discreet.curator.service.sections import Flag, Section, must, read_section, table_of
-from discreet.engines import data_paths
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.ledger.owner_acts import check_name
@@ -33,7 +34,7 @@ from discreet.query.plan.schema import Declared, Table, bounds, keys, table, unk
 from discreet.query.plan.types import Value
 
 CAPS = ("max_rows", "max_groups", "max_rows_per_group")
-RULES = {"zcdp": Rule.ZCDP, "basic": Rule.BASIC}
+RULES = {"either": Rule.EITHER, "zcdp": Rule.ZCDP, "basic": Rule.BASIC}
 NEIGHBOURS = {one.name.lower(): one for one in Neighbours}
 
 
@@ -45,12 +46,12 @@ class DeclaredTable:
     unit: str | None
     public: bool = False
     columns: Mapping[str, Declared] = field(default_factory=dict)
-    caps: Mapping[str, int] = field(default_factory=dict)
+    caps: Mapping[str, Any] = field(default_factory=dict)
 
     def at(self, root: Path) -> Table:
         """The table as a session takes it."""
-        files = [str(path) for path in data_paths.find(root, self.source)]
-        return table(files, unit=self.unit, columns=self.columns, public=self.public, **self.caps)
+        place = data_sources.place_of_table(root, self.source)
+        return table(place, unit=self.unit, columns=self.columns, public=self.public, **self.caps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +66,21 @@ class Dataset:
             mark
             for declared in self.tables.values()
             if not declared.public
-            for mark in data_paths.marks(data_paths.find(root, declared.source))
+            for mark in data_sources.marks_of(root, declared.source)
         ]
+
+    def folders(self, root: Path) -> list[Path]:
+        """Where the files of the private tables lie."""
+        return [
+            path.parent
+            for declared in self.tables.values()
+            if not declared.public
+            for path in data_sources.files_of(root, declared.source)
+        ]
+
+    def engine(self) -> RemoteEngine | None:
+        """The server that the tables lie on; None for files."""
+        return data_sources.engine_of(declared.source for declared in self.tables.values())
 
 
 # --- reading --------------------------------------------------------------------------------------------------------
@@ -125,7 +139,7 @@ class ColumnSection(Section):
 class TableSection(Section):
     """Where a table lies and what is declared of it."""
 
-    source: Annotated[StrictStr, must("must be a file below the folder of the data")] = Field(
+    source: Annotated[StrictStr, must("must be a file below the folder of the data, or a table on a server")] = Field(
         None, validate_default=True
     )
     unit: Any = None
@@ -141,6 +155,7 @@ class TableSection(Section):
     def _checked(self) -> Self:
         found = self.declared()
         try:
+            data_sources.read_source(found.source)
             table([], unit=found.unit, columns=found.columns, public=found.public, **found.caps)
         except BadParameter as wrong:
             raise wrong.renamed(f".{wrong.name}") from None

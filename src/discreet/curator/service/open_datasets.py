@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from discreet.curator.engine_process.file_facts import FileFacts, file_facts
 from discreet.curator.engine_process.process import Isolated
 from discreet.curator.error_replies import log
 from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
 from discreet.errors import BadData, DiscreetError
 from discreet.ledger.state import Dataset, Population
-from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.measures import Approx
+from discreet.query.plan.schema import Table
 from discreet.session.query import Query
 from discreet.session.session import Session
+
+Originals = tuple[tuple[object, FileFacts | None], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,12 @@ class OpenDataset:
     session: Session
     engine: Isolated
     plans: Plans
+    originals: Originals = ()
+    """The files of which it has prepared copies, as they were then."""
+
+    def current(self) -> bool:
+        """Whether the files of its copies have not changed since."""
+        return all(file_facts(source) == facts for source, facts in self.originals)
 
 
 class Plans:
@@ -67,14 +76,19 @@ class OpenDatasets:
         for found in self._open.values():
             found.engine.close()
 
+    def engines(self) -> list[Isolated]:
+        """The engines of all data sets that are open."""
+        with self._lock:
+            return [found.engine for found in self._open.values()]
+
     def get(self, known: Dataset, people: Callable[[], Population]) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
         found = self._open.get(known.name)
-        if found is not None and found.about == known.about:
+        if found is not None and found.about == known.about and found.current():
             return found
         with self._lock:
             found = self._open.get(known.name)
-            if found is None or found.about != known.about:
+            if found is None or found.about != known.about or not found.current():
                 if found is not None:
                     found.engine.close()
                 found = self._open[known.name] = self._opened(known, people())
@@ -87,27 +101,43 @@ class OpenDatasets:
         if before is not None:
             before.engine.close()
 
-    def make(self, dataset: declarations.Dataset, people: Population) -> OpenDataset:
+    def make(self, dataset: declarations.Dataset, people: Population, name: str = "") -> OpenDataset:
         """The tables behind an engine of their own, if their declaration fits their columns."""
-        engine = Isolated(self._config.limits)
-        rule = Rule.ZCDP if people.rule is None and isinstance(people.budget, Approx) else people.rule
+        engine = Isolated(self._config.limits, remote=dataset.engine())
         try:
-            tables = {name: one.at(self._config.data) for name, one in dataset.tables.items()}
+            tables = {table: one.at(self._config.data) for table, one in dataset.tables.items()}
+            configured = self._config.datasets.get(name)
+            originals: Originals = ()
+            if configured is not None and configured.prepared and dataset.engine() is None:
+                tables, originals = self._copied(name, tables, engine)
             session = Session(
                 tables,
                 budget=people.budget,
                 engine=engine,
                 neighbours=people.neighbours,
-                rule=rule,
+                rule=people.rule,
             )
         except BaseException:
             engine.close()
             raise
-        return OpenDataset(declarations.write(dataset), session, engine, Plans())
+        return OpenDataset(declarations.write(dataset), session, engine, Plans(), originals)
+
+    def _copied(self, name: str, tables: Mapping[str, Table], engine: Isolated) -> tuple[dict[str, Table], Originals]:
+        """The tables with prepared copies for sources, and the files that were copied."""
+        copied, originals = dict(tables), []
+        for table, one in tables.items():
+            if one.public:
+                continue
+            originals.append((one.source, file_facts(one.source)))
+            unit = None if one.unit is None else one.unit.partition("->")[0].strip()
+            digest = hashlib.sha256(f"{name}\n{table}".encode()).hexdigest()[:12]
+            copy = engine.prepare(one.source, self._config.copies, f"copy_{digest}", unit)
+            copied[table] = replace(one, source=copy)
+        return copied, tuple(originals)
 
     def _opened(self, known: Dataset, people: Population) -> OpenDataset:
         try:
-            return self.make(declarations.read(dict(known.about), known.name), people)
+            return self.make(declarations.read(dict(known.about), known.name), people, known.name)
         except DiscreetError as error:
             log.error("%s cannot be opened: %s", known.name, error)
             raise BadData("the data set cannot be opened now; the owner's log says why") from None

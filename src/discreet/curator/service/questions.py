@@ -16,7 +16,9 @@ from discreet.exact import number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
+from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price
+from discreet.session.profiles import profile_order
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
 from discreet.session.workload import Workload
@@ -110,7 +112,34 @@ class SizesQuestion:
         return Order(session.quote((prepared,), self.price), (asked.outcome,), confidence=self.price.confidence)
 
 
-AnyQuestion = SqlQuestion | WorkloadQuestion | SizesQuestion
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileQuestion:
+    """A private profile of a table, or of some of its columns: the histograms, from which caps are chosen."""
+
+    table: str
+    columns: tuple[str, ...] | None
+    price: Price
+
+    @property
+    def query(self) -> str:
+        """What is written into the ledger."""
+        named = "" if self.columns is None else f": {', '.join(self.columns)}"
+        return f"profile({self.table}{named})"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All but the text that decides the answer, in canonical form."""
+        columns = None if self.columns is None else list(self.columns)
+        return self.price.texts() | {"profile": self.table, "columns": columns}
+
+    def order(self, session: Session, read: Read, check: Check) -> Order:
+        """The price, the noise, and what becomes of the numbers."""
+        asked = table_questions(self.table, session.schemas, self.columns)
+        check([one.prepared for one in asked])
+        return profile_order(session, asked, self.query, self.price)
+
+
+AnyQuestion = SqlQuestion | WorkloadQuestion | SizesQuestion | ProfileQuestion
 
 
 def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> Order:
@@ -123,7 +152,7 @@ def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer]) -> dict[str,
     """The answers as they are stored and sent."""
     confidence = number(asked.price.confidence, "confidence")
     found = [serialize.answer_for_client(one, confidence) for one in answers]
-    if not isinstance(asked, WorkloadQuestion):
+    if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
         return found[0]
     return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
 

@@ -19,6 +19,7 @@ from discreet.ledger.standing import Standing
 from discreet.ledger.state import Population
 from discreet.ledger.store import Line
 from discreet.privacy.accountants.conversions import zcdp_to_approx
+from discreet.privacy.budgets.either import slack_of
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
@@ -40,6 +41,7 @@ def standing(found: Standing, population: Population) -> dict[str, Any]:
         "budget": write_amount(found.budget),
         "spent": write_amount(found.spent),
         "remaining": write_amount(found.remaining),
+        "accounts": [write_amount(one) for one in found.accounts],
         "share": float(found.share),
         "gone": float(found.gone),
         "spent_epsilon": epsilon_of(found.spent, population),
@@ -51,8 +53,10 @@ def epsilon_of(amount: Measure, population: Population) -> float | None:
     """An amount as the ε of one question that costs as much, under the budget's δ; None if there is none."""
     budget = population.budget
     try:
-        if isinstance(amount, ZCDP) and isinstance(budget, Approx) and population.rule is Rule.ZCDP:
-            return _epsilon(amount.rho, (1 - population.reserve) * budget.delta) if amount.rho else 0.0
+        if isinstance(amount, ZCDP) and isinstance(budget, Approx) and population.rule in (Rule.ZCDP, Rule.EITHER):
+            of_rest = (1 - population.reserve) * budget.delta
+            slack = of_rest if population.rule is Rule.ZCDP else slack_of(budget.delta, population.reserve)
+            return _epsilon(amount.rho, slack) if amount.rho else 0.0
         return float(amount.epsilon) if isinstance(amount, Pure | Approx) else None
     except (BadParameter, NotATheorem, OverflowError):
         return None
@@ -67,7 +71,14 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 # --- previews --------------------------------------------------------------------------------------------------------
 
 
-def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confidence: Number) -> dict[str, Any]:
+def preview(  # noqa: PLR0917 - what a preview is made of
+    which: Prepared,
+    quote: Quote,
+    cost: Cost,
+    rows: int | None,
+    confidence: Number,
+    notes: tuple[str, ...] = (),
+) -> dict[str, Any]:
     """The error bars that a release would have, and how it would be made."""
     found = look_ahead(
         quote,
@@ -76,9 +87,10 @@ def preview(which: Prepared, quote: Quote, cost: Cost, rows: int | None, confide
         affordable=cost.fits,
         rows=rows,
         confidence=confidence,
+        notes=notes,
     ).as_dict()
     found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
-    return found | {"story": list(story(quote, which))}
+    return found | {"story": [*story(quote, which), *notes]}
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

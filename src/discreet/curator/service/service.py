@@ -13,8 +13,10 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from fractions import Fraction
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,10 @@ from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
+from discreet.curator.service.marker import mark
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
+from discreet.curator.service.place import check_place
+from discreet.curator.service.profiles import read_profiles
 from discreet.curator.service.questions import (
     AnyQuestion,
     SqlQuestion,
@@ -33,10 +38,13 @@ from discreet.curator.service.questions import (
     ordered,
     stored_form,
 )
+from discreet.curator.service.readiness import Readiness
 from discreet.curator.service.reply_timing import Grid
+from discreet.curator.service.witness import Publisher, check_witness
 from discreet.errors import (
     AlreadyProtected,
     BadParameter,
+    DiscreetError,
     EngineFailed,
     LedgerBusy,
     LedgerUnavailable,
@@ -45,7 +53,7 @@ from discreet.errors import (
 from discreet.exact import number
 from discreet.ledger.charges import Charge
 from discreet.ledger.journal import Clock, utc
-from discreet.ledger.state import Dataset, Population, State
+from discreet.ledger.state import Dataset, Population, State, limits_of
 from discreet.ledger.store import Ledger
 from discreet.ledger.verify import verify_ledger
 from discreet.privacy.budgets.filters import Rule
@@ -73,13 +81,36 @@ class Curator:
         self.access = Access(ledger, clock)
         self.meter = Meter(config.limits)
         self.anonymous_meter = Meter(ANONYMOUS_LIMITS)
-        self.grid = Grid(float(config.quantum))
+        self.grid = Grid(float(config.quantum), config.grid == "even")
         self.open_datasets = OpenDatasets(config)
+        self.readiness = Readiness(ledger, _folders(config))
         self._clock = clock
         self.at = at
+        self._publisher: Publisher | None = None
+
+    def serve(self) -> None:
+        """Check that this ledger is to be served here, and begin: place, witness, markers beside the data."""
+        check_place(self.ledger, self.config.ledger)
+        check_witness(self.ledger, self.config.witness)
+        if self.config.witness is not None and self._publisher is None:
+            self._publisher = Publisher(self.ledger, self.config.witness)
+
+    def cautions(self) -> list[str]:
+        """What the owner should know: about where the ledger is stored, and about other ledgers on the same data."""
+        found = list(self.ledger.cautions)
+        for name, one in self.ledger.datasets.items():
+            if one.retired:
+                continue
+            with suppress(DiscreetError):  # what cannot be read is reported when it is opened
+                folders = declarations.read(dict(one.about), name).folders(self.config.data)
+                found += mark(folders, self.ledger.head.ledger)
+        return list(dict.fromkeys(found))
 
     def close(self) -> None:
         """End the engines and let go of the ledger."""
+        if self._publisher is not None:
+            self._publisher.close()
+            self._publisher = None
         self.open_datasets.close()
         self.ledger.close()
 
@@ -130,8 +161,9 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
-        kept = people or Population(population, budget, rule, Fraction(0), (), neighbours, protects)  # type: ignore[arg-type]
-        opened = self.open_datasets.make(dataset, kept)
+        nothing = limits_of(budget, rule, ())
+        kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
+        opened = self.open_datasets.make(dataset, kept, name)
         try:
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
             if people is None and budget is not None:
@@ -145,14 +177,22 @@ class Curator:
         self.open_datasets.put(name, opened)
         return done.sequence
 
+    def grid_of(self, name: str) -> Grid:
+        """The grid of time on which answers about a data set leave."""
+        known = self.config.datasets.get(name)
+        own = None if known is None else known.quantum
+        return self.grid if own is None else Grid(float(own), self.config.grid == "even")
+
     # --- asking -----------------------------------------------------------------------------------------------------
 
     def preview(self, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> list[dict[str, Any]]:
         """The error bars of each question, and what all would cost together. Free."""
         known, people = self.dataset(caller, name)
         opened = self.open(known)
-        quote = self._order(opened, opened.session, caller, asked).quote
-        cost = self.ledger.quote(name, caller.name, quote.plan.price)
+        budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
+        order = self._order(opened, opened.session.serving(budget_store), caller, name, asked)
+        quote = order.quote
+        cost = budget_store.quote(quote.plan.price)
         common = {
             "price": write_amount(cost.price),
             "left": write_amount(cost.left),
@@ -163,7 +203,11 @@ class Curator:
             "allowance": write_amount(quote.allowance),
         }
         confidence = number(asked.price.confidence, "confidence")
-        return [serialize.preview(one, quote, cost, asked.rows, confidence) | common for one in quote.questions]
+        shown = quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
+        return [
+            serialize.preview(one, quote, cost, asked.rows, confidence, () if chosen is None else chosen.words) | common
+            for one, chosen in zip_longest(shown, order.chosen)
+        ]
 
     def ask(
         self, caller: Caller, name: str, asked: AnyQuestion, key: str | None = None, *, began: float | None = None
@@ -183,7 +227,7 @@ class Curator:
             parameters=asked.parameters,
         )
         session = opened.session.serving(budget_store)
-        order = self._order(opened, session, caller, asked)
+        order = self._order(opened, session, caller, name, asked)
         self.at("planned")
         try:
             with opened.engine.reserved():
@@ -195,7 +239,7 @@ class Curator:
             raise EngineFailed
         self.at("noise")
         if began is not None:
-            self.grid.hold(began)
+            self.grid_of(name).hold(began)
         return self.ledger.store_answer(charge, stored, accuracy=words)
 
     def _answered(
@@ -214,10 +258,12 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _order(self, opened: OpenDataset, session: Session, caller: Caller, asked: AnyQuestion) -> Order:
+    def _order(self, opened: OpenDataset, session: Session, caller: Caller, dataset: str, asked: AnyQuestion) -> Order:
         """What is asked with its price: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
+        if any(one.table.caps.auto for one in session.schemas.values()):
+            read_profiles(self.ledger, dataset, session)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:
@@ -235,6 +281,12 @@ class Curator:
 
     def _again(self, charge: Charge) -> Charge:
         """A question that was charged before: its stored answer, or what there is to say of it."""
+        if charge.pruned:
+            raise Refusal(
+                410,
+                "Pruned",
+                "this question was answered, and the owner keeps the answer no longer; a new key costs again",
+            )
         if not charge.pending:
             return charge
         limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
@@ -286,6 +338,12 @@ def budgets(ledger: Ledger, analyst: str | None = None) -> list[dict[str, Any]]:
         | {"analysts": [own(name, a.name) for a in analysts.values() if name in a.caps and not a.revoked]}
         for name, population in people.items()
     ]
+
+
+def _folders(config: Config) -> tuple[Path, ...]:
+    """Where the ledger and its head file lie on this machine."""
+    files = (config.ledger if isinstance(config.ledger, Path) else None, config.head, config.key)
+    return tuple({file.parent for file in files if file is not None})
 
 
 def _datasets(state: State, caller: Caller) -> dict[str, Dataset]:

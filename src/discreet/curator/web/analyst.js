@@ -3,6 +3,7 @@
 import { at, get, newKey, post } from "./api.js";
 import { gauge } from "./charts.js";
 import { complaint, eps, h, later, short, show, when } from "./dom.js";
+import { builder } from "./builder.js";
 import { editor } from "./sql.js";
 import { answerView } from "./answer.js";
 
@@ -69,7 +70,7 @@ export async function askView(place) {
     h("aside", { class: "card schema", "aria-label": "Tables" }, schemaPanel(schema, datasets, box, (name) => { draft.dataset = name; draft.sql = ""; askView(place); })),
     h("section", { class: "card write" },
       h("div", { class: "head" }, h("h2", {}, "Question"), h("span", { class: "quiet small" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"), " asks")),
-      box.node, price.node, button),
+      builder(schema, (text) => { box.text = text; }), box.node, price.node, button),
     preview, result));
   lookAhead();
   return () => state.controller?.abort();
@@ -155,7 +156,9 @@ function share(amount, left) {
 }
 
 function drawPreview(place, data, state) {
-  const spent = state.budget.gone, mine = state.budget.share, takes = share(data.price, data.left) * (1 - spent);
+  const spent = state.budget.gone, mine = state.budget.share;
+  const either = state.budget.rule === "EITHER" && data.affordable && data.left_epsilon; // of two accounts: what is left tells
+  const takes = (either ? 1 - data.left_after_epsilon / data.left_epsilon : share(data.price, data.left)) * (1 - spent);
   const cost = data.price_epsilon !== null ? `ε ${eps(data.price_epsilon)}` : data.cost;
   const level = `${Number((data.confidence * 100).toPrecision(6))}\u00a0%`;
   show(place,
@@ -163,25 +166,26 @@ function drawPreview(place, data, state) {
     h("ul", { class: "bars" }, data.columns.map((one) => h("li", {},
       h("span", { class: "column" }, one.name),
       h("span", { class: "error" }, "± ", h("b", {}, short(one.error)), one.unit ? ` ${one.unit}` : ""),
-      whisker(one, state),
+      whisker(one, state, data.columns),
       one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
     data.named_from === null ? null : h("p", { class: "note" }, `Keys are not listed: a key is shown if about ${short(data.named_from)} people or more have it.`),
     h("p", { class: "quiet small" }, `${data.noise}; each bar holds with ${level}. ${sentence(data.advice)}`),
     h("h3", {}, "What it costs"),
-    gauge(spent, takes, { label: "your budget", over: !data.affordable }),
+    gauge(spent, takes, { label: "your budget", over: !data.affordable, mine }),
     h("div", { class: "legend" },
       h("span", {}, h("i", { class: "dot spent" }), "spent by you ", h("b", {}, `${(mine * 100).toFixed(1)} %`)),
-      spent - mine > 0.0005 ? h("span", {}, h("i", { class: "dot spent" }), "gone otherwise ", h("b", {}, `${((spent - mine) * 100).toFixed(1)} %`)) : null,
+      spent - mine > 0.0005 ? h("span", { title: "Spent by other analysts from the budget of all" }, h("i", { class: "dot others" }), "spent by others ", h("b", {}, `${((spent - mine) * 100).toFixed(1)} %`)) : null,
       h("span", {}, h("i", { class: "dot asked" }), "this question ", h("b", { id: "cost" }, cost)),
-      h("span", {}, h("i", { class: "dot" }), "left after ", h("b", { id: "left" }, data.affordable ? (data.left_after_epsilon !== null ? `ε ${eps(data.left_after_epsilon)}` : data.left_after.text) : "not enough"))),
+      h("span", { title: "What one more question could cost you after this one: by your own cap and by the budget of all" }, h("i", { class: "dot" }), "left for your next question ", h("b", { id: "left" }, data.affordable ? (data.left_after_epsilon !== null ? `ε ${eps(data.left_after_epsilon)}` : data.left_after.text) : "not enough"))),
+    h("details", {}, h("summary", {}, "In the currency of the ledger"), h("p", { class: "quiet small" }, `This question: ${data.price.text}. Left now: ${data.left.text}.${data.left_after === null ? "" : ` After it: ${data.left_after.text}.`} What is left is smaller than the difference of two ε: budgets that are counted by zCDP add up their ρ.`)),
     data.affordable ? null : h("p", { class: "complaint" }, "The budget does not cover this: ask for less, or accept more error."),
     h("details", {}, h("summary", {}, "How it would be made"), h("ol", { class: "story" }, data.story.map((line) => h("li", {}, line)))));
 }
 
-/** An error bar whose length moves with the price: on a scale of powers, and half of the width when first seen. */
-function whisker(one, state) {
-  if (state.seen?.sql !== draft.sql) state.seen = { sql: draft.sql, first: {} };
-  const first = (state.seen.first[one.name] ??= one.error || 1);
+/** An error bar whose length moves with the price: all on one scale of powers, the longest half of the width at first. */
+function whisker(one, state, columns) {
+  if (state.seen?.sql !== draft.sql) state.seen = { sql: draft.sql, first: Math.max(...columns.map((c) => c.error || 0)) || 1 };
+  const first = state.seen.first;
   const half = Math.max(0.04, Math.min(1, 0.5 + 0.35 * Math.log10((one.error || first) / first))) * 50;
   return h("span", { class: "whisker", "aria-hidden": "true" }, h("i", { style: { left: `${50 - half}%`, width: `${2 * half}%` } }));
 }
@@ -223,6 +227,7 @@ export async function historyView(place, [chosen]) {
   const { charges } = await get("/api/answers?limit=1000");
   const side = h("section", { class: "result", "aria-live": "polite" });
   const open = async (number) => {
+    if (charges.find((one) => one.number === number)?.parameters.synthetic) { show(side, h("p", { class: "quiet" }, "Synthetic rows. ", h("a", { href: "#synthetic" }, "Make more."))); return; }
     try { show(side, answerView(await get(at("answers", number)))); } catch (error) { show(side, complaint(error)); }
   };
   if (!charges.length) {
@@ -235,7 +240,7 @@ export async function historyView(place, [chosen]) {
         h("button", { class: "entry", onclick: () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); } },
           h("code", {}, one.query.replace(/\s+/g, " ").slice(0, 160)),
           h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer was stored"}`)),
-        one.parameters.workload || one.parameters.estimate ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
+        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);
 }

@@ -14,7 +14,9 @@ export function answerView(data) {
     h("div", { class: "actions" },
       h("button", { id: "card", onclick: () => download(`card-${data.number}.json`, data.card) }, "Release card"),
       h("button", { id: "receipt", onclick: () => download(`receipt-${data.number}.json`, data.receipt) }, "Receipt"),
-      many.map((answer, i) => h("button", { onclick: () => copy(answer) }, many.length > 1 ? `Copy ${i + 1} as CSV` : "Copy as CSV"))),
+      many.map((answer, i) => h("button", { onclick: () => copy(answer) }, many.length > 1 ? `Copy ${i + 1} as CSV` : "Copy as CSV")),
+      many.map((answer, i) => h("button", { onclick: () => download(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, csv(answer)) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
+      h("button", { id: "notebook", onclick: () => download(`answer-${data.number}.ipynb`, notebook(data)) }, "Save as notebook")),
     h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => answer.story.map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
 }
 
@@ -75,13 +77,28 @@ const text = (value) => (value === null ? "NULL" : String(value));
 
 const percent = (exact) => `${Number((ratio(exact) * 100).toPrecision(6))}\u00a0%`;
 
-async function copy(answer) {
+/** The rows with their error bars, as CSV. */
+function csv(answer) {
   const measures = Object.keys(answer.errors);
   // A key of the data that looks like a formula must stay a text where it is pasted.
   const plain = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value));
   const quote = (value) => (value === null || value === undefined ? "" : /[",\n]/.test(plain(value)) ? `"${plain(value).replaceAll('"', '""')}"` : plain(value));
   const head = answer.columns.flatMap((name) => (measures.includes(name) ? [name, `${name}_error`] : [name]));
   const rows = answer.rows.map((row, i) => answer.columns.flatMap((name, j) => (measures.includes(name) ? [row[j], answer.errors[name][i]] : [row[j]])));
-  await navigator.clipboard.writeText([head, ...rows].map((row) => row.map(quote).join(",")).join("\n"));
+  return [head, ...rows].map((row) => row.map(quote).join(",")).join("\n");
+}
+
+async function copy(answer) {
+  await navigator.clipboard.writeText(csv(answer));
   toast("Copied");
+}
+
+/** A notebook that reads the stored answer again: that costs nothing. */
+function notebook(data) {
+  const lines = ["import os", "", "import discreet as dp", "", `session = dp.connect(${JSON.stringify(location.origin)}, os.environ["DISCREET_TOKEN"], ${JSON.stringify(data.dataset)})`,
+    `answers = session.answers_to(${data.number})  # what was paid for; reading it again is free`, "answers[0].to_pandas()"];
+  const cell = (kind, source, more) => ({ cell_type: kind, metadata: {}, source: source.map((line, i) => (i < source.length - 1 ? `${line}\n` : line)), ...more });
+  return JSON.stringify({ nbformat: 4, nbformat_minor: 4, metadata: { language_info: { name: "python" } }, cells: [
+    cell("markdown", [`Answer no. ${data.number}`, "", ...data.query.split("\n").map((line) => `    ${line}`)]),
+    cell("code", lines, { execution_count: null, outputs: [] })] }, null, 1);
 }

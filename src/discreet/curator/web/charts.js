@@ -94,21 +94,27 @@ export function curves(lines, { x: xs, y: ys, xlabel, ylabel, label, diagonal })
 }
 
 /** A budget: the part that is spent, and the part that a question would take. */
-export function gauge(spent, asked = 0, { label = "budget", over = false } = {}) {
+export function gauge(spent, asked = 0, { label = "budget", over = false, mine = spent } = {}) {
   const part = (x) => `${Math.max(0, Math.min(1, x)) * 100}%`;
   const percent = `${(spent * 100).toFixed(spent < 0.1 ? 1 : 0)} % spent`;
   return h("div", { class: `gauge${over ? " over" : ""}`, role: "meter", "aria-valuemin": 0, "aria-valuemax": 100, "aria-valuenow": (spent * 100).toFixed(1), "aria-label": `${label}: ${percent}` },
-    h("div", { class: "spent", style: { width: part(spent) } }),
+    h("div", { class: "others", style: { width: part(spent) } }),
+    h("div", { class: "spent", style: { width: part(Math.min(mine, spent)) } }),
     asked ? h("div", { class: "asked", style: { left: part(spent), width: part(Math.min(asked, 1 - spent)) } }) : null);
 }
 
 /** How a budget went down: shares after each charge. */
 export function steps(shares) {
-  const wide = 320, tall = 64;
+  const wide = 420, tall = 150, left = 44, bottom = 34, top = 8, right = 10;
   if (shares.length < 2) return h("p", { class: "quiet small" }, "No questions yet.");
-  const x = (i) => (i / (shares.length - 1)) * wide, y = (s) => 4 + Math.min(1, s) * (tall - 8);
-  let path = `M0 ${y(shares[0])}`;
+  const x = (i) => left + (i / (shares.length - 1)) * (wide - left - right), y = (s) => top + Math.min(1, s) * (tall - top - bottom);
+  const axes = [
+    [0, 0.5, 1].map((s) => h("g", { class: "tick" }, h("line", { x1: left, x2: wide - right, y1: y(s), y2: y(s) }), h("text", { x: left - 7, y: y(s) + 4, "text-anchor": "end" }, `${100 - 100 * s} %`))),
+    [...new Set([0, Math.round((shares.length - 1) / 2), shares.length - 1])].map((i) => h("text", { class: "axis", x: x(i), y: tall - 18, "text-anchor": i === 0 ? "start" : i === shares.length - 1 ? "end" : "middle" }, String(i))),
+    h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 4, "text-anchor": "middle" }, "questions; how much of the budget was left after each"),
+  ];
+  let path = `M${left} ${y(shares[0])}`;
   shares.forEach((s, i) => { if (i) path += ` H${x(i).toFixed(1)} V${y(s).toFixed(1)}`; });
-  return h("svg", { class: "spark", viewBox: `0 0 ${wide} ${tall}`, preserveAspectRatio: "none", role: "img", "aria-label": "What was left after each question" },
-    h("path", { class: "area", d: `${path} V${tall} H0 Z` }), h("path", { class: "curve", d: path }));
+  return h("svg", { class: "chart steps", viewBox: `0 0 ${wide} ${tall}`, role: "img", "aria-label": `What was left after each of ${shares.length - 1} questions` },
+    axes, h("path", { class: "area one", d: `${path} V${y(1)} H${left} Z` }), h("path", { class: "curve one", d: path }));
 }

@@ -72,7 +72,9 @@ async function noise(stop) {
       piles.set(at, height + 1);
       return [x(at), height];
     });
-    const each = Math.min(size * 1.7, (floor - 12) / Math.max(...piles.values()));
+    // dots and curve share one scale, and both stay inside of the picture
+    const tallest = Math.max(...piles.values(), ...Object.values(data.law).map((p) => p * bin * data.samples.length));
+    const each = Math.min(size * 1.7, (floor - 12) / tallest);
     const dots = placed.map(([at, height]) => ({ end: floor - size - height * each, node: h("circle", { class: "dot", r: size * 0.9, cx: at.toFixed(1), cy: -20 }) }));
     const expected = (p) => floor - p * bin * data.samples.length * each;
     const curve = Object.entries(data.law).map(([k, p]) => [x(Number(k)), expected(p)]).sort((one, other) => one[0] - other[0]);

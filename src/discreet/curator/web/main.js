@@ -6,9 +6,10 @@ import { askView, historyView } from "./analyst.js";
 import { boardsView } from "./boards.js";
 import { learnView } from "./learn.js";
 import { analystsView, datasetsView, ledgerView } from "./owner.js";
+import { syntheticView } from "./synthetic.js";
 
 const VIEWS = {
-  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], learn: ["Learn", learnView] },
+  analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], learn: ["Learn", learnView] },
   owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], ledger: ["Ledger", ledgerView], learn: ["Learn", learnView] },
   nobody: { signin: ["Sign in", signInView], learn: ["Learn", learnView] },
 };
@@ -41,6 +42,7 @@ async function route() {
   try {
     const ended = (await views[current][1](place, rest.map(decodeURIComponent))) || (() => {});
     if (mine === turn) leave = ended; else ended();
+    if (!place.querySelector("h1")) place.prepend(h("h1", { class: "unseen" }, views[current][0])); // for screen readers
   } catch (error) {
     if (mine !== turn) return;
     if (error.status === 401) { signOut(); return; }
@@ -69,7 +71,8 @@ function signInView(place) {
       go(`#${Object.keys(VIEWS[me.role])[0]}`);
     } catch (error) {
       token.drop();
-      show(wrong, complaint(error));
+      show(wrong, complaint(error.status === 401 || error.status === 403
+        ? { kind: "This token is not valid", message: "Check that you copied all of it. It may have expired or been revoked: ask the owner of the data for a new one.", hint: "" } : error));
     }
   } },
     h("h1", {}, "Ask questions of sensitive data"),

@@ -29,17 +29,26 @@ export async function datasetsView(place) {
     h("section", { class: "card", id: "register" }, await registerForm(budgets, again))));
 }
 
+const COUNTED = { EITHER: "adding up or zCDP, whichever still admits a question", ZCDP: "zCDP", BASIC: "adding up" };
+
+/** Which part of a budget was spent: amounts are counted in accounts of so many; of the account of which least was. */
+function partSpent(total, together) {
+  const parts = total.after.map((x, i) => Math.min(1, ratio(x) / (ratio(total.limit[i]) || 1)));
+  const accounts = parts.filter((_, i) => i % together === 0).map((_, i) => parts.slice(i * together, (i + 1) * together));
+  return Math.min(...accounts.map((own) => Math.max(...own)));
+}
+
 function populationCard(one, datasets, entries, again) {
   const charges = entries.filter((e) => e.kind === "charge" && e.body.population === one.population);
-  const shares = [0, ...charges.map((e) => Math.max(...e.body.total.after.map((x, i) => ratio(x) / (ratio(e.body.total.limit[i]) || 1))))];
+  const shares = [0, ...charges.map((e) => partSpent(e.body.total, one.rule === "EITHER" ? 2 : e.body.total.after.length))];
   const household = h("span", {}, "…");
   get(`${at("populations", one.population, "household")}?people=4`).then((data) => show(household, data.spent ? `privacy loss of a household of 4: ${data.spent.text}` : "no bound is known for a household"), () => show(household, ""));
   return h("article", { class: "card population" },
     h("div", { class: "head" }, h("h2", {}, one.population), h("span", { class: "grow" }), h("span", { class: "chip", title: one.budget.text }, one.budget.text)),
-    h("p", { class: "quiet small" }, "Protects ", h("b", {}, one.unit), one.rule ? ` · counted by ${one.rule === "ZCDP" ? "zCDP" : "adding up"}` : "", " · ", household),
+    h("p", { class: "quiet small" }, "Protects ", h("b", {}, one.unit), one.rule ? ` · counted by ${COUNTED[one.rule] || one.rule}` : "", " · ", household),
     gauge(one.share, 0, { label: one.population }),
     h("div", { class: "legend" }, h("span", {}, h("i", { class: "dot spent" }), h("b", {}, `${(one.share * 100).toFixed(1)} %`), " spent"),
-      h("span", {}, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε ${eps(one.remaining_epsilon)}` : one.remaining.text)),
+      h("span", { title: one.accounts.map((left) => left.text).join(" or ") }, h("i", { class: "dot" }), "left ", h("b", {}, one.remaining_epsilon !== null ? `ε ${eps(one.remaining_epsilon)}` : one.remaining.text)),
       h("span", {}, h("b", {}, String(charges.length)), charges.length === 1 ? " question" : " questions")),
     steps(shares.map((s) => s)),
     datasets.map((d) => h("div", { class: "dataset" }, h("b", {}, d.name), h("span", { class: "quiet" }, d.tables.join(", ")), h("span", { class: "grow" }),
@@ -102,10 +111,13 @@ function person(one, budgets, fresh, again) {
 
 function addAnalyst(budgets, fresh, again) {
   const name = h("input", { name: "name", required: true, maxlength: 100 }), days = h("input", { type: "number", min: 1, max: 3660, value: 90, class: "small" });
-  const grants = budgets.map((one) => ({ one, box: h("input", { type: "checkbox", checked: true }), cap: h("input", { class: "small", placeholder: "no cap", inputmode: "decimal", "aria-label": `Cap in ${one.population}` }) }));
+  const grants = budgets.map((one) => ({ one, box: h("input", { type: "checkbox", "aria-label": `May ask about ${one.population}` }), cap: h("input", { class: "small", placeholder: "no cap", inputmode: "decimal", "aria-label": `Cap in ${one.population}` }) }));
   const wrong = h("div", {});
   return h("form", { onsubmit: async (event) => {
     event.preventDefault();
+    if (!grants.some((g) => g.box.checked)) { show(wrong, complaint({ kind: "Nothing is chosen", message: "Choose at least one population that they may ask about.", hint: "" })); return; }
+    const open = grants.filter((g) => g.box.checked && !g.cap.value.trim()).map((g) => g.one.population);
+    if (open.length && !confirm(`Without a cap, ${name.value} may spend the whole budget of: ${open.join(", ")}. Continue?`)) return;
     const body = { name: name.value, days: Number(days.value), grants: grants.filter((g) => g.box.checked).map(({ one, cap }) => {
       const grant = { population: one.population };
       if (cap.value.trim()) grant.cap = { [one.budget.kind === "ZCDP" ? "rho" : "epsilon"]: cap.value.trim(), ...(one.budget.kind === "Pure" ? {} : { delta: one.budget.delta }) };

@@ -12,24 +12,27 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from threading import Lock
+from typing import TypeVar
 
 import duckdb as driver
 
-from discreet.engines.duckdb.result import fetch
+from discreet.engines.duckdb.result import fetch, fetch_sets
 from discreet.engines.duckdb.source import Needs, describe, needs, scannable
 from discreet.engines.sources import Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.emit import emit
+from discreet.engines.sql.grouping_sets import emit_sets
 from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed
 from discreet.exact import integer
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 
+T = TypeVar("T")
 LOG = logging.getLogger("discreet.engines")
 """For the owner: what kind of thing went wrong, never a value."""
 
@@ -112,8 +115,25 @@ class DuckDB:
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work."""
+        return self._guarded(
+            works, schemas, lambda cursor, origins: tuple(fetch(w, emit(w, DUCKDB, origins), cursor) for w in works)
+        )
+
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        """The numbers of each set of keys, in one pass."""
+        return self._guarded(
+            [work], schemas, lambda cursor, origins: fetch_sets(work, emit_sets(work, DUCKDB, origins), cursor)
+        )
+
+    def _guarded(
+        self,
+        works: Sequence[AnyWork | GroupingSets],
+        schemas: Mapping[str, Schema],
+        job: Callable[[driver.DuckDBPyConnection, dict[str, Origin]], T],
+    ) -> T:
+        """What a job finds over the tables of these works; whatever goes wrong, nobody learns more than that it did."""
         try:
-            return self._run(works, schemas)
+            return self._run(works, schemas, job)
         except Exception as error:
             LOG.error("duckdb could not finish: %s", kind_of(error))
             if isinstance(error, (driver.FatalException, driver.InternalException)):
@@ -160,7 +180,12 @@ class DuckDB:
 
     # --- running ------------------------------------------------------------------------------------------------------
 
-    def _run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+    def _run(
+        self,
+        works: Sequence[AnyWork | GroupingSets],
+        schemas: Mapping[str, Schema],
+        job: Callable[[driver.DuckDBPyConnection, dict[str, Origin]], T],
+    ) -> T:
         names = {name for work in works for name in scanned(work.source)}
         known = {name: self._open(schemas[name].table.source) for name in names}
         with self._lock:
@@ -168,8 +193,7 @@ class DuckDB:
         with closing(connection.cursor()) as cursor:
             for one in known.values():
                 _register(cursor, needs(one.opened, one.label))
-            origins = {name: one.origin for name, one in known.items()}
-            return tuple(fetch(work, emit(work, DUCKDB, origins), cursor) for work in works)
+            return job(cursor, {name: one.origin for name, one in known.items()})
 
 
 def _identity(source: object) -> Hashable:

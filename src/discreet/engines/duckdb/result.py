@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from discreet.engines.sql.dialects import Sort
 from discreet.engines.sql.emit import Statement
+from discreet.engines.sql.grouping_sets import arrow_places, read_sets, used_keys
 from discreet.engines.sql.results import checked
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 
 _SENT = {Sort.DATE: "({0} - DATE '1970-01-01')", Sort.TIMESTAMP: "epoch_us({0})"}
 
@@ -30,6 +31,14 @@ def fetch(work: AnyWork, statement: Statement, cursor: driver.DuckDBPyConnection
     numbers = tuple(_numbers(found[f"n{i}"], found[f"t{i}"]) for i in range(statement.cells))
     keys = [_key(found[name], sort) for name, sort in statement.keys]
     return checked(work, statement, keys, numbers, rows)
+
+
+def fetch_sets(work: GroupingSets, statement: Statement, cursor: driver.DuckDBPyConnection) -> tuple[Cells, ...]:
+    """Run the statement of many sets; the numbers of each."""
+    columns = [*(name for name, _ in statement.keys), "CAST(n0 AS BIGINT) AS n0"]
+    found = cursor.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").to_arrow_table()
+    keys = [arrow_places(found.column(f"k{i}"), work.keys[i].allowed or ()) for i in used_keys(work)]
+    return read_sets(work, keys, found.column("n0").to_numpy())
 
 
 def _numbers(short: NDArray[Any], long: NDArray[Any]) -> NDArray[Any]:

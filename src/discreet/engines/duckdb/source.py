@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb as driver
@@ -47,6 +47,9 @@ _PLAIN = {
     "TIMESTAMPTZ_NS": StoredKind.TIMESTAMP,
 }
 _MOST_DIGITS = 18
+_UNREADABLE = ("halffloat", "decimal256")
+"""What Arrow calls types that DuckDB refuses to scan, also inside others."""
+_STORED_AS = b"discreet: stored as"
 # What is not yet of the type that we compute with. A moment too far away to be a TIMESTAMP is infinitely far away.
 _FAR = "CASE WHEN {{0}} > {0} '9999-12-31 23:59:59' THEN TIMESTAMP 'infinity' WHEN {{0}} < {0} '0001-01-01' THEN "
 _FAR += "TIMESTAMP '-infinity' ELSE CAST({{0}} AS TIMESTAMP) END"
@@ -95,7 +98,8 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> O
             return _typed(item, cursor, text="{0} COLLATE C")
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
-            return _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
+            found = _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
+            return replace(found, stored={**found.stored, **_left_out(arrow.schema)})
 
 
 def _typed(
@@ -145,7 +149,8 @@ def _stored(kind: str) -> Stored:
 def scannable(opened: Opened) -> Opened:
     """The same source; of an Arrow table, moments with a time zone are seen as the same moments in UTC, without one.
 
-    DuckDB would turn them into microseconds when it scans, and say an error where they are too far away.
+    DuckDB would turn them into microseconds when it scans, and say an error where they are too far away. Columns of
+    types that it cannot scan at all are left out: they stand there without values, and cannot be used.
     """
     if not isinstance(opened, Frame) or type(opened.arrow).__name__ != "Table":
         return opened
@@ -153,11 +158,20 @@ def scannable(opened: Opened) -> Opened:
 
     table = opened.arrow
     for i, found in enumerate(table.schema):
-        if pa.types.is_timestamp(found.type) and found.type.tz is not None:
+        if any(word in str(found.type) for word in _UNREADABLE):
+            named = pa.field(found.name, pa.binary(), metadata={_STORED_AS: str(found.type)})
+            table = table.set_column(i, named, pa.nulls(len(table), pa.binary()))
+        elif pa.types.is_timestamp(found.type) and found.type.tz is not None:
             plain = pa.timestamp(found.type.unit)
             chunks = [chunk.view(plain) for chunk in table.column(i).chunks]
             table = table.set_column(i, found.name, pa.chunked_array(chunks, type=plain))
     return Frame(table)
+
+
+def _left_out(schema: Any) -> dict[str, Stored]:
+    """The columns that ``scannable`` left out, with the types that they have."""
+    marks = {field.name: (field.metadata or {}).get(_STORED_AS) for field in schema if hasattr(field, "metadata")}
+    return {name: Stored(StoredKind.OTHER, type=mark.decode()) for name, mark in marks.items() if mark}
 
 
 def _turned_on_the_way(kind: Any) -> bool:

@@ -22,7 +22,19 @@ from discreet.errors import EngineFailed
 from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.types import LARGEST
-from discreet.query.plan.work import AnyWork, Cell, DistinctWork, Exact, Form, RowSum, Weights, Work, WorkKey
+from discreet.query.plan.work import (
+    AnyWork,
+    Cell,
+    Cells,
+    DistinctWork,
+    Exact,
+    Form,
+    GroupingSets,
+    RowSum,
+    Weights,
+    Work,
+    WorkKey,
+)
 
 Row: TypeAlias = dict[str, Any]
 Rows: TypeAlias = list[Row]
@@ -49,6 +61,13 @@ class Memory:
             sources = {id(work.source): work.source for work in works}  # works often share one: its rows are read once
             rows = {name: relation(source, schemas) for name, source in sources.items()}
             return tuple(compute(work, rows[id(work.source)]) for work in works)
+        except Exception:
+            raise EngineFailed from None
+
+    def grouping_sets(self, work: GroupingSets, schemas: Schemas) -> tuple[Cells, ...]:
+        """The numbers of each set of keys."""
+        try:
+            return tuple(_cells(work, one, relation(work.source, schemas)) for one in work.sets)
         except Exception:
             raise EngineFailed from None
 
@@ -177,7 +196,7 @@ def compute(work: AnyWork, rows: Rows) -> Exact:
     return _distinct(work, rows) if isinstance(work, DistinctWork) else _sums(work, rows)
 
 
-def _by_unit(work: AnyWork, rows: Rows) -> dict[Any, dict[Key, Rows]]:
+def _by_unit(work: AnyWork | GroupingSets, rows: Rows) -> dict[Any, dict[Key, Rows]]:
     """For each unit that is not NULL, its rows under each allowed combination of keys."""
     units: dict[Any, dict[Key, Rows]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
@@ -208,6 +227,20 @@ def _sums(work: Work, rows: Rows) -> Exact:
                 for i, cell in enumerate(work.cells):
                     totals[out][i] += _contribution(cell, w, work.weights, row, members)
     return _exact(totals, len(work.cells))
+
+
+def _cells(work: GroupingSets, one: tuple[int, ...], rows: Rows) -> Cells:
+    """The numbers of one set: each row that counts adds its weight to the place of its keys in this set."""
+    totals: dict[int, int] = defaultdict(int)
+    for groups in _by_unit(work, rows).values():
+        w = unit_weight(work.weights, [len(members) for members in groups.values()])
+        for key, members in groups.items():
+            place = 0
+            for i in one:
+                allowed = work.keys[i].allowed or ()
+                place = place * len(allowed) + allowed.index(key[i])
+            totals[place] += w * len(members)
+    return Cells(np.array(list(totals), dtype=np.int64), np.array(list(totals.values()), dtype=np.int64))
 
 
 def _picked(split: WorkKey, pick: tuple[int, int], members: Rows) -> Any:

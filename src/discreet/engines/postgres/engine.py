@@ -8,20 +8,26 @@ Errors never hold messages of the server; the owner's log has its code.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
+from typing import TYPE_CHECKING, TypeVar
 
 from discreet.engines.postgres.connections import LOG, Link, address, check, driver
-from discreet.engines.postgres.result import fetch
-from discreet.engines.postgres.source import PostgresTable, describe, named
+from discreet.engines.postgres.result import fetch, fetch_sets
+from discreet.engines.postgres.source import PostgresTable, describe, named, writable
 from discreet.engines.sql.dialects import POSTGRES
 from discreet.engines.sql.emit import emit
+from discreet.engines.sql.grouping_sets import emit_sets
 from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import BadData, BadParameter, EngineFailed
 from discreet.exact import integer
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 
+if TYPE_CHECKING:
+    from discreet.engines.postgres.connections import Connection
+
+T = TypeVar("T")
 _TIME = re.compile(r"[0-9]{1,9} ?(ms|s|min|h|d)", re.ASCII)
 _SIZE = re.compile(r"[0-9]{1,9} ?(kB|MB|GB)", re.ASCII)
 _TLS = ("disable", "allow", "prefer", "require", "verify-ca", "verify-full")
@@ -65,13 +71,35 @@ class Postgres:
         LOG.error("PostgreSQL could not describe a table: %s", code)
         raise BadData(f"{table} must be a table or view that PostgreSQL can describe")
 
+    def check_role(self, source: object) -> None:
+        """Refuse a role that could change the table: ``BadData``. A service that only reads needs no more."""
+        with self._link.open() as connection:
+            if writable(named(source), self._schema, connection):
+                raise BadData("the PostgreSQL role must be one that may only read: it can change the data")
+
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work. An interruption from the keyboard also ends the work on the server."""
+        return self._guarded(
+            works, schemas, lambda link, origins: tuple(fetch(w, emit(w, POSTGRES, origins), link) for w in works)
+        )
+
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        """The numbers of each set of keys, in one pass."""
+        return self._guarded(
+            [work], schemas, lambda link, origins: fetch_sets(work, emit_sets(work, POSTGRES, origins), link)
+        )
+
+    def _guarded(
+        self,
+        works: Sequence[AnyWork | GroupingSets],
+        schemas: Mapping[str, Schema],
+        job: Callable[[Connection, dict[str, Origin]], T],
+    ) -> T:
         try:
             tables = {name: schemas[name].table.source for work in works for name in scanned(work.source)}
             origins = {name: self._origin(source) for name, source in tables.items()}
             with self._link.open() as connection:
-                return tuple(fetch(work, emit(work, POSTGRES, origins), connection) for work in works)
+                return job(connection, origins)
         except Exception as error:  # whatever it is, nobody learns more than that it failed
             LOG.error("PostgreSQL could not finish: %s", _code(error))
         raise EngineFailed

@@ -75,6 +75,15 @@ FROM found f JOIN pg_catalog.pg_type t ON t.oid = f.kind WHERE t.typtype <> 'd' 
 """
 
 
+_WRITABLE = """
+SELECT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) OR pg_catalog.bool_or(
+    pg_catalog.has_table_privilege(c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE')
+    OR pg_catalog.has_any_column_privilege(c.oid, 'INSERT, UPDATE'))
+FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = %s AND c.relname = %s
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class PostgresTable:
     """A table or view by its name in the catalogue."""
@@ -143,6 +152,12 @@ def describe(table: PostgresTable, schema: str, connection: Connection) -> Origi
         raise BadData(f"{schema}.{table.table} must have a column that the role may read, of a type that can be used")
     item = ".".join(POSTGRES.identifier(part) for part in (schema, table.table))
     return Origin(f"(SELECT {', '.join(read)} FROM {item})", stored)
+
+
+def writable(table: PostgresTable, schema: str, connection: Connection) -> bool:
+    """Whether the role could change a table: by a privilege, as its owner, or as a superuser."""
+    found = connection.execute(_WRITABLE, (table.schema or schema, table.table)).fetchone()
+    return found is not None and bool(found[0])
 
 
 def _stored(kind: str, is_enum: bool, digits: int) -> Stored:

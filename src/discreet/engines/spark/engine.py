@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from discreet.engines.spark.noise import able
-from discreet.engines.spark.result import fetch
+from discreet.engines.spark.result import fetch, fetch_sets
 from discreet.engines.spark.source import Source, describe, frame_of
 from discreet.engines.spark.staging import Held, stream
 from discreet.engines.sql.dialects import SPARK
 from discreet.engines.sql.emit import Statement, emit
+from discreet.engines.sql.grouping_sets import emit_sets
 from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import (
     BadData,
@@ -40,7 +41,7 @@ from discreet.errors import (
     Unsupported,
 )
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Exact, Work
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets, Work
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -132,6 +133,16 @@ class Spark:
             LOG.error("Spark could not finish: %s", type(error).__name__)
         raise EngineFailed
 
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        """The numbers of each set of keys, in one pass."""
+        try:
+            with self._tables([work], schemas) as (session, origins):
+                statement = emit_sets(work, self._dialect, origins)
+                return self._alone(session, lambda: fetch_sets(work, statement, session))
+        except Exception as error:
+            LOG.error("Spark could not finish: %s", type(error).__name__)
+        raise EngineFailed
+
     def batches(self, work: AnyWork, schemas: Mapping[str, Schema]) -> Iterator[Exact]:
         """The exact numbers of one work with any number of groups, some thousands of groups at a time.
 
@@ -211,14 +222,20 @@ class Spark:
         self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]
     ) -> Iterator[tuple[SparkSession, list[Statement]]]:
         """The statements of the works, while the sources have the names that they use."""
+        with self._tables(works, schemas) as (session, origins):
+            yield session, [emit(work, self._dialect, origins) for work in works]
+
+    @contextmanager
+    def _tables(
+        self, works: Sequence[AnyWork | GroupingSets], schemas: Mapping[str, Schema]
+    ) -> Iterator[tuple[SparkSession, dict[str, Origin]]]:
         names = {name for work in works for name in scanned(work.source)}
         known = {name: self._open(schemas[name].table.source) for name in names}
-        origins = {name: origin for name, (_, origin) in known.items()}
         with self._settled() as session:
             try:
                 for source, _ in known.values():
                     source.register()
-                yield session, [emit(work, self._dialect, origins) for work in works]
+                yield session, {name: origin for name, (_, origin) in known.items()}
             finally:
                 for source, _ in known.values():
                     source.unregister(session)

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.sql.emit import Statement
+from discreet.engines.sql.grouping_sets import arrow_places, read_sets, used_keys
 from discreet.engines.sql.results import checked, integers
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 def fetch(work: AnyWork, statement: Statement, session: SparkSession) -> Exact:
     """Run the statement; its keys and numbers."""
     return exact(work, statement, frame_of(statement, session).toArrow())
+
+
+def fetch_sets(work: GroupingSets, statement: Statement, session: SparkSession) -> tuple[Cells, ...]:
+    """Run the statement of many sets; the numbers of each."""
+    columns = [*(name for name, _ in statement.keys), "CAST(n0 AS BIGINT) AS n0"]
+    found = session.sql(f"SELECT {', '.join(columns)} FROM (\n{statement.sql}) AS t").toArrow()
+    keys = [arrow_places(found.column(f"k{i}"), work.keys[i].allowed or ()) for i in used_keys(work)]
+    return read_sets(work, keys, np.asarray(found.column("n0").to_numpy(), dtype=np.int64))
 
 
 def frame_of(statement: Statement, session: SparkSession) -> DataFrame:

@@ -11,7 +11,7 @@ from discreet.engines.sql.relations import Origin, Relations
 from discreet.engines.sql.scope import Piece, Scope, typed
 from discreet.query.plan.expressions import Expression
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, WorkKey
+from discreet.query.plan.work import AnyWork, GroupingSets, WorkKey
 
 _MOST_CODES = 10_000
 _AS_TEXT = {
@@ -36,7 +36,7 @@ class Key:
 class Base:
     """The source of a work with its unit, its keys and what is summed, each under a short name."""
 
-    def __init__(self, work: AnyWork, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
+    def __init__(self, work: AnyWork | GroupingSets, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
         self.dialect = dialect
         self._source = Relations(dialect, tables).rows(work.source)
         self._scope = Scope(dialect, self._source.columns)

@@ -19,12 +19,13 @@ _POWER = 1000  # 2^1000 is still a double
 
 
 def read_integer(scope: Scope, column: Piece, low: int, high: int) -> Piece:
-    """A stored integer of any width, clamped."""
-    cast = scope.dialect.cast(column.sql, Sort.INTEGER)
-    reach = max(abs(low), abs(high))
+    """A stored integer of any width, or any other integer, clamped."""
     if -low >= column.reach <= high:  # the stored type has no room for more
-        return Piece(cast, Sort.INTEGER, column.reach)
-    return Piece(clamped(column.sql, low, high, cast, scope.dialect), Sort.INTEGER, reach)
+        return Piece(scope.dialect.cast(column.sql, Sort.INTEGER), Sort.INTEGER, column.reach)
+    x = scope.named(column)
+    inside = scope.dialect.cast(x.sql, Sort.INTEGER)
+    reach = max(abs(low), abs(high))
+    return Piece(clamped(x.sql, low, high, inside, scope.dialect), Sort.INTEGER, reach, level=x.level)
 
 
 def clamped(sql: str, low: int, high: int, inside: str, dialect: Dialect) -> str:

@@ -8,7 +8,6 @@ the declared range, so that a model is never far below the mean predictor. Proof
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -20,7 +19,6 @@ from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_tar
 from discreet.learning.sums import (
     ExactSums,
     Floats,
-    SumsEngine,
     clipped_rows,
     exact_product,
     on_grid,
@@ -53,6 +51,8 @@ class LinearRegression(Estimator):
     needs_target: ClassVar[bool] = True
 
     coef_: Floats
+    released_: tuple[Any, ...]
+    """The answers that a model from a table was made of."""
     intercept_: float
     n_rows_: float
     """About how many rows there were: a released number."""
@@ -87,20 +87,15 @@ class LinearRegression(Estimator):
         self._solve(matrix, sigma / unit**2, (side, side), (middle, half, float(y_middle[0]), float(y_half[0])))
         return self
 
-    def fit_from(
-        self, engine: SumsEngine, features: Sequence[str], target: str, *, receipt: Receipt | None = None
-    ) -> Self:
-        """The same from an engine's exact sums; ``bounds`` and ``target_bounds`` are those of its columns."""
-        square = mu_squared(self.budget)
-        middle, half = read_bounds(self.bounds, len(features))
+    def fit_released(self, moments: Floats, sigma: float) -> Self:
+        """From sums of products of (1, x, y) that were released elsewhere, with noise of about ``sigma`` in each.
+
+        Each column is mapped to [-1, 1] by its bounds. Nothing is paid here: this only computes with released numbers.
+        """
+        middle, half = read_bounds(self.bounds, len(moments) - 2)
         y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
-        self._pay(receipt)
-        exact = engine.sums_of_products([*features, target], 1 << _BITS)
-        noisy, sigma = release(exact, square)
-        unit = float(1 << _BITS)
-        matrix = symmetric(noisy, len(features) + 2) / unit**2
         self._length = float("inf")
-        self._solve(matrix, sigma / unit**2, (1.0, 1.0), (middle, half, float(y_middle[0]), float(y_half[0])))
+        self._solve(moments, sigma, (1.0, 1.0), (middle, half, float(y_middle[0]), float(y_half[0])))
         return self
 
     def _solve(

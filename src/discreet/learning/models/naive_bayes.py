@@ -7,6 +7,7 @@ alone, so its whole contribution is one short vector. Proof: ../sums.md.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_classes, read_labels, scaled
 from discreet.learning.preprocessing.columns import Column, codes_of, read_columns
-from discreet.learning.sums import ExactSums, Floats, Integers, SumsEngine, on_grid, release
+from discreet.learning.sums import ExactSums, Floats, Integers, on_grid, release
 from discreet.privacy.promises.receipt import Receipt
 
 _BITS = 16
@@ -27,6 +28,8 @@ class _Bayes(Estimator):
     needs_target: ClassVar[bool] = True
 
     classes_: NDArray[Any]
+    released_: tuple[Any, ...]
+    """The answers that a model from a table was made of."""
     class_count_: Floats
     """Noisy number of rows of each class, at least 1."""
 
@@ -86,25 +89,23 @@ class CategoricalNB(_Bayes):
         labels = read_labels(y, classes, len(codes))
         sizes = [column.size for column in columns]
         self._pay(receipt)
-        self._learn(_histograms(codes, labels, sizes, len(classes)), sizes, classes)
+        noisy, sigma = release(_histograms(codes, labels, sizes, len(classes)), square)
+        self._learn(noisy, sigma, sizes, classes)
         self._columns = columns
         self.n_features_in_ = len(columns)
         return self
 
-    def fit_from(
-        self, engine: SumsEngine, features: Sequence[str], target: str, *, receipt: Receipt | None = None
-    ) -> Self:
-        """The same from an engine's exact histograms; columns and classes are declared as those of its tables."""
-        columns = read_columns(self.columns, mu_squared(self.budget))
-        classes = read_classes(self.classes)
-        self._pay(receipt)
-        self._learn(engine.histograms(features, target), [c.size for c in columns], classes)
+    def fit_released(self, counts: Floats, sigma: float) -> Self:
+        """From counts that were released elsewhere, with noise of about ``sigma`` in each: of classes, then of each
+        column's bins within each class. Nothing is paid here: this only computes with released numbers.
+        """
+        columns = read_columns(self.columns, Fraction(1))
+        self._learn(counts, sigma, [column.size for column in columns], read_classes(self.classes))
         self._columns = columns
         self.n_features_in_ = len(columns)
         return self
 
-    def _learn(self, exact: ExactSums, sizes: Sequence[int], classes: NDArray[Any]) -> None:
-        noisy, sigma = release(exact, mu_squared(self.budget))
+    def _learn(self, noisy: Floats, sigma: float, sizes: Sequence[int], classes: NDArray[Any]) -> None:
         k = len(classes)
         self.classes_ = classes
         self.class_count_ = np.maximum(noisy[:k], 1.0)

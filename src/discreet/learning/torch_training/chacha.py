@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable
-from functools import lru_cache
 
 import torch
 from torch import Tensor
@@ -86,18 +84,9 @@ def uniform_words(count: int, device: torch.device | str) -> Tensor:
     if count <= _FEW:
         return torch.tensor(struct.unpack(f"<{count}q", os.urandom(8 * count)), dtype=torch.int64, device=device)
     blocks = -(-count // BLOCK)
-    make: Callable[[Tensor, Tensor], list[Tensor]] = chacha_blocks
-    if torch.device(device).type == "cuda":
-        blocks, make = -(-blocks // _PORTION) * _PORTION, _compiled()
     pieces = []
     key = key_tensor(fresh_key(), device)
     for start in range(0, blocks, _PORTION):
         counters = torch.arange(start, min(start + _PORTION, blocks), dtype=torch.int32, device=device)
-        pieces += as_words(make(counters, key))
+        pieces += as_words(chacha_blocks(counters, key))
     return torch.cat(pieces)[:count]
-
-
-@lru_cache(maxsize=1)
-def _compiled() -> Callable[[Tensor, Tensor], list[Tensor]]:
-    """One kernel instead of a thousand, for one shape."""
-    return torch.compile(chacha_blocks, dynamic=False)

@@ -19,7 +19,8 @@ from torch import Tensor, nn
 from discreet.errors import BadParameter
 from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
 from discreet.learning.torch_training.integers import RADIUS
-from discreet.learning.torch_training.layers import Outer, Part, Ready, Written, rule_for
+from discreet.learning.torch_training.layers import Outer, Part, Ready, Written, joined, rule_for
+from discreet.learning.torch_training.totals import Totals
 
 Loss = Callable[[Any, Any], Tensor]
 _MARGIN = 1 - 2.0**-8  # covers the rounding of lengths and of the factors' scales
@@ -38,48 +39,54 @@ class ClippedSums:
         self.by_vmap = bool(unsupported(model))
 
     def __call__(self, x: Any, y: Any, counts: Tensor, ready: Ready | None = None) -> list[Tensor]:
-        """One 64-bit integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding.
+        """One integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding."""
+        totals = self.totals(len(counts))
+        too_long = self.add(x, y, counts, totals, ready)
+        while too_long is not None and bool(too_long.any()):
+            totals.clear()
+            counts = torch.where(too_long, 0.0, counts)
+            too_long = self.add(x, y, counts, totals, ready)
+        return totals.views
 
-        ``ready`` is what was computed of x ahead, for layers that see x itself.
+    def totals(self, rows: int) -> Totals:
+        """Zeros to which so many rows may be added."""
+        return Totals(self.parameters, rows * RADIUS)
+
+    def add(self, x: Any, y: Any, counts: Tensor, totals: Totals, ready: Ready | None = None) -> Tensor | None:
+        """Add a micro-batch. Which rows turned out too long: they must not count, so start again without them.
+
+        None where no row can be too long. ``ready`` is what was computed of x ahead, for layers that see x itself.
         """
-        parts = self._written(x, y) if self.by_vmap else self._ghost(x, y)
+        parts = self.parts(x, y)
         for part in parts:
-            if isinstance(part, Outer) and part.tokens == 1 and part.a.data_ptr() == x.data_ptr():
+            if isinstance(part, Outer) and part.a.data_ptr() == x.data_ptr():
                 part.ready = ready
-        return self.sums_of(parts, counts)
+        return self.add_parts(parts, counts, totals)
+
+    def parts(self, x: Any, y: Any) -> list[Part]:
+        """The gradients of all rows, in factors or written out."""
+        return self._written(x, y) if self.by_vmap else self._ghost(x, y)
 
     def norms(self, x: Any, y: Any) -> Tensor:
         """The length of each row's gradient: for tests and for choosing a clip on public data."""
-        parts = self._written(x, y) if self.by_vmap else self._ghost(x, y)
-        return _total_squares(parts).sqrt()
+        return _total_squares(self.parts(x, y)).sqrt()
 
     @torch.no_grad()
-    def sums_of(self, parts: list[Part], counts: Tensor) -> list[Tensor]:
-        """The integer sums from all parts; lengths are computed in the stated precision, whatever the caller's is."""
+    def add_parts(self, parts: list[Part], counts: Tensor, totals: Totals) -> Tensor | None:
+        """Add the integers of all parts; lengths are computed in the stated precision, whatever the caller's is."""
         with torch.autocast(counts.device.type, enabled=False):
-            return self._sums(parts, counts)
+            return self._add(joined(parts), counts, totals)
 
-    def _sums(self, parts: list[Part], counts: Tensor) -> list[Tensor]:
+    def _add(self, parts: list[Part], counts: Tensor, totals: Totals) -> Tensor | None:
         lengths = _total_squares(parts).sqrt()
-        several = any(getattr(part, "tokens", 1) > 1 for part in parts)
-        margin = _TOKEN_MARGIN if several else _MARGIN
+        look = not all(part.shrinks for part in parts)
+        margin = _TOKEN_MARGIN if look else _MARGIN
         cells = (margin * RADIUS / lengths.clamp(min=self.clip)).float() * counts
-        if not bool(torch.isfinite(lengths.sum())):
-            finite = torch.isfinite(lengths)
-            cells = torch.where(finite, cells, 0.0)
-            parts = [_without(part, ~finite) for part in parts]
-        wholes = [part.whole(cells) for part in parts]
-        if several:  # truncated tokens need not be shorter together: look, and drop rows that are too long
-            squares = torch.stack([whole.squares_up() for whole in wholes]).sum(0)
-            too_long = ~(squares <= float(RADIUS) ** 2)
-            if bool(too_long.any()):
-                for whole in wholes:
-                    whole.drop(too_long)
-        found: dict[nn.Parameter, Tensor] = {}
-        for part, whole in zip(parts, wholes, strict=True):
-            part.fill(whole, found)
-        zeros = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self.parameters if p not in found]
-        return [found[p] if p in found else zeros.pop(0) for p in self.parameters]
+        cells = torch.where(torch.isfinite(lengths), cells, 0.0)
+        squares = torch.zeros(len(counts), dtype=torch.float64, device=counts.device) if look else None
+        for part in parts:
+            part.add(cells, totals.of, squares)
+        return None if squares is None else ~(squares <= float(RADIUS) ** 2)
 
     # --- one pass forwards, one backwards to the outputs of layers ----------------------------------------------------
 
@@ -122,26 +129,9 @@ class ClippedSums:
         each = torch.func.vmap(torch.func.grad(of_one), in_dims=(None, 0, 0), randomness="different")
         values = {name: p.detach() for name, p in trained.items()}
         gradients = each(values, x, y)
-        return [Written((p,), gradients[name].float()) for name, p in trained.items()]
+        return [Written((p,), gradients[name].float().flatten(1)) for name, p in trained.items()]
 
 
 def _total_squares(parts: list[Part]) -> Tensor:
-    total = parts[0].squares()
-    for part in parts[1:]:
-        total = total + part.squares()
-    return total
-
-
-def _without(part: Part, rows: Tensor) -> Part:
-    """The same with zeros for rows whose gradient is not finite."""
-    held: Any = part
-    if isinstance(part, Outer):
-        part.ready = None
-    for name in ("gradients", "a", "g"):
-        if hasattr(held, name):
-            old = getattr(held, name)
-            each = rows.repeat_interleave(len(old) // len(rows))
-            new = old.clone()
-            new[each] = 0
-            setattr(held, name, new)
-    return part
+    found = [part.squares() for part in parts]
+    return found[0] if len(found) == 1 else torch.stack([f.float() for f in found]).sum(0)

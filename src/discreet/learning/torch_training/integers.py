@@ -26,31 +26,6 @@ _LEAST = 24  # graphics cards want more than 16 rows
 _THIN = 2  # a matrix of one row has no clear layout: torch 2.13 multiplies it wrongly on the processor
 
 
-@dataclass(slots=True)
-class Dense:
-    """Each row's gradient, written out, as integers."""
-
-    values: Tensor
-
-    @classmethod
-    def of(cls, gradients: Tensor, cells: Tensor) -> Dense:
-        """Real gradients, one for each row, times cells per unit, truncated."""
-        wide = cells.view(-1, *([1] * (gradients.dim() - 1)))
-        return cls((gradients * wide).to(torch.int32))
-
-    def squares_up(self) -> Tensor:
-        """The squared length of each row."""
-        return self.values.flatten(1).double().square().sum(1)
-
-    def total(self) -> Tensor:
-        """The sum over rows."""
-        return self.values.sum(0, dtype=torch.int64)
-
-    def drop(self, rows: Tensor) -> None:
-        """Make these rows zero."""
-        self.values[rows] = 0
-
-
 @dataclass(frozen=True, slots=True)
 class Inputs:
     """Inputs of a linear layer as integers of 7 bits, and the scale of each row: functions of that row alone."""
@@ -76,63 +51,44 @@ class Inputs:
 
 @dataclass(slots=True)
 class Factored:
-    """Each row's gradient as a sum over tokens of g aᵀ, with a of 7 bits and g = 128 high + low, 0 <= low < 128."""
+    """Each row's gradient as g aᵀ, with a of 7 bits and g = 128 high + low, 0 <= low < 128."""
 
     a: Tensor
     g: Tensor
     """High and low side by side."""
-    tokens: int
     bias: Tensor | None = None
     """g by itself, in cells, where the layer has a bias."""
 
     @classmethod
-    def of(cls, a: Tensor, g: Tensor, cells: Tensor, tokens: int, *, bias: bool = False) -> Factored:
-        """From real factors, (rows * tokens) x width each, and cells per unit for each row."""
-        return cls.from_inputs(Inputs.of(a), g, cells, tokens, bias=bias)
-
-    @classmethod
-    def from_inputs(cls, inputs: Inputs, g: Tensor, cells: Tensor, tokens: int, *, bias: bool = False) -> Factored:
-        """The same, with inputs that are integers already."""
-        scale = inputs.scale
-        per_token = cells.repeat_interleave(tokens)[:, None] if tokens > 1 else cells[:, None]
-        whole = g * (per_token / scale)
-        if tokens > 1:  # a single token fits by the length of its row
-            whole.clamp_(-G_MOST, G_MOST)
-        alone = (g * cells[:, None]).to(torch.int32) if bias else None
-        return cls(inputs.whole, _limbs(whole), tokens, alone)
+    def of(cls, inputs: Inputs, g: Tensor, cells: Tensor, *, bias: bool = False) -> Factored:
+        """From the real second factor, rows x width, and cells per unit for each row."""
+        alone = times(g, cells[:, None]).to(torch.int32) if bias else None
+        return cls(inputs.whole, _limbs(times(g, cells[:, None] / inputs.scale)), alone)
 
     def squares_up(self) -> Tensor:
-        """An upper bound of each row's squared length: by inner products of tokens, with their rounding errors."""
-        single = self.a.device.type == "cuda" and torch.get_float32_matmul_precision() == "highest"
-        wide = torch.float32 if single else torch.float64  # products in TF32 would be off by more than is allowed for
-        high, low = self.g.to(wide).chunk(2, dim=1)
-        g = (high * 128 + low).unflatten(0, (-1, self.tokens))
-        a = self.a.to(wide).unflatten(0, (-1, self.tokens))
-        if self.tokens == 1:
-            own = 0.0 if self.bias is None else self.bias.double().square().sum(1)
-            return (g.double().square().sum(2) * a.double().square().sum(2)).squeeze(1) + own
-        inner = (torch.bmm(g, g.transpose(1, 2)) * torch.bmm(a, a.transpose(1, 2))).double().sum((1, 2))
-        sizes = g.double().square().sum(2).sqrt() * a.double().square().sum(2).sqrt()
-        unit = torch.finfo(wide).eps
-        return inner + (g.shape[2] + a.shape[2] + 8) * unit * sizes.sum(1).square()
+        """The squared length of each row."""
+        high, low = self.g.double().chunk(2, dim=1)
+        own = 0.0 if self.bias is None else self.bias.double().square().sum(1)
+        return (128 * high + low).square().sum(1) * self.a.double().square().sum(1) + own
 
-    def total(self) -> Tensor:
-        """The sum over rows and tokens, output by input."""
+    def add_to(self, weight: Tensor, bias: Tensor | None) -> None:
+        """Add the sum over rows to integer tensors, output by input."""
         high, low = int_product(self.g, self.a).chunk(2)
-        return torch.add(low, high, alpha=128)
+        weight.add_(low).add_(high, alpha=128)
+        if bias is not None and self.bias is not None:
+            bias.add_(self.bias.sum(0, dtype=bias.dtype))
 
-    def bias_total(self) -> Tensor:
-        """The sum of g over rows."""
-        if self.bias is None:
-            raise LookupError("this layer has no bias")
-        return self.bias.sum(0, dtype=torch.int64)
 
-    def drop(self, rows: Tensor) -> None:
-        """Make these rows zero."""
-        each = rows.repeat_interleave(self.tokens)
-        self.g[each] = 0
-        if self.bias is not None:
-            self.bias[rows] = 0
+def times(x: Tensor, cells: Tensor) -> Tensor:
+    """The product, and 0 where there are 0 cells, whatever x is there.
+
+    >>> times(torch.tensor([2.0, float("nan")]), torch.tensor([3.0, 0.0])).tolist()
+    [6.0, 0.0]
+    """
+    product = x * cells
+    if cells.device.type == "cpu" and bool((cells > 0).all()):  # a quick look there, a long wait elsewhere
+        return product
+    return torch.where(cells > 0, product, 0.0)
 
 
 def _limbs(whole: Tensor) -> Tensor:
@@ -146,14 +102,14 @@ def _limbs(whole: Tensor) -> Tensor:
 
 
 def int_product(left: Tensor, right: Tensor) -> Tensor:
-    """``left.T @ right`` of 8-bit integers, exactly, as 64-bit integers.
+    """``left.T @ right`` of 8-bit integers, exactly: in 32 bits, or in 64 where there are many rows.
 
     >>> int_product(torch.tensor([[100], [-3]], dtype=torch.int8), torch.tensor([[5], [7]], dtype=torch.int8)).tolist()
     [[479]]
     """
-    total = _product(left[:_LONGEST], right[:_LONGEST]).long()
+    total = _product(left[:_LONGEST], right[:_LONGEST])
     for start in range(_LONGEST, len(left), _LONGEST):
-        total += _product(left[start : start + _LONGEST], right[start : start + _LONGEST])
+        total = total.long() + _product(left[start : start + _LONGEST], right[start : start + _LONGEST])
     return total
 
 

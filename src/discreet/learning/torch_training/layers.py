@@ -15,44 +15,63 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from discreet.learning.torch_training.integers import Dense, Factored, Inputs
+from discreet.learning.torch_training.integers import Factored, Inputs, times
+from discreet.learning.torch_training.token_products import add_products, aligned
 
-Whole = Dense | Factored
+Into = dict[nn.Parameter, Tensor]
+"""Integer tensors, one for each parameter, that sums are added to."""
 _WIDE = 1 << 13  # wider sums of squares are taken in doubles
+_SMALL = 1 << 16  # gradients of a row that are smaller are written side by side
 
 
 class Part:
     """The gradient of some parameters of a layer, for every row."""
 
-    parameters: tuple[nn.Parameter, ...]
+    shrinks: bool
+    """Whether integers are never longer than the gradient itself; where not, their length is looked at."""
 
     def squares(self) -> Tensor:
         """The squared length of each row's gradient, in floats."""
         raise NotImplementedError
 
-    def whole(self, cells: Tensor) -> Whole:
-        """Each row's gradient as integers: so many cells for one unit."""
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
+        """Add each row's gradient as integers, so many cells for one unit; none where a row has 0 cells.
+
+        Upper bounds of the squared lengths of these integers are added to ``squares``, doubles, if it is given.
+        """
         raise NotImplementedError
 
-    def fill(self, whole: Whole, into: dict[nn.Parameter, Tensor]) -> None:
-        """Hand the sum over rows to the parameters."""
-        into[self.parameters[0]] = whole.total().view(self.parameters[0].shape)
 
-
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Written(Part):
-    """Gradients that are written out, one for each row."""
+    """Gradients that are written out, one for each row; those of several parameters side by side."""
 
     parameters: tuple[nn.Parameter, ...]
     gradients: Tensor
+    shrinks = True
 
     def squares(self) -> Tensor:
         """The squared length of each row's gradient."""
-        return squared(self.gradients.flatten(1))
+        return squared(self.gradients)
 
-    def whole(self, cells: Tensor) -> Dense:
-        """As integers."""
-        return Dense.of(self.gradients, cells)
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
+        """Truncated entry by entry."""
+        values = times(self.gradients, cells[:, None]).to(torch.int32)
+        sums = values.sum(0, dtype=into[self.parameters[0]].dtype)
+        pieces = sums.split([p.numel() for p in self.parameters])
+        for p, piece in zip(self.parameters, pieces, strict=True):
+            into[p].add_(piece.view(p.shape))
+        if squares is not None:
+            squares.add_(values.double().square().sum(1))
+
+
+def joined(parts: list[Part]) -> list[Part]:
+    """The same with all small gradients that are written out in one matrix: fewer and larger operations."""
+    small = [p for p in parts if isinstance(p, Written) and p.gradients.shape[1] <= _SMALL]
+    if len(small) < 2:
+        return parts
+    rest = [p for p in parts if p not in small]
+    return [*rest, Written(tuple(q for p in small for q in p.parameters), torch.cat([p.gradients for p in small], 1))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,74 +91,70 @@ class Ready:
         return Ready(self.inputs.rows(index), self.squares.index_select(0, index))
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Outer(Part):
-    """The weight of a linear layer, g aᵀ summed over tokens; for single tokens also its bias, g."""
+    """The weight of a linear layer on single rows, g aᵀ, and its bias, g."""
 
-    parameters: tuple[nn.Parameter, ...]
+    weight: nn.Parameter
     a: Tensor
     g: Tensor
-    tokens: int
     bias: nn.Parameter | None = None
     ready: Ready | None = None
+    shrinks = True
+
+    def squares(self) -> Tensor:
+        """By the lengths of the factors."""
+        own = squared(self.a) if self.ready is None else self.ready.squares
+        return (own + (self.bias is not None)) * squared(self.g)
+
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
+        """By products of integer factors."""
+        inputs = Inputs.of(self.a) if self.ready is None else self.ready.inputs
+        whole = Factored.of(inputs, self.g, cells, bias=self.bias is not None)
+        whole.add_to(into[self.weight], None if self.bias is None else into[self.bias])
+        if squares is not None:
+            squares.add_(whole.squares_up())
+
+
+@dataclass(slots=True, eq=False)
+class TokenOuter(Part):
+    """The weight of a linear layer on rows of tokens, the sum of g aᵀ over tokens; each is rows x tokens x width."""
+
+    weight: nn.Parameter
+    a: Tensor
+    g: Tensor
+    shrinks = False
 
     def squares(self) -> Tensor:
         """By inner products of tokens; no gradient is written out."""
-        if self.tokens == 1:
-            own = squared(self.a) if self.ready is None else self.ready.squares
-            return (own + (self.bias is not None)) * squared(self.g)
-        a, g = (x.unflatten(0, (-1, self.tokens)) for x in (self.a, self.g))
-        inner = torch.bmm(g, g.transpose(1, 2)).float() * torch.bmm(a, a.transpose(1, 2))
-        return inner.sum((1, 2), dtype=torch.float64).clamp(min=0)
+        inner = torch.bmm(self.g, self.g.transpose(1, 2)) * torch.bmm(self.a, self.a.transpose(1, 2))
+        return inner.sum((1, 2), dtype=torch.float32)
 
-    def whole(self, cells: Tensor) -> Factored:
-        """As integer factors."""
-        inputs = Inputs.of(self.a) if self.ready is None else self.ready.inputs
-        return Factored.from_inputs(inputs, self.g, cells, self.tokens, bias=self.bias is not None)
-
-    def fill(self, whole: Whole, into: dict[nn.Parameter, Tensor]) -> None:
-        """The sums of weight and bias."""
-        Part.fill(self, whole, into)
-        if self.bias is not None and isinstance(whole, Factored):
-            into[self.bias] = whole.bias_total()
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
+        """A few rows at once; what is rounded is looked at."""
+        add_products(self.g, self.a, cells, into[self.weight], squares)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Looked(Part):
     """The table of an embedding: each token's gradient is added to one row of it."""
 
-    parameters: tuple[nn.Parameter, ...]
+    weight: nn.Parameter
     index: Tensor
     g: Tensor
+    shrinks = False  # truncated tokens that look up the same row may be longer together
 
     def squares(self) -> Tensor:
         """Tokens that look up the same row add up."""
         return _same_token_squares(self.index, self.g)
 
-    def whole(self, cells: Tensor) -> Scattered:
-        """As integers."""
-        values = Dense.of(self.g, cells).values
-        return Scattered(values, self.index, len(self.parameters[0]))
-
-
-class Scattered(Dense):
-    """Integers for each token, and the row of a table that each belongs to."""
-
-    __slots__ = ("index", "rows")
-
-    def __init__(self, values: Tensor, index: Tensor, rows: int) -> None:
-        super().__init__(values)
-        self.index = index
-        self.rows = rows
-
-    def squares_up(self) -> Tensor:
-        """Tokens that look up the same row add up."""
-        return _same_token_squares(self.index, self.values.double())
-
-    def total(self) -> Tensor:
-        """The sum over rows and tokens."""
-        out = torch.zeros(self.rows, self.values.shape[-1], dtype=torch.int64, device=self.values.device)
-        return out.index_add_(0, self.index.flatten(), self.values.flatten(0, 1).long())
+    def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
+        """Token by token, truncated."""
+        values = times(self.g, cells[:, None, None]).to(torch.int32)
+        table = into[self.weight]
+        table.index_add_(0, self.index.flatten(), values.flatten(0, 1).to(table.dtype))
+        if squares is not None:
+            squares.add_(_same_token_squares(self.index, values.double()))
 
 
 def _same_token_squares(index: Tensor, g: Tensor) -> Tensor:
@@ -148,6 +163,12 @@ def _same_token_squares(index: Tensor, g: Tensor) -> Tensor:
     same = index[:, :, None] == index[:, None, :]
     inner = torch.bmm(g, g.transpose(1, 2))
     return torch.where(same, inner, 0).sum((1, 2), dtype=torch.float64).clamp(min=0)
+
+
+def in_one_type(a: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
+    """Both factors in the shorter type of the two, as one product needs them."""
+    short = min((a.dtype, g.dtype), key=lambda t: torch.finfo(t).bits)
+    return aligned(a.to(short)), aligned(g.to(short))
 
 
 def squared(rows: Tensor) -> Tensor:
@@ -162,14 +183,12 @@ def squared(rows: Tensor) -> Tensor:
 
 def linear(layer: Any, a: Tensor, g: Tensor) -> list[Part]:
     """A linear layer on rows, or on rows of tokens."""
-    tokens = a[0, ..., 0].numel()
-    flat_a, flat_g = a.reshape(-1, a.shape[-1]), g.reshape(-1, g.shape[-1])
-    if tokens == 1 and wanted(layer.weight):
-        return [Outer((layer.weight,), flat_a, flat_g, 1, layer.bias if wanted(layer.bias) else None)]
-    parts: list[Part] = [Outer((layer.weight,), flat_a, flat_g, tokens)] if wanted(layer.weight) else []
+    flat_a, flat_g = (x.reshape(len(x), -1, x.shape[-1]) for x in (a, g))
+    if flat_a.shape[1] == 1 and wanted(layer.weight):
+        return [Outer(layer.weight, flat_a[:, 0], flat_g[:, 0], layer.bias if wanted(layer.bias) else None)]
+    parts: list[Part] = [TokenOuter(layer.weight, *in_one_type(flat_a, flat_g))] if wanted(layer.weight) else []
     if wanted(layer.bias):
-        each = flat_g.unflatten(0, (-1, tokens)).sum(1, dtype=torch.float32)
-        parts.append(Written((layer.bias,), each))
+        parts.append(Written((layer.bias,), flat_g.sum(1, dtype=torch.float32)))
     return parts
 
 
@@ -179,7 +198,7 @@ def embedding(layer: Any, index: Tensor, g: Tensor) -> list[Part]:
     tokens = index.reshape(len(index), -1)
     if layer.padding_idx is not None:
         flat = torch.where((tokens == layer.padding_idx)[:, :, None], 0, flat)
-    return [Looked((layer.weight,), tokens, flat)] if wanted(layer.weight) else []
+    return [Looked(layer.weight, tokens, flat)] if wanted(layer.weight) else []
 
 
 def convolution(layer: Any, a: Tensor, g: Tensor) -> list[Part]:
@@ -193,7 +212,7 @@ def convolution(layer: Any, a: Tensor, g: Tensor) -> list[Part]:
     each = g.flatten(2).float()
     parts: list[Part] = []
     if wanted(layer.weight):
-        parts.append(Written((layer.weight,), torch.bmm(each, patches.transpose(1, 2))))
+        parts.append(Written((layer.weight,), torch.bmm(each, patches.transpose(1, 2)).flatten(1)))
     if wanted(layer.bias):
         parts.append(Written((layer.bias,), each.sum(2)))
     return parts
@@ -215,7 +234,7 @@ def _scale_and_shift(layer: Any, plain: Tensor, g: Tensor, last: int) -> list[Pa
     between = tuple(range(1, g.dim() - last))
 
     def each(x: Tensor) -> Tensor:
-        return x.sum(between) if between else x
+        return (x.sum(between) if between else x).flatten(1)
 
     g = g.float()
     parts: list[Part] = [Written((layer.weight,), each(plain * g))] if wanted(layer.weight) else []

@@ -1,46 +1,97 @@
-"""Exact noise on integer tensors: floor(N(0, σ²)) in every entry, drawn where the tensor lies."""
+"""Exact noise on integer totals: floor(N(0, σ²)) in every entry, drawn where the totals lie."""
 
 from __future__ import annotations
 
 import os
 from fractions import Fraction
+from functools import cache
+from math import isqrt
 from threading import Lock
-from typing import NoReturn
+from types import ModuleType
+from typing import Any, NoReturn
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from discreet.errors import UnsafeRandomness
-from discreet.learning.torch_training.tensor_normal import TensorNormal
+from discreet.learning.torch_training.tensor_normal import TensorNormal, tables_of
+from discreet.learning.torch_training.totals import Totals
 from discreet.noise.floored_normal import floored_normal
 from discreet.randomness import SystemBits
 
-FINER = 1 << 10
-"""Cells are divided by this before noise is added, so that rounding down is rarely in doubt."""
+_WIDTH = 36  # bits of σ in the cells in which noise is drawn: rounding down is then rarely in doubt
+_FINEST = 14
 _STOCK = 1 << 18
 
 
+class Noise:
+    """Noise of one σ² for the parameters of one model, on their device.
+
+    >>> weight = nn.Parameter(torch.ones(2, 3))
+    >>> [t.shape for t in Noise(Fraction(1 << 40), [weight]).add_to(Totals([weight], most=1), unit=0.5)]
+    [torch.Size([2, 3])]
+    """
+
+    def __init__(self, sigma_squared: Fraction, parameters: list[nn.Parameter]) -> None:
+        self._parameters = parameters
+        self._finer = finer(sigma_squared)
+        self._square = sigma_squared * self._finer**2
+        self._device = parameters[0].device
+        self._stock = NoiseStock(self._square)
+        self._ready: Any = None
+        if self._device.type != "cpu":
+            tables_of(self._square, str(self._device))  # a scale that does not fit is refused here
+
+    def _fused(self) -> Any:
+        found = kernels() if self._device.type == "cuda" else None
+        return None if found is None else found.NoiseAdder(self._square, self._finer, self._device)
+
+    def add_to(self, totals: Totals, unit: float) -> list[Tensor]:
+        """(total + noise) times unit for each parameter: floats that are functions of the noisy integers alone.
+
+        It may overwrite the totals.
+        """
+        fused = self._fused()
+        if fused is not None:
+            launched = fused.launch(totals.flat, unit, self._ready or fused.prepare(len(totals.flat)))
+            self._ready = fused.prepare(len(totals.flat))  # while the card is busy
+            noisy = launched.finish()
+        else:
+            noise = (
+                self._stock.take(len(totals.flat))
+                if self._device.type == "cpu"
+                else TensorNormal(self._square, self._device).draw(len(totals.flat))
+            )
+            noisy = noise.add_(totals.flat, alpha=self._finer).float().mul_(unit / self._finer)
+        return Totals.shaped(noisy, self._parameters)
+
+
+def finer(sigma_squared: Fraction) -> int:
+    """The power of two by which cells are divided before noise is drawn.
+
+    >>> finer(Fraction(1 << 42)), finer(Fraction(1 << 60)), finer(Fraction(1 << 80))
+    (16384, 32, 1)
+    """
+    return 1 << max(0, min(_FINEST, _WIDTH - isqrt(int(sigma_squared)).bit_length()))
+
+
 class NoiseStock:
-    """Noise of one σ² on one device, drawn ahead in large portions since small ones cost more each; used once.
+    """Noise of one σ², drawn ahead in large portions since small ones cost more each; used once.
 
     It can be neither copied nor stored, and after a fork the child starts an empty one: no draw is used twice.
 
-    >>> stock = NoiseStock(Fraction(1 << 40), torch.device("cpu"))
-    >>> stock.take(3).shape
+    >>> NoiseStock(Fraction(1 << 40)).take(3).shape
     torch.Size([3])
     """
 
-    def __init__(self, sigma_squared: Fraction, device: torch.device) -> None:
+    def __init__(self, sigma_squared: Fraction) -> None:
         self._square = sigma_squared
-        self._device = device
         self._left = torch.empty(0, dtype=torch.int64)
         self._process = os.getpid()
         self._lock = Lock()
 
     def take(self, count: int) -> Tensor:
-        """``count`` draws that nobody has seen."""
-        if self._device.type != "cpu":
-            return TensorNormal(self._square, self._device).draw(count)
+        """``count`` draws that nobody has seen and that are the caller's to change."""
         if count >= _STOCK:
             return torch.from_numpy(floored_normal(self._square, count, SystemBits()))
         with self._lock:
@@ -56,22 +107,11 @@ class NoiseStock:
         raise UnsafeRandomness("noise that was drawn ahead can be neither copied nor stored: it would be used twice")
 
 
-def add_noise(totals: list[Tensor], sigma_squared: Fraction, stock: NoiseStock | None = None) -> list[Tensor]:
-    """The tensors plus noise of this σ² in their own cells; one call of the sampler for all of them together.
-
-    The result is in doubles: a function of the noisy integers alone. ``stock`` is of ``finer(sigma_squared)``.
-
-    >>> [t.shape for t in add_noise([torch.zeros(2, 3, dtype=torch.int64)], Fraction(1 << 40))]
-    [torch.Size([2, 3])]
-    """
-    held = NoiseStock(finer(sigma_squared), totals[0].device) if stock is None else stock
-    pieces = held.take(sum(t.numel() for t in totals)).split([t.numel() for t in totals])
-    return [
-        torch.add(piece.view(t.shape), t, alpha=FINER).double().div_(FINER)
-        for t, piece in zip(totals, pieces, strict=True)
-    ]
-
-
-def finer(sigma_squared: Fraction) -> Fraction:
-    """σ² in the finer cells in which noise is drawn."""
-    return sigma_squared * FINER**2
+@cache
+def kernels() -> ModuleType | None:
+    """The kernels for graphics cards, where their compiler is installed; it comes with torch on Linux."""
+    try:
+        from discreet.learning.torch_training import noise_kernels
+    except ImportError:
+        return None
+    return noise_kernels

@@ -11,7 +11,6 @@ Believes: integer operations, and double addition and multiplication within 2^-4
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
@@ -30,12 +29,12 @@ from discreet.learning.torch_training.chacha import (
 )
 from discreet.noise.coin import exponential
 from discreet.noise.filter import LARGEST, MARGIN, near_exp_array
-from discreet.noise.floored_normal import HalfGaussianLaw, refused_places
+from discreet.noise.floored_normal import HalfGaussianLaw, floored_normal, refused, refused_places, usual_size
 from discreet.noise.lazy import count_below, is_below
 from discreet.noise.table import UNDECIDED, Table
 from discreet.randomness import Bits, SystemBits
 
-_PORTIONS = (1 << 21, 1 << 16)  # blocks of 8 draws that are made together
+_PORTION = 1 << 21  # blocks of 8 draws that are made together
 _SPARE = 40  # about one draw in 70 is refused
 _COIN = 0xFFFF
 _LOW_48 = (1 << 48) - 1
@@ -47,7 +46,7 @@ class TensorNormal:
     """A sampler for one σ² on one device; tables are built once, and no state is kept."""
 
     def __init__(self, sigma_squared: Fraction, device: torch.device | str = "cpu", bits: Bits | None = None) -> None:
-        self._tables = _tables(sigma_squared, str(device))
+        self._tables = tables_of(sigma_squared, str(device))
         self._device = torch.device(device)
         self._bits = SystemBits() if bits is None else bits
 
@@ -61,23 +60,16 @@ class TensorNormal:
         missing = count
         while missing > 0:
             blocks = -(-(missing + missing // _SPARE + 2 * BLOCK) // BLOCK)
-            tried = self._try(self._portion(blocks))
+            tried = self._try(min(blocks, _PORTION))
             kept.append(tried[:missing])
             missing -= len(kept[-1])
         return torch.cat(kept) if kept else torch.empty(0, dtype=torch.int64, device=self._device)
-
-    def _portion(self, blocks: int) -> int:
-        """How many blocks to make at once; on a graphics card one of two sizes, so that kernels are compiled twice."""
-        if self._device.type != "cuda":
-            return min(blocks, _PORTIONS[0])
-        return _PORTIONS[0] if blocks >= _PORTIONS[0] else _PORTIONS[1]
 
     def _try(self, blocks: int) -> Tensor:
         """Draws from so many blocks of the stream, without those that were refused."""
         counters = torch.arange(blocks, dtype=torch.int32, device=self._device)
         key = key_tensor(fresh_key(), self._device)
-        fast = _compiled() if self._device.type == "cuda" else fast_draws
-        words, values, open_ = (t.flatten() for t in fast(counters, key, self._tables.guide, self._tables.r))
+        words, values, open_ = fast_draws(counters, key, self._tables.guide, self._tables.r)
         keep = torch.ones_like(open_)
         places = open_.nonzero().squeeze(1)
         values[places], refused = self.settle(words[places])
@@ -128,20 +120,32 @@ class TensorNormal:
 
 
 def fast_draws(counters: Tensor, key: Tensor, guide: Tensor, r: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Words, draws and which of them are still open: 8 for each counter; integer operations alone."""
-    words = torch.stack(as_words(chacha_blocks(counters, key)))
+    """Words, draws and which of them are still open: 8 for each counter, in the stream's order."""
+    words = torch.stack(as_words(chacha_blocks(counters, key)), dim=1).flatten()
     entry = guide[(words >> 48) & _COIN]
     open_ = ((words >> 32) & _COIN) >= (entry & _COIN)
     size = ((entry >> 16) << r) | (words & ((1 << r) - 1))
     return words, size ^ -((words >> _SIGN) & 1), open_
 
 
-@lru_cache(maxsize=1)
-def _compiled() -> Callable[[Tensor, Tensor, Tensor, int], tuple[Tensor, Tensor, Tensor]]:
-    return torch.compile(fast_draws, dynamic=False)
+def settle_one(tables: Tables, word: int, more_block: int, more_coin: int, bits: Bits) -> int:
+    """An open draw by exact arithmetic alone, from the words that left it open; a new draw where it is refused."""
+    cell, place = (word >> 48) & _COIN, word & ((1 << tables.r) - 1)
+    block = int(tables.index[cell])
+    if block == UNDECIDED:
+        first = (cell << 48) | (more_block & _LOW_48)
+        block = count_below(tables.law.thresholds, first, 64, bits, endless=True)
+    coin = (((word >> 32) & _COIN) << 48) | (more_coin & _LOW_48)
+    size = (block << tables.r) | place
+    keep = is_below(exponential(Fraction(*tables.law.exponent(block, 0, place))), coin, 64, bits)
+    if keep and size > tables.usual:
+        keep = not refused(tables.law.sigma_squared, size, 0, bits)
+    if not keep:
+        return int(floored_normal(tables.law.sigma_squared, 1, bits)[0])
+    return size ^ -((word >> _SIGN) & 1)
 
 
-class _Tables:
+class Tables:
     """The guide with each block above and the sure part of its coin below, and what the slower stages look at."""
 
     def __init__(self, sigma_squared: Fraction, device: str) -> None:
@@ -163,7 +167,18 @@ class _Tables:
         self.low = torch.tensor([min(x, top - 1) + _FLIP for x in low] + [_FLIP], device=device)
         self.high = torch.tensor([x + _FLIP for x in high if x < top], device=device)
         self.over = float(1 / (2 * sigma_squared))
-        self._exp = torch.tensor(near_exp_array(np.arange(8 * LARGEST + 2) / 8.0), device=device)
+        self.exps = torch.tensor(near_exp_array(np.arange(8 * LARGEST + 2) / 8.0), device=device)
+        # for the kernels: short integers, and a double that is not passed through single precision
+        self.usual = usual_size(sigma_squared)
+        self.short_guide, self.short_index = self.guide.int(), self.index.int()
+        self.over_there = torch.tensor([self.over], dtype=torch.float64, device=device)
+        self._open = float(1 - (packed & _COIN).mean() / 65536)
+        if int(block.max()) << self.r > self.usual:
+            raise BadParameter("sigma_squared", sigma_squared, "has no table: a far block is decided by 16 bits")
+
+    def most_open(self, count: int) -> int:
+        """More draws than this stay open of ``count`` with a chance below 2^-100."""
+        return int(self._open * count + 12 * (self._open * count) ** 0.5) + 64
 
     def near_exp(self, x: Tensor) -> Tensor:
         """exp(-x) within the margin, for x >= 0: a table at multiples of 1/8 and a polynomial between them."""
@@ -173,9 +188,10 @@ class _Tables:
         series = torch.ones_like(rest)
         for n in range(11, 0, -1):
             series = 1 - rest / n * series
-        return self._exp[k] * series
+        return self.exps[k] * series
 
 
 @lru_cache(maxsize=8)
-def _tables(sigma_squared: Fraction, device: str) -> _Tables:
-    return _Tables(sigma_squared, device)
+def tables_of(sigma_squared: Fraction, device: str) -> Tables:
+    """Tables are built once for a scale and a device."""
+    return Tables(sigma_squared, device)

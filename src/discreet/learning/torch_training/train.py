@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from discreet.errors import BadData, BadParameter, ReceiptRefused
@@ -26,7 +27,8 @@ from discreet.learning.torch_training.batches import PoissonBatches, read_rate
 from discreet.learning.torch_training.gradients import ClippedSums, Loss
 from discreet.learning.torch_training.integers import RADIUS
 from discreet.learning.torch_training.layers import Ready
-from discreet.learning.torch_training.noise import NoiseStock, add_noise, finer
+from discreet.learning.torch_training.noise import Noise
+from discreet.learning.torch_training.totals import Totals
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.privacy.budgets.calibrate import calibrate
 from discreet.privacy.promises import events
@@ -114,9 +116,8 @@ class PrivateTraining:
         self._batches = PoissonBatches(len(self._y), rate=plan.rate, micro=micro_batch)
         expected = plan.rate * integer(rows, "rows", at_least=1)
         self._unit = float(length / RADIUS / expected)
-        self._sigma_squared = (plan.sigma * RADIUS) ** 2
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
-        self._stock = NoiseStock(finer(self._sigma_squared), self._sums.parameters[0].device)
+        self._noise = Noise((plan.sigma * RADIUS) ** 2, self._sums.parameters)
         self._closed = False
         if receipt is not None:
             check_receipt(receipt).redeem(plan.event)
@@ -138,21 +139,36 @@ class PrivateTraining:
         if self.done >= self.plan.steps:
             raise ReceiptRefused(f"all {self.plan.steps} steps that were paid for are done; plan a new run for more")
         self.done += 1  # before anything is drawn: a step that fails is a step that was paid
-        totals: list[Tensor] | None = None
-        for places, counts in self._batches.micro_batches():
-            index = torch.from_numpy(places).to(self._x.device)
-            weights = torch.from_numpy(counts).to(self._x.device)
-            ready = None if self._ready is None else self._ready.rows(index)
-            sums = self._sums(self._x.index_select(0, index), self._y.index_select(0, index), weights, ready)
-            totals = sums if totals is None else [a + b for a, b in zip(totals, sums, strict=True)]
-        if totals is None:
-            totals = [torch.zeros(p.shape, dtype=torch.int64, device=p.device) for p in self._sums.parameters]
-        for parameter, noisy in zip(
-            self._sums.parameters, add_noise(totals, self._sigma_squared, self._stock), strict=True
-        ):
-            parameter.grad = noisy.to(parameter.dtype).mul_(self._unit)
+        batch = list(self._batches.micro_batches())
+        totals = self._sums.totals(len(batch) * self._batches.micro)
+        noisy = self._noisy(batch, totals)
+        for parameter, part in zip(self._sums.parameters, noisy, strict=True):
+            parameter.grad = part.to(parameter.dtype)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
+
+    def _noisy(self, batch: list[tuple[NDArray[np.intp], NDArray[np.float32]]], totals: Totals) -> list[Tensor]:
+        """The noisy sum of a batch. Rows that turn out too long are left out, and all is done again, noise too.
+
+        What was made with them is shown to nobody. Whether a row is too long is its own affair alone.
+        """
+        while True:
+            too_long = [self._add(places, counts, totals) for places, counts in batch]
+            noisy = self._noise.add_to(totals, self._unit)
+            found = [t for t in too_long if t is not None]
+            if not found or not bool(torch.cat(found).any()):
+                return noisy
+            totals.clear()
+            for (_, counts), rows in zip(batch, found, strict=True):
+                counts[rows.cpu().numpy()] = 0
+
+    def _add(self, places: NDArray[np.intp], counts: NDArray[np.float32], totals: Totals) -> Tensor | None:
+        index = torch.from_numpy(places).to(self._x.device)
+        weights = torch.from_numpy(counts).to(self._x.device)
+        ready = None if self._ready is None else self._ready.rows(index)
+        return self._sums.add(
+            self._x.index_select(0, index), self._y.index_select(0, index), weights, totals, ready
+        )  # fmt: skip
 
     def run(self, progress: bool | None = None) -> None:
         """All steps that are left."""

@@ -23,6 +23,7 @@ from discreet.mechanisms.base.sensitivity import Sensitivity, as_l2_squared
 from discreet.noise import additive as noise
 from discreet.privacy.accountants import discrete_gaussian as law
 from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.accountants.gaussian_vectors import vector_budget
 from discreet.privacy.numerics.search import largest, least
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx
@@ -52,18 +53,21 @@ class Gaussian(Additive):
         return ZCDP(self.rho)
 
     @property
-    def event(self) -> events.DiscreteGaussian:
-        """What a release writes into the ledger."""
+    def event(self) -> events.DiscreteGaussian | events.Stated:
+        """What a release writes into the ledger: with the (ε, δ), if it was made for one."""
         return self._event(self.moves_squared)
 
-    def event_at(self, sensitivity: Sensitivity) -> events.DiscreteGaussian:
+    def event_at(self, sensitivity: Sensitivity) -> events.DiscreteGaussian | events.Stated:
         """The event if neighbours are further apart, or closer, than the mechanism was made for."""
         return self._event(_cells_l2_squared(sensitivity, self.exponent, self.dimension))
 
-    def _event(self, moved: int) -> events.DiscreteGaussian:
-        return events.DiscreteGaussian(
+    def _event(self, moved: int) -> events.DiscreteGaussian | events.Stated:
+        found = events.DiscreteGaussian(
             sigma_squared=self.sigma_squared, sensitivity_squared=moved, dimension=self.dimension
         )
+        if self.asked is None or moved > self.moves_squared:
+            return found
+        return events.Stated(found, self.asked.epsilon, self.asked.delta)
 
     @property
     def cost(self) -> str:
@@ -234,7 +238,8 @@ def _enough(cost: ZCDP | Approx | None, moves_squared: int, shift: int) -> Fract
         case Approx(epsilon=epsilon, delta=delta) if shift:
             return _least_spread(epsilon, delta, shift)
         case Approx():
-            return moves_squared / (2 * largest_zcdp(cost).rho)
+            by_zcdp = moves_squared / (2 * largest_zcdp(cost).rho)
+            return min(by_zcdp, vector_budget(cost).sigma_squared(moves_squared, coordinates=moves_squared))
         case _:
             raise BadParameter("rho", None, "must be given, or epsilon and delta, or sigma")
 

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar
 
 from discreet.answer import Accuracy, Answer
 from discreet.errors import BadParameter, NoLaw
+from discreet.mechanisms.base.law import readable
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import Bits, SystemBits
@@ -32,6 +33,12 @@ class Mechanism(ABC, Generic[V, R]):
     """A randomised function whose price is known before it sees data."""
 
     __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        written = cls.__dict__.get("law")
+        if written is not None and not hasattr(written, "__wrapped__"):
+            cls.law = readable(written)  # type: ignore[method-assign]
 
     @property
     @abstractmethod

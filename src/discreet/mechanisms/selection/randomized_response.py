@@ -12,9 +12,11 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from math import ceil
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,7 @@ from discreet.exact import (
     log_down,
     log_up,
     positive,
+    probability,
     sqrt_up,
 )
 from discreet.mechanisms.base.laplace_law import ONE, exp_bounds
@@ -48,6 +51,7 @@ _GUARD = 16
 _STEP = Fraction(1, 1 << 50)
 _LOG_BITS = 96
 _MOST = 1 << 31
+_DIGITS = 10**9
 
 Values = int | NDArray[np.int64]
 
@@ -61,9 +65,13 @@ class Frequencies:
     low: tuple[float, ...]
     high: tuple[float, ...]
     confidence: Fraction
+    labels: tuple[Hashable, ...] = ()
+    """What the values are called, if they have names."""
 
     def __str__(self) -> str:
-        bars = (f"{v:.4g} in [{a:.4g}, {b:.4g}]" for v, a, b in zip(self.values, self.low, self.high, strict=True))
+        names = [f"{label}: " for label in self.labels] or [""] * len(self.values)
+        ends = zip(names, self.values, self.low, self.high, strict=True)
+        bars = (f"{name}{v:.4g} in [{a:.4g}, {b:.4g}]" for name, v, a, b in ends)
         return f"{'; '.join(bars)} ({float(100 * self.confidence):g} %)"
 
 
@@ -185,17 +193,101 @@ class RandomizedResponse(Mechanism[Values, Values]):
         return float_up(away * (1 + self.categories / (exp_down(self.epsilon, bits) - 1)))
 
 
-def randomized_response(*, epsilon: Number, categories: int = 2) -> RandomizedResponse:
-    """Randomized response on bits, or on ``categories`` values.
+@dataclass(frozen=True, slots=True)
+class LabelledResponse(Mechanism[Values, Any]):
+    """Made by ``randomized_response(categories=["yes", "no"], ...)``: randomized response on values with names."""
+
+    response: RandomizedResponse
+    labels: tuple[Hashable, ...]
+
+    @property
+    def epsilon(self) -> Fraction:
+        """That of each report."""
+        return self.response.epsilon
+
+    @property
+    def event(self) -> events.RandomizedResponse:
+        """What a release writes into the ledger, for each person."""
+        return self.response.event
+
+    @property
+    def cost(self) -> str:
+        """The price as text."""
+        return self.response.cost
+
+    def story(self) -> str:
+        """One line on what was done."""
+        return self.response.story()
+
+    def read(self, value: Any) -> Values:
+        """The place of one label, or of each in a list, a tuple or an array."""
+        places = {label: i for i, label in enumerate(self.labels)}
+        several = isinstance(value, list | np.ndarray) or (isinstance(value, tuple) and value not in places)
+        try:
+            found = [places[label] for label in (value if several else [value])]
+        except (KeyError, TypeError):
+            raise BadData("the values must be among the labels that were given") from None
+        return self.response.read(found if several else found[0])
+
+    def draw(self, value: Values, bits: Bits) -> Any:
+        """One label, or a list with one for each person."""
+        drawn = self.response.draw(value, bits)
+        return self.labels[drawn] if isinstance(drawn, int) else [self.labels[i] for i in drawn.tolist()]
+
+    def law(self, value: Values) -> dict[Any, tuple[Fraction, Fraction]]:
+        """Bounds of the probability of each label."""
+        return {self.labels[i]: p for i, p in self.response.law(value).items()}
+
+    def estimate(self, reports: Any, confidence: Number = CONFIDENCE) -> Frequencies:
+        """Frequencies of all labels among the people who reported; see ``RandomizedResponse.estimate``."""
+        return replace(self.response.estimate(self.read(reports), confidence), labels=self.labels)
+
+    def error_at(self, confidence: Number, people: int) -> float:
+        """All estimated frequencies are within this of the true ones, with the given confidence."""
+        return self.response.error_at(confidence, people)
+
+
+@overload
+def randomized_response(
+    *, epsilon: Number | None = None, categories: int = 2, p: Number | None = None
+) -> RandomizedResponse: ...
+@overload
+def randomized_response(
+    *, epsilon: Number | None = None, categories: Sequence[Hashable], p: Number | None = None
+) -> LabelledResponse: ...
+def randomized_response(
+    *, epsilon: Number | None = None, categories: int | Sequence[Hashable] = 2, p: Number | None = None
+) -> RandomizedResponse | LabelledResponse:
+    """Randomized response on bits, on ``categories`` values (0, 1, ...), or on a list of labels.
+
+    In place of epsilon, ``p`` is the probability with which a value is kept: epsilon = ln(p (k - 1)/(1 - p)), rounded
+    up to nine digits, so that a value is kept with p and at most 1e-9 more.
 
     >>> m = randomized_response(epsilon=1, categories=3)
     >>> m.release(2).value in {0, 1, 2}, m.release([0, 1, 2, 2]).value.shape, m.event
     (True, (4,), RandomizedResponse(epsilon=1, categories=3))
+    >>> survey = randomized_response(p="3/4", categories=["yes", "no"])
+    >>> survey.release("yes").value in {"yes", "no"}, float(survey.epsilon)
+    (True, 1.098612289)
     """
-    k = integer(categories, "categories", at_least=2)
+    labels = tuple(categories) if isinstance(categories, list | tuple) else None
+    if labels is not None and len(set(labels)) != len(labels):
+        raise BadParameter("categories", "a label twice", "must be a number, or a list of different labels")
+    k = integer(categories if labels is None else len(labels), "categories", at_least=2)  # type: ignore[arg-type]
     if k > _MOST:
         raise BadParameter("categories", categories, "must be at most 2^31")
-    return RandomizedResponse(positive(epsilon, "epsilon"), k)
+    if (epsilon is None) == (p is None):
+        raise BadParameter("epsilon", epsilon, "must be given, or p in its place: the probability to keep a value")
+    response = RandomizedResponse(positive(epsilon, "epsilon") if epsilon is not None else _epsilon_of(p or 0, k), k)
+    return response if labels is None else LabelledResponse(response, labels)
+
+
+def _epsilon_of(p: Number, k: int) -> Fraction:
+    """The ε at which one of k values is kept with this probability, rounded up."""
+    kept = probability(p, "p")
+    if not Fraction(1, k) < kept < 1:
+        raise BadParameter("p", p, f"must be above 1/{k}, which says nothing of the value, and below 1")
+    return Fraction(ceil(log_up(kept * (k - 1) / (1 - kept), _LOG_BITS) * _DIGITS), _DIGITS)
 
 
 def replaced(epsilon: Fraction, categories: int) -> Probability:

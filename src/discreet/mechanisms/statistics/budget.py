@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from discreet.errors import BadParameter
 from discreet.exact import Number, positive
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
+from discreet.privacy.accountants.gaussian_vectors import VectorBudget
 from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 
@@ -39,16 +40,26 @@ def read_budget(epsilon: Number | None, rho: Number | None) -> Budget:
     return Pure(positive(epsilon, "epsilon")) if epsilon is not None else ZCDP(positive(rho or 0, "rho"))
 
 
-def part(budget: Budget, share: Fraction) -> Budget:
-    """A share of the budget: epsilons add up, and rhos do.
+@overload
+def part(budget: Budget, share: Fraction) -> Budget: ...
+@overload
+def part(budget: VectorBudget, share: Fraction) -> VectorBudget: ...
+def part(budget: Budget | VectorBudget, share: Fraction) -> Budget | VectorBudget:
+    """A share of the budget: epsilons add up, and rhos do, and so does what Gaussian noise may use of an (ε, δ).
 
     >>> part(Pure(1), Fraction(1, 3))
     Pure(epsilon='1/3')
     """
-    return Pure(share * budget.epsilon) if isinstance(budget, Pure) else ZCDP(share * budget.rho)
+    match budget:
+        case Pure(epsilon=epsilon):
+            return Pure(share * epsilon)
+        case ZCDP(rho=rho):
+            return ZCDP(share * rho)
+        case VectorBudget():
+            return budget.part(share)
 
 
-def noise_for(budget: Budget, moves: Moves, dimension: int = 1) -> Noise:
+def noise_for(budget: Budget | VectorBudget, moves: Moves, dimension: int = 1) -> Noise:
     """Discrete Laplace noise for epsilon, discrete Gaussian noise for rho, on whole numbers that move so far.
 
     >>> noise_for(Pure("1/2"), Moves(2, 2), 10).scale, noise_for(ZCDP("1/8"), Moves(2, 2), 10).sigma_squared
@@ -57,7 +68,10 @@ def noise_for(budget: Budget, moves: Moves, dimension: int = 1) -> Noise:
     if isinstance(budget, Pure):
         return Laplace(scale=moves.l1 / budget.epsilon, moves=moves.l1, dimension=dimension)
     squared = moves.l2_squared if dimension > 1 else moves.l1**2
-    return Gaussian(sigma_squared=squared / (2 * budget.rho), moves_squared=squared, dimension=dimension)
+    if isinstance(budget, ZCDP):
+        return Gaussian(sigma_squared=squared / (2 * budget.rho), moves_squared=squared, dimension=dimension)
+    enough = budget.sigma_squared(squared, coordinates=1 if dimension == 1 else squared)
+    return Gaussian(sigma_squared=enough, moves_squared=squared, dimension=dimension)
 
 
 def read_neighbours(neighbours: Neighbours) -> Neighbours:

@@ -181,6 +181,11 @@ class Shares(Estimate[tuple[Any, int], NoisyShares]):
         noisy = self.counted.draw(counts, bits)
         return NoisyShares(noisy, records if self.size is None else whole(self.size.draw(records, bits)))
 
+    def independent(self, value: tuple[Any, int]) -> list[tuple[Mechanism[Any, Any], Any]]:
+        """The counts, and the number of records where it is private."""
+        counts, records = value
+        return [(self.counted, counts), *([] if self.size is None else [(self.size, records)])]
+
     def finish(self, noisy: NoisyShares) -> tuple[NDArray[np.float64], Accuracy]:
         """The shares, and how far off they may be."""
         counted = self.counted

@@ -109,6 +109,10 @@ class Moments(Estimate[Sums, Sums]):
         noisy = tuple(int(noise.draw(v, bits)) for noise, v in zip(self.noises, value.values, strict=True))
         return Sums(noisy, value.records)
 
+    def independent(self, value: Sums) -> list[tuple[Noise, int]]:
+        """Each noise with the sum that it is added to."""
+        return list(zip(self.noises, value.values, strict=True))
+
     def finish(self, noisy: Sums) -> tuple[float, Accuracy]:
         """The estimate and its error bar."""
         low, high = self.statistic.bounds

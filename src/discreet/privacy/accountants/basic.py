@@ -34,7 +34,11 @@ def price_basic(event: Event) -> Approx:
             | events.Pure(epsilon=e)
         ):
             return Approx(e, 0)
-        case events.Approx(epsilon=e, delta=delta) | events.Threshold(epsilon=e, delta=delta):
+        case (
+            events.Approx(epsilon=e, delta=delta)
+            | events.Threshold(epsilon=e, delta=delta)
+            | events.Stated(epsilon=e, delta=delta)
+        ):
             return Approx(e, delta)
         case events.Subsampled(event=inner, rate=q, how=how, neighbours=relation):
             return amplified(price_basic(inner), q, how, relation)

@@ -33,6 +33,8 @@ def price_gdp(event: Event) -> GDP:
             raise NoPrice("the discrete Gaussian is not Gaussian-differentially private; price it in zCDP")
         case events.ZCDP():
             raise NoPrice("a zCDP bound says nothing about mu")
+        case events.Stated(event=inner):
+            return price_gdp(inner)
         case events.Repeat(event=inner, times=k):
             return GDP(mu_squared=short_up(k * price_gdp(inner).mu_squared))
         case events.Composed(events=parts):

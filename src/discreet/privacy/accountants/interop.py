@@ -37,6 +37,8 @@ def to_dp_accounting(event: Event) -> Any:
             return theirs.RandomizedResponseDpEvent(float_down(k / (exp_up(e) + k - 1)), k)
         case events.ZCDP(rho=rho, delta=delta) if not delta:
             return theirs.ZCDpEvent(float_up(rho))
+        case events.Stated(event=inner):
+            return to_dp_accounting(inner)
         case events.Repeat(event=inner, times=k):
             return theirs.SelfComposedDpEvent(to_dp_accounting(inner), k)
         case events.Composed(events=parts):

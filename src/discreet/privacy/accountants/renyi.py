@@ -75,6 +75,8 @@ def _moment(event: Event, order: Fraction) -> Fraction:
             return min(order * (order - 1) * e**2 / 8, _pure(e, order))
         case events.ZCDP(rho=rho, delta=delta) if not delta:
             return order * (order - 1) * rho
+        case events.Stated(event=inner):
+            return _moment(inner, order)
         case events.Repeat(event=inner, times=k):
             return k * _moment(inner, order)
         case events.Composed(events=parts):

@@ -44,6 +44,11 @@ def price_zcdp(event: Event) -> ZCDP:
             return bounded_range_to_zcdp(e)
         case events.ZCDP(rho=rho, delta=delta):
             return ZCDP(rho, delta)
+        case events.Stated(event=inner):
+            try:
+                return price_zcdp(inner)
+            except NoPrice:
+                return _boxed(event)
         case events.Interactive(event=inner):
             return price_zcdp(inner)
         case events.Repeat(event=inner, times=k):
@@ -58,8 +63,13 @@ def price_zcdp(event: Event) -> ZCDP:
                 max((p.rho for p in prices), default=Fraction(0)), max((p.delta for p in prices), default=Fraction(0))
             )
         case _:
-            box = price_basic(event)
-            return ZCDP(pure_to_zcdp_tight(Pure(box.epsilon)).rho, box.delta)
+            return _boxed(event)
+
+
+def _boxed(event: Event) -> ZCDP:
+    """By the (ε, δ) of the event alone."""
+    box = price_basic(event)
+    return ZCDP(pure_to_zcdp_tight(Pure(box.epsilon)).rho, box.delta)
 
 
 def _zcdp(rho: Fraction, delta: Fraction) -> ZCDP:

@@ -1,11 +1,14 @@
 """Pictures of what a promise means, under the ``plot`` extra: profile, trade-off with its band, growth by composition.
 
-Each function returns a matplotlib Figure; save it with ``figure.savefig(...)``.
+Each function but ``growth_table`` and ``growth_rules`` returns a matplotlib Figure; save it with
+``figure.savefig(...)``. Several events or compositions by name are drawn into one picture.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import html
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +27,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _POINTS = 8
-__all__ = ["growth", "growth_rules", "profile", "tradeoff"]
+__all__ = ["growth", "growth_rules", "growth_table", "profile", "tradeoff"]
+
+
+Given = Composition | Event | Mapping[str, Composition | Event]
+"""One curve, or several by name."""
+
+
+def _compositions(given: Given) -> dict[str, Composition]:
+    several = dict(given) if isinstance(given, Mapping) else {"": given}
+    if not several:
+        raise BadParameter("composition", "none", "must be at least one")
+    return {str(name): _composition(one) for name, one in several.items()}
 
 
 def _composition(given: Composition | Event) -> Composition:
@@ -32,37 +46,47 @@ def _composition(given: Composition | Event) -> Composition:
         return given
     if isinstance(given, Event):
         return compose(given)
-    raise BadParameter("composition", given, "must be an event, or a composition such as compose([...])")
+    raise BadParameter(
+        "composition", given, "must be an event, a composition such as compose([...]), or several by name"
+    )
 
 
-def profile(composition: Composition | Event, deltas: Sequence[Number] | None = None) -> Figure:
-    """δ against ε: both sides of the certified band.
+def profile(composition: Given, deltas: Sequence[Number] | None = None) -> Figure:
+    """δ against ε: both sides of the certified band; a dict of several is drawn into one picture.
 
     >>> from discreet.privacy.promises.events import Gaussian
     >>> figure = profile(compose(Gaussian(sigma=1)), deltas=["1e-2", "1e-4", "1e-6"])
     >>> figure.axes[0].get_xlabel()
     'ε'
+    >>> both = profile({"σ = 1": Gaussian(sigma=1), "σ = 2": Gaussian(sigma=2)}, deltas=["1e-2", "1e-4"])
+    >>> [text.get_text() for text in both.axes[0].get_legend().get_texts()]
+    ['σ = 1', 'σ = 2']
     """
     figure, axes = _canvas("ε", "δ", "Privacy profile")
-    points = _composition(composition).profile(deltas)
-    rates = [delta for _, delta in points]
-    axes.fill_betweenx(rates, [float(e.lower) for e, _ in points], [float(e.upper) for e, _ in points], alpha=0.4)
-    axes.plot([float(e.upper) for e, _ in points], rates, marker="o", label="certified upper")
-    axes.plot([float(e.lower) for e, _ in points], rates, linestyle="--", label="certified lower")
+    for name, one in _compositions(composition).items():
+        points = one.profile(deltas)
+        rates = [delta for _, delta in points]
+        lower, upper = [float(e.lower) for e, _ in points], [float(e.upper) for e, _ in points]
+        axes.fill_betweenx(rates, lower, upper, alpha=0.4)
+        (line,) = axes.plot(upper, rates, marker="o", label=name or "certified upper")
+        under = {"label": "certified lower"} if not name else {"color": line.get_color()}
+        axes.plot(lower, rates, linestyle="--", **under)
     axes.set_yscale("log")
     axes.legend()
     return figure
 
 
-def tradeoff(composition: Composition | Event, alphas: Sequence[Number] | None = None) -> Figure:
-    """Misses against false alarms of the best attacker, with the certified band, beside blind guessing."""
+def tradeoff(composition: Given, alphas: Sequence[Number] | None = None) -> Figure:
+    """Misses against false alarms of the best attacker, with the certified band, beside blind guessing.
+
+    A dict of several is drawn into one picture.
+    """
     figure, axes = _canvas("false alarms", "misses", "What an attacker can do")
-    points = _composition(composition).tradeoff_band(
-        alphas if alphas is not None else [Fraction(k, 100) for k in range(101)]
-    )
-    rates, lower, upper = band(points)
-    axes.fill_between(rates, lower, upper, alpha=0.4, label="certified band")
-    axes.plot(rates, upper, linewidth=1)
+    places = alphas if alphas is not None else [Fraction(k, 100) for k in range(101)]
+    for name, one in _compositions(composition).items():
+        rates, lower, upper = band(one.tradeoff_band(places))
+        axes.fill_between(rates, lower, upper, alpha=0.4, label=name or "certified band")
+        axes.plot(rates, upper, linewidth=1)
     axes.plot([0, 1], [1, 0], linestyle=":", label="blind guessing")
     axes.legend()
     return figure
@@ -79,21 +103,79 @@ def band(points: Sequence[tuple[float, Bound]]) -> tuple[list[float], list[float
     return rates, lower, upper
 
 
-def growth(event: Event, up_to: int, delta: Number = "1e-6") -> Figure:
-    """ε of an event repeated 1 to ``up_to`` times at one δ, by each rule that has a price for it."""
+def growth(event: Event | Mapping[str, Event], up_to: int, delta: Number = "1e-6") -> Figure:
+    """ε of an event repeated 1 to ``up_to`` times at one δ, by each rule that has a price for it.
+
+    Several events by name are drawn into one picture.
+    """
     figure, axes = _canvas("repetitions", "ε", f"How cost grows (δ = {float(number(delta, 'delta')):g})")
-    top = integer(up_to, "up_to", at_least=1)
-    times = sorted({max(1, round(top ** (i / (_POINTS - 1)))) for i in range(_POINTS)})
-    for name, rule in growth_rules(delta).items():
-        try:
-            costs = [rule(Repeat(event, k)) for k in times]
-        except (NoPrice, NotATheorem):
-            continue
-        axes.plot(times, costs, marker="o", label=name)
+    for label, one in event.items() if isinstance(event, Mapping) else [("", event)]:
+        costs = growth_table(one, up_to, delta)
+        for name in costs.rules:
+            axes.plot(costs.times, costs[name], marker="o", label=f"{label}, {name}" if label else name)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.legend()
     return figure
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class GrowthTable:
+    """ε of an event asked several times, by each rule of composition; prints as a table."""
+
+    delta: Fraction
+    times: tuple[int, ...]
+    rules: tuple[str, ...]
+    epsilons: tuple[tuple[float, ...], ...]
+    """For each rule, its ε at each number of times."""
+
+    def __getitem__(self, rule: str) -> tuple[float, ...]:
+        return self.epsilons[self.rules.index(rule)]
+
+    def __str__(self) -> str:
+        rows = [("times", *(f"{k:,}" for k in self.times))]
+        rows += [(rule, *(f"{e:.4g}" for e in some)) for rule, some in zip(self.rules, self.epsilons, strict=True)]
+        columns = [[cell.rjust(max(map(len, column))) for cell in column] for column in zip(*rows, strict=True)]
+        lines = ["  ".join(line) for line in zip(*columns, strict=True)]
+        return "\n".join([f"ε at δ = {float(self.delta):g}", *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{k:,}</th>" for k in self.times)
+        body = "".join(
+            f"<tr><td>{html.escape(rule)}</td>{''.join(f'<td>{e:.4g}</td>' for e in some)}</tr>"
+            for rule, some in zip(self.rules, self.epsilons, strict=True)
+        )
+        return (
+            f"<table><thead><tr><th>ε at δ = {float(self.delta):g}</th>{head}</tr></thead><tbody>{body}</tbody></table>"
+        )
+
+
+def growth_table(event: Event, times: int | Sequence[int], delta: Number = "1e-6") -> GrowthTable:
+    """ε of an event repeated so many times at one δ, by each rule of composition that has a price for it.
+
+    ``times``: a list of numbers, or the largest of some.
+
+    >>> from discreet.privacy.promises.events import Pure
+    >>> print(growth_table(Pure("0.1"), [1, 10]))
+    ε at δ = 1e-06
+                       times       1      10
+                       basic     0.1       1
+    ...
+    """
+    if isinstance(times, int):
+        top = integer(times, "times", at_least=1)
+        many = tuple(sorted({max(1, round(top ** (i / (_POINTS - 1)))) for i in range(_POINTS)}))
+    else:
+        many = tuple(integer(k, "times", at_least=1) for k in times)
+    found = {}
+    for name, rule in growth_rules(delta).items():
+        try:
+            found[name] = tuple(rule(Repeat(event, k)) for k in many)
+        except (NoPrice, NotATheorem):
+            continue
+    return GrowthTable(number(delta, "delta"), many, tuple(found), tuple(found.values()))
 
 
 def growth_rules(delta: Number) -> dict[str, Callable[[Event], float]]:

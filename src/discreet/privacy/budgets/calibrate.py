@@ -23,11 +23,12 @@ from discreet.privacy.accountants.conversions import (
     renyi_to_approx,
     zcdp_to_approx,
 )
+from discreet.privacy.accountants.gaussian_vectors import vectors_delta_up
 from discreet.privacy.accountants.gdp import price_gdp
 from discreet.privacy.accountants.renyi import price_renyi
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.numerics.search import least
-from discreet.privacy.promises.events import Composed, Event, Gaussian, Repeat
+from discreet.privacy.promises.events import Composed, DiscreteGaussian, Event, Gaussian, Repeat
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Promise, Pure, Renyi, small_probability
 from discreet.privacy.promises.record import brief
 
@@ -187,7 +188,7 @@ def _covers_approx(event: Event, budget: Approx) -> bool:
     if _is_gaussian(event):
         return _by_gdp(event, budget)  # exact: no other route can say more
     priced = False
-    for verdict in (_by_basic, _by_gdp, _by_zcdp, _by_renyi):
+    for verdict in (_by_basic, _by_gdp, _by_zcdp, _by_renyi, _by_vectors):
         try:
             if verdict(event, budget):
                 return True
@@ -224,6 +225,28 @@ def _by_zcdp(event: Event, budget: Approx) -> bool:
     if price.delta:
         return budget.delta > price.delta and zcdp_to_approx(price, delta=budget.delta).epsilon <= budget.epsilon
     return price <= largest_zcdp(budget)
+
+
+def _by_vectors(event: Event, budget: Approx) -> bool:
+    """Discrete Gaussian noise by its distance from continuous noise; what ran beside it by its (ε, δ)."""
+    noises, others = _parted(event)
+    if not noises:
+        raise NoPrice("no discrete Gaussian noise is among what ran")
+    box = price_basic(Composed(others))
+    left = budget.epsilon - box.epsilon
+    return left > 0 and vectors_delta_up(noises, left) + box.delta <= budget.delta
+
+
+def _parted(event: Event) -> tuple[list[DiscreteGaussian], list[Event]]:
+    """The discrete Gaussians among what ran one after the other, and the rest."""
+    match event:
+        case DiscreteGaussian():
+            return [event], []
+        case Composed(events=parts):
+            found = [_parted(part) for part in parts]
+            return [one for noises, _ in found for one in noises], [one for _, rest in found for one in rest]
+        case _:
+            return [], [event]
 
 
 def _by_renyi(event: Event, budget: Approx) -> bool:

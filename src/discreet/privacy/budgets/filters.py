@@ -21,11 +21,9 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import NoReturn, TypeAlias
+from typing import NoReturn
 
 from discreet.errors import BadParameter, NoPrice, NotATheorem, OverBudget
 from discreet.exact import Number, log_up, probability, sqrt_down, sqrt_up
@@ -34,14 +32,16 @@ from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.gdp import price_gdp
 from discreet.privacy.accountants.renyi import price_renyi
 from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.budgets.currency import Amounts, Currency, Limits, add
+from discreet.privacy.budgets.either import either_currency
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event, stated_for
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Promise, Pure, Renyi
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
-from discreet.privacy.promises.record import short_down, short_up, show
+from discreet.privacy.promises.record import short_down, show
 
-Amounts: TypeAlias = tuple[Fraction, ...]
+__all__ = ["Amounts", "Currency", "Filter", "Open", "Rule", "currency_of", "default_rule"]
 
 
 class Rule(Enum):
@@ -55,78 +55,11 @@ class Rule(Enum):
     OPTIMAL = "optimal composition"
 
 
-@dataclass(frozen=True, slots=True)
-class Currency:
-    """How one rule counts: the limits, the price of an event as amounts, and amounts as a promise. It holds no state.
-
-    >>> money = currency_of(Pure(1))
-    >>> used = money.add(money.nothing, money.amounts(events.Laplace(scale=4)))
-    >>> money.left(used), money.fits(used, money.amounts(events.Pure("3/4")))
-    (Pure(epsilon='3/4'), True)
-    """
-
-    name: str
-    """What is counted. Amounts of one name may be added and compared."""
-    limits: Amounts
-    amounts: Callable[[Event | Measure], Amounts]
-    """The price of an event, or of anything that keeps a promise."""
-    shown: Callable[[Amounts], Measure]
-    """Amounts that were spent, as a promise."""
-    concurrent: bool
-    """Whether open interactive mechanisms may be interleaved."""
-    shown_left: Callable[[Amounts], Measure] | None = None  # where what is left rounds the other way
-    accounts: tuple[slice, ...] = (slice(None),)
-    """Amounts that are counted together: a charge is admitted while all amounts of some account are within limits."""
-    interleaved: Callable[[Amounts], Amounts] | None = None
-    """The amounts of a charge that is interleaved with an open mechanism, where that rules an account out."""
-
-    @property
-    def nothing(self) -> Amounts:
-        """What is used at first."""
-        return (Fraction(0),) * len(self.limits)
-
-    def left(self, used: Amounts) -> Measure:
-        """What one further charge may cost."""
-        return (self.shown_left or self.shown)(self.rest(used))
-
-    def rest(self, used: Amounts) -> Amounts:
-        """What is left of each limit; nothing of an account that has been left behind."""
-        left = list(rest(self.limits, used))
-        for account in self.accounts:
-            if self._is_left(used, account):
-                left[account] = [Fraction(0)] * len(left[account])
-        return tuple(left)
-
-    def fits(self, used: Amounts, amounts: Amounts) -> bool:
-        """Whether these amounts can still be paid."""
-        return any(
-            fits(self.limits[account], used[account], amounts[account]) and not self._is_left(used, account)
-            for account in self.accounts
-        )
-
-    def _is_left(self, used: Amounts, account: slice) -> bool:
-        """Whether an account, one of several, was left behind: one of its sums is above its limit, for good."""
-        over = any(u > limit for u, limit in zip(used[account], self.limits[account], strict=True))
-        return over and len(self.accounts) > 1
-
-    def add(self, used: Amounts, amounts: Amounts) -> Amounts:
-        """What is used after a payment."""
-        return add(used, amounts)
-
-
-def rest(limits: Amounts, used: Amounts) -> Amounts:
-    """What is left, which rounding up may have made a hair less than nothing."""
-    return tuple(max(limit - u, Fraction(0)) for limit, u in zip(limits, used, strict=True))
-
-
-def fits(limits: Amounts, used: Amounts, amounts: Amounts) -> bool:
-    """Whether these amounts can still be paid, each under its own limit."""
-    return all(a <= left for a, left in zip(amounts, rest(limits, used), strict=True))
-
-
-def add(used: Amounts, amounts: Amounts) -> Amounts:
-    """What is used after a payment: the exact sum, or a hair more where its fraction would grow too long."""
-    return tuple(short_up(u + a) for u, a in zip(used, amounts, strict=True))
+def default_rule(budget: Measure) -> Rule | None:
+    """The rule of a budget that names none: EITHER for (ε, δ), BASIC where δ is 0; other budgets have one rule."""
+    if not isinstance(budget, Approx):
+        return None
+    return Rule.EITHER if budget.delta else Rule.BASIC
 
 
 class Filter:
@@ -146,14 +79,14 @@ class Filter:
     """
 
     def __init__(self, budget: Measure, rule: Rule | None = None, *, reserve: Number = "1/2") -> None:
-        """Open a budget. An (ε, δ) budget takes a rule, BASIC unless said.
+        """Open a budget. An (ε, δ) budget is counted by Rule.EITHER unless ``rule`` names another.
 
         ``reserve`` is the share of δ set aside, now and for good, for the δ's of the events themselves (ADVANCED
-        and ZCDP); the rest pays for the rule.
+        and ZCDP) or for the sum of δ's (EITHER); the rest pays for the rule.
         """
         self._budget = budget
-        self._currency = currency_of(budget, rule, reserve=reserve)
-        self._used: Amounts = self._currency.nothing
+        self._currency = currency_of(budget, rule or default_rule(budget), reserve=reserve)
+        self._used: Amounts = self._currency.limits.nothing
         self._relation: Neighbours | None = None
         self._charges = 0
         self._open = 0
@@ -168,12 +101,21 @@ class Filter:
     @property
     def spent(self) -> Measure:
         """What was charged so far, in the currency of the rule."""
-        return self._currency.shown(self._used)
+        return self._currency.spent(self._used)
 
     @property
     def remaining(self) -> Measure:
         """What one further charge may cost, in the currency of the rule."""
         return self._currency.left(self._used)
+
+    @property
+    def remaining_by_account(self) -> tuple[Measure, ...]:
+        """The same for each sum that the rule keeps: under EITHER, what is left of (ε, δ) and what is left of ρ.
+
+        >>> Filter(Approx(1, "1e-6")).remaining_by_account
+        (Approx(epsilon=1, delta='1/1000000'), ZCDP(rho='...', delta='1/4000000'))
+        """
+        return self._currency.left_by_account(self._currency.limits.rest(self._used))
 
     @property
     def neighbours(self) -> Neighbours | None:
@@ -184,11 +126,11 @@ class Filter:
         """Whether this could be paid now. Spends nothing."""
         amounts = self._currency.amounts(what)
         self._agree(what)
-        return self._currency.fits(self._used, amounts)
+        return self._currency.limits.fits(self._used, amounts)
 
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment. Spends nothing."""
-        return self._currency.left(self._currency.add(self._used, self._currency.amounts(what)))
+        return self._currency.left(add(self._used, self._currency.amounts(what)))
 
     def spend(self, what: Event | Measure) -> Receipt:
         """Pay for an event, or for anything that keeps this promise, or raise OverBudget and change nothing.
@@ -225,9 +167,9 @@ class Filter:
             named = self._agree(what)
             if self._currency.interleaved is not None and (self._open or (is_interactive(what) and not opens)):
                 amounts = self._currency.interleaved(amounts)
-            if not self._currency.fits(self._used, amounts):
+            if not self._currency.limits.fits(self._used, amounts):
                 raise OverBudget(asked=price, left=self._currency.left(self._used))
-            self._used = self._currency.add(self._used, amounts)
+            self._used = add(self._used, amounts)
             self._relation = self._relation or named
             self._charges += 1
             self._open += opens
@@ -289,7 +231,7 @@ def is_interactive(what: Event | Measure) -> bool:
     match what:
         case events.AboveThreshold() | events.Interactive():
             return True
-        case events.Repeat(event=inner) | events.Subsampled(event=inner):
+        case events.Repeat(event=inner) | events.Subsampled(event=inner) | events.Stated(event=inner):
             return is_interactive(inner)
         case events.Composed(events=parts) | events.Parallel(events=parts):
             return any(map(is_interactive, parts))
@@ -301,7 +243,10 @@ def is_interactive(what: Event | Measure) -> bool:
 
 
 def currency_of(budget: Measure, rule: Rule | None = None, *, reserve: Number = "1/2") -> Currency:
-    """How a budget is counted; ``rule`` and ``reserve`` are for an (ε, δ) budget, as in ``Filter``."""
+    """How a budget is counted; ``rule`` and ``reserve`` are for an (ε, δ) budget, as in ``Filter``.
+
+    Without a rule ε's and δ's add up: what a budget is opened with unless a rule is given, ``default_rule`` says.
+    """
     given: object = budget
     if not isinstance(given, Promise):
         raise BadParameter("budget", given, "must be a promise, such as Approx(1, 1e-6)")
@@ -315,13 +260,13 @@ def currency_of(budget: Measure, rule: Rule | None = None, *, reserve: Number = 
         raise BadParameter("rule", rule.name, "must be left out: only an (epsilon, delta) budget has a choice of rules")
     match budget:
         case Pure(epsilon=e):
-            return Currency("epsilon", (e,), _pure_amounts, lambda a: Pure(a[0]), concurrent=True)
+            return Currency("epsilon", Limits((e,)), _pure_amounts, lambda a: Pure(a[0]), concurrent=True)
         case ZCDP(rho=r, delta=d):
             return _zcdp_currency((r, d))
         case Renyi(bounds=bounds, orders=orders):
             return Currency(
                 f"epsilon at orders {', '.join(map(str, orders))}",
-                tuple(epsilon for _, epsilon in bounds),
+                Limits(tuple(epsilon for _, epsilon in bounds)),
                 lambda what: _renyi_amounts(what, orders),
                 lambda a: Renyi(dict(zip(orders, a, strict=True))),
                 concurrent=True,
@@ -329,17 +274,19 @@ def currency_of(budget: Measure, rule: Rule | None = None, *, reserve: Number = 
         case GDP(mu_squared=m):
             return Currency(
                 "mu squared",
-                (m,),
+                Limits((m,)),
                 lambda what: (price_gdp(as_event(what)).mu_squared,),
                 lambda a: GDP(mu_squared=a[0]),
                 concurrent=True,
             )
         case Approx(epsilon=e, delta=d) if rule in (None, Rule.BASIC):
-            return Currency("epsilon, delta", (e, d), _basic_amounts, lambda a: Approx(a[0], a[1]), concurrent=True)
+            most = Limits((e, d))
+            return Currency("epsilon, delta", most, _basic_amounts, lambda a: Approx(a[0], a[1]), concurrent=True)
         case Approx(epsilon=e, delta=d):
             slack = (1 - share) * d
-            if rule is Rule.EITHER and d:
-                return _either_currency(budget, share)
+            if rule is Rule.EITHER and slack:
+                within = currency_of(Approx(e, slack), Rule.ZCDP, reserve=reserve)
+                return either_currency(budget, share, _basic_amounts, within)
             if not slack:
                 raise BadParameter("reserve", reserve, "must leave some delta for the rule itself")
             if rule is Rule.ZCDP:
@@ -347,7 +294,7 @@ def currency_of(budget: Measure, rule: Rule | None = None, *, reserve: Number = 
                 return _zcdp_currency((largest_zcdp(Approx(e, slack)).rho, share * d))
             return Currency(
                 "squared epsilon, delta",
-                (_squares(e, slack), share * d),
+                Limits((_squares(e, slack), share * d)),
                 _squared_amounts,
                 lambda a: Approx(sqrt_up(a[0]), a[1]),  # the single (ε, δ) that these sums stand for
                 concurrent=True,
@@ -360,47 +307,7 @@ def _zcdp_currency(limits: Amounts) -> Currency:
         price = price_zcdp(as_event(what))
         return price.rho, price.delta
 
-    return Currency("rho, delta", limits, amounts, lambda a: ZCDP(a[0], a[1]), concurrent=not limits[1])
-
-
-def _either_currency(budget: Approx, share: Fraction) -> Currency:
-    """Two accounts side by side: (Σε, Σδ) with a share of δ, and (Σρ, Σδ) with the rest. Proof: either_filter.md.
-
-    An event that one of them cannot price counts there as more than all of the limit, so that account is left for good.
-    """
-    first, rest_of_it = share * budget.delta, (1 - share) * budget.delta
-    second = currency_of(Approx(budget.epsilon, rest_of_it), Rule.ZCDP, reserve=share)
-    limits = (budget.epsilon, first, *second.limits)
-    over = (2 * budget.epsilon + 1, Fraction(0)), (2 * second.limits[0] + 1, Fraction(0))
-
-    def amounts(what: Event | Measure) -> Amounts:
-        try:
-            summed = _basic_amounts(what)
-        except NoPrice:
-            return (*over[0], *second.amounts(what))
-        try:
-            return (*summed, *second.amounts(what))
-        except NoPrice:
-            return (*summed, *over[1])
-
-    def shown(a: Amounts) -> Measure:
-        return Approx(a[0], a[1]) if a[0] < over[0][0] else second.shown(a[2:])
-
-    def left(a: Amounts) -> Measure:
-        """The ε of one question of any kind: by the sum, or by ε²/2 >= its ρ."""
-        by_rho = short_down(sqrt_down(2 * a[2]))
-        return Approx(a[0], a[1]) if a[0] >= by_rho else Approx(by_rho, a[3])
-
-    return Currency(
-        "epsilon, delta or rho, delta",
-        limits,
-        amounts,
-        shown,
-        concurrent=False,
-        shown_left=left,
-        accounts=(slice(0, 2), slice(2, 4)),
-        interleaved=lambda a: (*a[:2], *over[1]),
-    )
+    return Currency("rho, delta", Limits(limits), amounts, lambda a: ZCDP(a[0], a[1]), concurrent=not limits[1])
 
 
 def _squares(epsilon: Fraction, slack: Fraction) -> Fraction:

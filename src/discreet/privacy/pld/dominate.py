@@ -65,6 +65,8 @@ def pair_of(event: Event) -> Pair:
             return box(e, Fraction(0))
         case events.Approx(epsilon=e, delta=d) | events.Threshold(epsilon=e, delta=d):
             return box(e, d)
+        case events.Stated():
+            return pair_of(_with_pair(event))
         case events.Subsampled():
             return _subsampled(event)
         case events.ZCDP():
@@ -109,11 +111,22 @@ def _subsampled(event: events.Subsampled) -> Pair:
     return pair if rate == 1 else RemovedPair(pair, rate)
 
 
+def _with_pair(event: events.Stated) -> Event:
+    """The event itself where a pair is known for it, else anything that keeps the (ε, δ) stated."""
+    try:
+        pair_of(event.event)
+    except NoPrice:
+        return events.Approx(event.epsilon, event.delta)
+    return event.event
+
+
 def lost_mass(event: Event) -> Fraction:
     """The probability that this event gives the input away: the mass at infinite loss, exactly."""
     match event:
         case events.Approx(delta=d) | events.Threshold(delta=d):
             return d
+        case events.Stated():
+            return lost_mass(_with_pair(event))
         case events.Subsampled(event=inner, rate=r):
             return r * lost_mass(inner)
         case _:
@@ -136,6 +149,8 @@ def alternatives(given: list[tuple[Event, int]]) -> list[Leaves]:
 
 def _options(event: Event, times: int) -> list[Leaves]:
     match event:
+        case events.Stated(event=inner):
+            return _options(inner if _has_pairs(inner) else _with_pair(event), times)
         case events.Repeat(event=inner, times=k):
             return _options(inner, times * k)
         case events.Composed(events=parts):
@@ -144,6 +159,15 @@ def _options(event: Event, times: int) -> list[Leaves]:
             return _powers(_worst(_distinct([leaves for part in parts for leaves in _options(part, 1)])), times)
         case _:
             return [{event: times}]
+
+
+def _has_pairs(event: Event) -> bool:
+    try:
+        for leaf in {leaf for leaves in _options(event, 1) for leaf in leaves}:
+            pair_of(leaf)
+    except NoPrice:
+        return False
+    return True
 
 
 def _powers(options: list[Leaves], times: int) -> list[Leaves]:

@@ -402,6 +402,25 @@ class Parallel(Event):
         _agree(self.events, Neighbours.ADD_REMOVE)
 
 
+@dataclass(frozen=True, slots=True, init=False, repr=False)
+class Stated(Event):
+    """``event`` ran, and is known to be (ε, δ)-differentially private: a Gaussian with the (ε, δ) it was made for.
+
+    Both are true of the same release, so an accountant takes the one that it can add up. Whoever writes it down has a
+    proof of the (ε, δ), for the relation between neighbours that ``event`` is stated for; it is not checked here.
+
+    >>> Stated(DiscreteGaussian(sigma=5), epsilon=1, delta="1e-6")
+    Stated(event=DiscreteGaussian(sigma_squared=25, sensitivity_squared=1, dimension=1), epsilon=1, delta='1/1000000')
+    """
+
+    event: Event
+    epsilon: Fraction
+    delta: Fraction
+
+    def __init__(self, event: Event, epsilon: Number, delta: Number) -> None:
+        self.fill(event=_event(event), epsilon=non_negative(epsilon, "epsilon"), delta=small_probability(delta))
+
+
 def stated_for(event: Event) -> Neighbours | None:
     """The relation that an event names itself, if it does: that of its samples, or ADD_REMOVE for parallel parts.
 
@@ -413,7 +432,7 @@ def stated_for(event: Event) -> Neighbours | None:
             return relation
         case Parallel():
             return Neighbours.ADD_REMOVE
-        case Repeat(event=inner) | Interactive(event=inner):
+        case Repeat(event=inner) | Stated(event=inner) | Interactive(event=inner):
             return stated_for(inner)
         case Composed(events=parts):
             return next((named for named in map(stated_for, parts) if named is not None), None)

@@ -23,7 +23,6 @@ from discreet.query.answer.consistency import agreeing
 from discreet.query.answer.interval_arithmetic import enclose
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
-from discreet.query.lower.bounding import in_words
 from discreet.query.plan.expressions import Column, Expression, walk
 from discreet.query.plan.nodes import Outcome
 from discreet.query.plan.types import Number as NumberKind
@@ -48,6 +47,15 @@ class TableAnswer(Answered):
     cost: str
     story: tuple[str, ...]
     receipt: Receipt | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = ()
+    """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
+    cut: Any = None
+    """The estimated share of rows that caps cut, if a profile is there to tell."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a copy or a file holds: all but the receipt, of which there is only one."""
+        kept = {name: getattr(self, name) for name in ("outcome", "released", "event", "cost", "story")}
+        return {**kept, "receipt": None}
 
     # --- values -----------------------------------------------------------------------------------------------------
 
@@ -62,9 +70,7 @@ class TableAnswer(Answered):
             columns[AT] = [(s, i) for i in range(len(part.keys))]
             columns[PRESENT] = [_names(part)] * len(part.keys)
             rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-        shown = Outcome(
-            (*self.outcome.columns, (AT, Column(AT))), self.outcome.having, self.outcome.order, self.outcome.limit
-        )
+        shown = replace(self.outcome, columns=(*self.outcome.columns, (AT, Column(AT))))
         return apply(shown, rows)
 
     @cached_property
@@ -84,7 +90,7 @@ class TableAnswer(Answered):
     def _pieces(self) -> Iterator[TableAnswer]:
         """Some thousands of rows at a time, unless an order, a limit or a fit needs all of them at once."""
         fitted = any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values())
-        if self.outcome.order or self.outcome.limit is not None or fitted or self._kept_share != 1:
+        if self.outcome.needs_all_rows or fitted or self._kept_share != 1:
             yield self
             return
         size = export.PIECE
@@ -99,12 +105,12 @@ class TableAnswer(Answered):
         return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
 
     def _caveats(self) -> tuple[str, ...]:
-        return (self.counted,)
+        return (self.counted, *self.notes)
 
     @property
     def counted(self) -> str:
         """What counts of one unit."""
-        return in_words(self.released[0].part.caps, grouped=bool(self.released[0].part.keys))
+        return self.released[0].part.counted
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
@@ -133,8 +139,10 @@ class TableAnswer(Answered):
     def _kept_share(self) -> float:
         """The share of rows that are kept, where released numbers decide about it (else 1): misses are that rare."""
         many = len(self._all_rows())
-        by_order = self.outcome.limit is not None and any(self._measures(o.expression) for o in self.outcome.order)
-        by_having = self.outcome.having is not None and self._measures(self.outcome.having)
+        cuts = self.outcome.limit is not None or self.outcome.offset > 0
+        by_order = cuts and any(self._measures(o.expression) for o in self.outcome.order)
+        by_having = any(e is not None and self._measures(e) for e in (self.outcome.having, self.outcome.qualify))
+        by_having = by_having or (self.outcome.qualify is not None and bool(self.outcome.windows))
         if not (by_order or by_having) or not self._kept or len(self._kept) == many:
             return 1.0
         fitted = any(isinstance(e, Fitted) and len(e.law) > 1 for p in self.released for e in p.estimates.values())
@@ -164,6 +172,9 @@ class TableAnswer(Answered):
 
     def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
         """The range of an expression when its measures move within their errors; None where no rule is known."""
+        windows = {window.name for window in self.outcome.windows}
+        if any(isinstance(part, Column) and part.name in windows for part in walk(expression)):
+            return None
         used = set(self._measures(expression))
         dated = self._dated(tuple(used))
         if dated is not None:
@@ -205,7 +216,7 @@ class TableAnswer(Answered):
         if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
             return self
         released, told = agreeing(self.released)
-        return TableAnswer(self.outcome, released, self.event, self.cost, (*self.story, *told), self.receipt)
+        return replace(self, released=released, story=(*self.story, *told))
 
 
 def _recipes(part: Released) -> list[tuple[str, Recipe]]:

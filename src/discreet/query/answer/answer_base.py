@@ -1,4 +1,4 @@
-"""Released rows: how they are read, carried elsewhere and told. An answer about tables is that, from here or afar.
+"""Released rows: how they are read, exported and printed. An answer about tables is that, local or remote.
 
 Promise: nothing here draws, spends or looks at data; all of it follows from the rows and their error bars.
 """
@@ -6,7 +6,6 @@ Promise: nothing here draws, spends or looks at data; all of it follows from the
 from __future__ import annotations
 
 import html
-import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -16,10 +15,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, significant
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number
 from discreet.query.answer.export import as_array, write_rows
+from discreet.query.answer.plots import Bars, draw
+from discreet.query.answer.several import Explanation
 
 _SHOWN = 40
 Row = dict[str, Any]
@@ -63,7 +64,7 @@ class Answered(ABC):
 
     @property
     def _level(self) -> Number:
-        """The confidence of error bars, unless said otherwise."""
+        """The confidence of error bars, unless another is given."""
         return CONFIDENCE
 
     def _is_total(self, row: Row, name: str) -> bool:
@@ -94,7 +95,7 @@ class Answered(ABC):
     def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
-    # --- doors out ----------------------------------------------------------------------------------------------------
+    # --- export -------------------------------------------------------------------------------------------------------
 
     def to_arrow(self, *, errors: bool = True, confidence: Number | None = None) -> pa.Table:
         """An Arrow table; with ``errors``, each column of numbers is followed by its error bars."""
@@ -132,42 +133,29 @@ class Answered(ABC):
         write_rows(path, lambda: (p.to_arrow(errors=errors, confidence=confidence) for p in self._pieces()))
 
     def plot(self, column: str | None = None, *, confidence: Number | None = None) -> Any:
-        """A picture: one bar for each row, with its interval."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise MissingExtra("plots", extra="plot") from None
+        """A picture (a matplotlib Figure): a bar with its interval for each row; grouped bars for two keys."""
         bars = self.errors(confidence)
         name = column or next(iter(bars), None)
         if name is None or name not in bars:
             raise BadParameter("column", column, f"must be a column of numbers: {', '.join(bars) or 'there is none'}")
-        labels = [", ".join(self._label(row, c) for c in self.columns if c not in bars) for row in self._kept]
-        ends = self.intervals(self._level if confidence is None else confidence).get(name)
+        level = self._level if confidence is None else confidence
+        ends = self.intervals(level).get(name)
         sides = [_sides(*one) for one in zip(self[name], bars[name], ends or [None] * len(self), strict=True)]
-        figure, axes = plt.subplots(figsize=(max(4.0, 0.35 * len(self)), 3.5))
-        if any(isinstance(v, date) for v in self[name]):
-            points = [(i, v, *pair) for i, (v, pair) in enumerate(zip(self[name], sides, strict=True)) if v]
-            x, y, *both = zip(*points, strict=True)
-            axes.errorbar(x, y, yerr=both, fmt="o", capsize=3, color="#4477aa")
-        else:
-            values = [math.nan if v is None else float(v) for v in self[name]]
-            axes.bar(range(len(self)), values, yerr=[*zip(*sides, strict=True)], capsize=3, color="#4477aa")
-        axes.set_xticks(range(len(self)), labels, rotation=60, ha="right")
-        axes.set_ylabel(name)
-        axes.set_title(f"{name}, error bars {_percent(self._level if confidence is None else confidence)}")
-        figure.tight_layout()
-        return figure
+        keys = [c for c in self.columns if c not in bars]
+        labels = [", ".join(self._label(row, c) for c in keys) for row in self._kept]
+        drawn = Bars(name, self[name], sides, {key: self[key] for key in keys}, labels)
+        return draw(drawn, f"{name}, error bars {_percent(level)}")
 
     def _label(self, row: Row, name: str) -> str:
         return "all" if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])
 
     # --- words --------------------------------------------------------------------------------------------------------
 
-    def explain(self) -> str:
+    def explain(self) -> Explanation:
         """How it was made, step by step."""
         cost, story = self._told()
         steps = (*story, f"spent {cost}")
-        return "\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1))
+        return Explanation("\n".join(f"{i}. {step}" for i, step in enumerate(steps, 1)))
 
     def __str__(self) -> str:
         table = self._cells()
@@ -193,7 +181,7 @@ class Answered(ABC):
         shown = _shown(value) if measured or value is None else str(value)
         if error is None or value is None:
             return shown
-        return f"{shown} ± {error:.3g}{' days' if isinstance(value, date) else ''}"
+        return f"{shown} ± {significant(error, 3)}{' days' if isinstance(value, date) else ''}"
 
     def _repr_html_(self) -> str:
         head, *body = [[html.escape(cell) for cell in row] for row in self._cells()]
@@ -228,5 +216,5 @@ def _shown(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, float | np.floating):
-        return f"{value:,.6g}"
+        return significant(float(value), 6)
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

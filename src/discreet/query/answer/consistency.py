@@ -67,8 +67,8 @@ def _limits(part: Released) -> dict[Statistic, Limit]:
 
 def _ends(limit: Limit, counts: Mapping[Statistic, Floats], like: Floats) -> tuple[Floats, Floats]:
     many = np.ones_like(like) if limit.count is None else counts[limit.count]
-    with np.errstate(invalid="ignore"):
-        return limit.low * many, limit.high * many
+    low, high = (end * many if np.isfinite(end) else np.full_like(many, end) for end in (limit.low, limit.high))
+    return low, high
 
 
 def _public(limit: Limit | None) -> tuple[float, float]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from math import sqrt
 
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.record import show
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Units, paid_with
+from discreet.query.lower.bounding import Noise
 from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.query.plan.work import Form
 from discreet.query.run import Quote
@@ -44,7 +47,7 @@ def _relation(relation: Relation) -> list[str]:
             return [*_relation(source), "keep rows that pass WHERE (row by row: a unit keeps its own rows)"]
         case Project(source=Scan(table=table), columns=columns):
             names = [name for name, _ in columns if not name.startswith("__")]
-            return [f"read {table}: {', '.join(names) or 'rows only'}, numbers clamped to their bounds"]
+            return [f"read {table}: {', '.join(names) or 'rows only'}, as they are stored"]
         case Project(source=source):
             return _relation(source)
         case Join(left=left, right=right):
@@ -78,25 +81,46 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
     return lines
 
 
+def shares(asked: Quote, part: Part) -> tuple[tuple[str, float], ...]:
+    """What is released for a grouping set, and which share of the whole price each of it is.
+
+    Shares of ε for Laplace noise and of ρ for Gaussian noise; numbers of units with a noise of their own are left out.
+    """
+    gaussian = asked.plan.noise is Noise.GAUSSIAN
+
+    def price(one: Noised) -> float:
+        return float(price_zcdp(one.noise.event).rho if gaussian else price_basic(one.noise.event).epsilon)
+
+    paid = [
+        {paid_with(s): one for s, one in found.items() if isinstance(one.noise, Gaussian) == gaussian}
+        for found in asked.plan.sets
+    ]
+    total = sum(price(one) for found in paid for one in found.values())
+    return tuple((_what(one), price(one) / total) for one in paid[asked.place(part)].values())
+
+
 def _noised(one: Noised) -> str:
+    return f"{_what(one)}; {_weights(one)}; {_noise(one)}"
+
+
+def _what(one: Noised) -> str:
     match one.statistic:
         case Rows(beside=others) as rows if others:
-            what = (
+            return (
                 f"sum how far values lie above and below the ends of their range of {float(rows.bound * rows.step):g} "
                 f"({'two' if len(others) == 1 else 'with the rows that have none: three'} sums that together move like "
                 "one: they give count, sum and mean)"
             )
         case Rows(bound=1, step=step) if step == 1:
-            what = "count rows"
+            return "count rows"
         case Rows(bound=bound, step=step):
-            what = f"sum values of at most {float(bound * step):g} in size (from the middle of their range)"
+            return f"sum values clamped to at most {float(bound * step):g} in size (from the middle of their range)"
         case Units():
-            what = "count units"
+            return "count units"
         case Distinct():
-            what = "count different values"
+            return "count different values"
         case Bins(bins=bins):
-            what = f"count rows in {bins} bins, as a tree"
-    return f"{what}; {_weights(one)}; {_noise(one)}"
+            return f"count rows in {bins} bins, as a tree"
 
 
 def _noise(one: Noised) -> str:

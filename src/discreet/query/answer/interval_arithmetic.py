@@ -116,10 +116,15 @@ def _abs(x: Interval) -> Interval:
 def _power(x: Interval, n: Interval) -> Interval | None:
     times = int(n[0]) if n[0] == n[1] and n[0] in range(1, 9) else 0
     if not times:
-        return None
+        return _root(x, n[0]) if n[0] == n[1] and 0 < n[0] < 1 else None
     inner = x if times % 2 else _abs(x)
     first, last = (_raised(end, times) for end in inner)
     return first, last
+
+
+def _root(x: Interval, n: float) -> Interval | None:
+    """A power between 0 and 1 rises; below 0 it has no value, so what lies there is left out."""
+    return None if x[1] < 0 else (max(x[0], 0.0) ** n, math.inf if math.isinf(x[1]) else x[1] ** n)
 
 
 def _raised(x: float, times: int) -> float:
@@ -131,8 +136,10 @@ def _raised(x: float, times: int) -> float:
 
 def _round(x: Interval, digits: Interval = (0.0, 0.0)) -> Interval | None:
     """Within half a step of what it rounds."""
-    if digits[0] != digits[1] or abs(digits[0]) > 300:
+    if digits[0] != digits[1] or digits[0] < -300:
         return None
+    if digits[0] > 300:
+        return x
     half = 0.5 * 10.0 ** -digits[0]
     return x[0] - half, x[1] + half
 
@@ -159,6 +166,9 @@ def _coalesce(*parts: Interval) -> Interval:
 _RULES: dict[str, Callable[..., Interval | None]] = {
     "abs": _abs,
     "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
+    "cast_decimal": lambda x, digits=None, _=None: x if digits is None else _round(x, digits),
+    "cast_integer": _round,
+    "cast_real": lambda x: x,
     "ceil": _each(math.ceil),
     "clamp": _clamp,
     "coalesce": _coalesce,

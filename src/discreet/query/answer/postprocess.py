@@ -1,4 +1,4 @@
-"""Post-processing of released values: computed columns, HAVING, ORDER BY, LIMIT. It never sees anything else.
+"""Post-processing of released values: computed columns, HAVING, windows, ORDER BY, LIMIT. It never sees anything else.
 
 Promise: total. Whatever was released, each expression has a value or NULL: NULL if an argument is (unless the function
 says otherwise), for a division by 0, for kinds that do not fit together, and for what is too large for a float. Whole
@@ -12,10 +12,11 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from discreet.query.answer.windows import windowed
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.released_values import known
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Outcome
+from discreet.query.plan.nodes import Outcome, Window
 
 Row: TypeAlias = Mapping[str, Any]
 Program: TypeAlias = Callable[[Row], Any]
@@ -35,10 +36,46 @@ def apply(outcome: Outcome, rows: Sequence[Row]) -> list[dict[str, Any]]:
     if outcome.having is not None:
         passes = program(outcome.having)
         kept = [row for row in kept if passes(row) is True]
+    for window in outcome.windows:
+        kept = _with_window(kept, window)
+    if outcome.qualify is not None:
+        chosen = program(outcome.qualify)
+        kept = [row for row in kept if chosen(row) is True]
     for order in reversed(outcome.order):  # the last one first: each sort keeps what the later ones did
         kept = _sorted(kept, program(order.expression), order.descending)
     columns = [(name, program(column)) for name, column in outcome.columns]
-    return [{name: _leaving(column(row)) for name, column in columns} for row in kept[: outcome.limit]]
+    return [{name: _leaving(column(row)) for name, column in columns} for row in cut(kept, outcome)]
+
+
+def _with_window(rows: list[Row], window: Window) -> list[Row]:
+    """The rows with a further column: the value of a window function."""
+    by = [program(one) for one in window.partition]
+    sorting = [(program(order.expression), order.descending) for order in window.order]
+    arguments = [program(argument) for argument in window.arguments]
+    parts: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        parts.setdefault(tuple(_rank(one(row)) for one in by), []).append(i)
+    found: list[Any] = [None] * len(rows)
+    for part in parts.values():
+        places = part
+        for order, descending in reversed(sorting):
+            keyed = _sorted([{"at": i, "by": order(rows[i])} for i in places], lambda row: row["by"], descending)
+            places = [row["at"] for row in keyed]
+        ranks = [tuple(_rank(order(rows[i])) for order, _ in sorting) for i in places]
+        equal = [0] * len(places)
+        for j in range(1, len(places)):
+            equal[j] = equal[j - 1] + (ranks[j] != ranks[j - 1])
+        columns = [[argument(rows[i]) for i in places] for argument in arguments]
+        values = windowed(window.function, columns, equal, window.rows, ordered=bool(sorting))
+        for i, value in zip(places, values, strict=True):
+            found[i] = value
+    return [{**row, window.name: value} for row, value in zip(rows, found, strict=True)]
+
+
+def cut(rows: list[Row], outcome: Outcome) -> list[Row]:
+    """The rows that LIMIT and OFFSET keep."""
+    end = None if outcome.limit is None else outcome.offset + outcome.limit
+    return rows[outcome.offset : end]
 
 
 def evaluate(expression: Expression, row: Row) -> Any:

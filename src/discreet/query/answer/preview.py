@@ -7,16 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, significant
 from discreet.exact import Number
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
+from discreet.query.answer.explain import shares
 from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.statistics import Statistic, Units
-from discreet.query.lower.bounding import Noise, in_words
+from discreet.query.lower.bounding import Noise
 from discreet.query.run import Quote, as_estimate
 
 TYPICAL = 1000
@@ -51,6 +52,12 @@ class Preview:
     advice: str
     counted: str = ""
     """What counts of one unit."""
+    notes: tuple[str, ...] = ()
+    """What was chosen from a profile, and why."""
+    shares: tuple[tuple[str, float], ...] = ()
+    """Where the price goes: each released statistic and its share, where there are several."""
+    rows_said: bool = True
+    """Whether the error bars are for a number of rows that was asked for, as far as is known."""
 
     def error(self, name: str) -> float:
         """The error bar of a column."""
@@ -70,6 +77,7 @@ class Preview:
             "noise": self.noise,
             "named_from": self.named_from,
             "counted": self.counted,
+            "notes": list(self.notes),
             "advice": self.advice,
         }
 
@@ -81,10 +89,14 @@ class Preview:
             when = "" if column.rows is None else f" in a group of {column.rows:,} rows"
             when += " with values spread evenly over their bounds; else it may be far longer" if column.evenly else ""
             unit = f" {column.unit}" if column.unit else ""
-            lines.append(f"{column.name}: ± {column.error:.4g}{unit} ({self.confidence:.0%}){when}")
+            lines.append(f"{column.name}: ± {significant(column.error, 4)}{unit} ({self.confidence:.0%}){when}")
         if self.named_from is not None:
             lines.append(f"a key is named from about {self.named_from:,} units on")
-        return "\n".join([*lines, self.counted, self.advice])
+        if len(self.shares) > 1 or any(share < 0.999 for _, share in self.shares):
+            lines += [f"{share:.0%} of the price: {what}" for what, share in self.shares]
+        if not self.rows_said and any(column.rows is not None for column in self.columns):
+            lines.append("for groups of another size: preview(..., rows=...)")
+        return "\n".join([*lines, self.counted, *self.notes, self.advice])
 
     __repr__ = __str__
 
@@ -100,6 +112,7 @@ def preview(
     affordable: bool,
     rows: int | None = None,
     confidence: Number = CONFIDENCE,
+    notes: tuple[str, ...] = (),
 ) -> Preview:
     """The error bars of one grouping set (the finest) of a quoted question."""
     level = confidence_level(confidence)
@@ -120,9 +133,12 @@ def preview(
         remaining=remaining,
         affordable=affordable,
         noise=_noise(asked, part),
-        counted=in_words(part.caps, grouped=bool(part.keys)),
+        counted=part.counted,
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
+        notes=notes,
         advice=_advice(asked.allowance),
+        shares=shares(asked, part),
+        rows_said=rows is not None,
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
@@ -37,6 +38,8 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         "confidence": str(confidence),
         "cost": found.cost,
         "counted": found.counted,
+        "notes": list(found.notes),
+        "cut": None if found.cut is None else asdict(found.cut),
     }
 
 

@@ -6,7 +6,7 @@ outermost groups that surely hold something.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
@@ -17,15 +17,16 @@ from discreet.query.answer.answer_base import Answered
 from discreet.query.front.frame import Frame
 from discreet.query.front.verbs import count, quantile
 from discreet.query.functions.typed_values import Typed
-from discreet.query.lower.lower import LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
+from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Aggregate, Measure, Outcome, Scan
+from discreet.query.plan.nodes import Aggregate, Measure, Outcome, Project, Relation, Scan
 from discreet.query.plan.schema import Declared, Schema, Table, bounds
 from discreet.query.plan.types import Number, Real
 
 Q = TypeVar("Q")
 
 POWERS = 60
+CELLS = "cells"
 FINE = -20
 """Floats are looked at from 2^-20 up to 2^40 in size."""
 
@@ -73,15 +74,13 @@ def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tup
     source = lower_relation(Scan(name), schemas)
     if not source.private or source.caps is None or source.unit_kind is None:
         raise BadParameter("column", f"{name}.{column}", "must be in a private table; look at a public one yourself")
-    cells: Expression = Column(column)
     step = field.kind.step if isinstance(field.kind, Number) else Fraction(2) ** FINE
-    if isinstance(field.kind, Real):
-        cells = Call("read_real", (cells, Literal(FINE), Literal(-(1 << POWERS)), Literal(1 << POWERS)))
-    key = Typed(Number(Fraction(1), -POWERS - 1, POWERS + 1), keys=_GROUPS, lowered=_power(cells))
+    rows = signed_cells(source.relation, column, field.kind)
+    key = Typed(Number(Fraction(1), -POWERS - 1, POWERS + 1), keys=SIGNED_POWERS, lowered=power_of_two(Column(CELLS)))
     measure = LoweredMeasure(Measure("n", Aggregate.COUNT), (), None)
     question = LoweredQuestion(
-        source=source.relation,
-        whole=source.relation,
+        source=rows,
+        whole=rows,
         keys=(LoweredKey("power", key),),
         measures=(measure,),
         outcome=Outcome((("power", Column("power")), ("n", Column("n")))),
@@ -93,18 +92,38 @@ def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tup
     return question, step
 
 
-_GROUPS = tuple(range(-POWERS - 1, POWERS + 2))
+SIGNED_POWERS = tuple(range(-POWERS - 1, POWERS + 2))
 
 
-def _power(cells: Expression) -> Expression:
-    """k > 0 for cells from 2^(k-1) up to below 2^k, -k for their negatives, 0 for 0."""
-    size = Call("abs", (cells,))
-    parts: list[Expression] = [Call("eq", (cells, Literal(0))), Literal(0)]
-    for k in range(1, POWERS + 1):
-        parts += [Call("lt", (size, Literal(1 << k))), Literal(k)]
-    power = Call("case", (*parts, Literal(POWERS + 1)))
-    return Call("case", (Call("lt", (cells, Literal(0))), Call("neg", (power,)), Call("is_null", (cells,)),
-                         Literal(None), power))  # fmt: skip
+def signed_cells(source: Relation, column: str, kind: Number | Real) -> Relation:
+    """The rows of a column of numbers as whole cells, in a step of its own: reading then stands there once."""
+    cells: Expression = Column(column)
+    if isinstance(kind, Real):
+        cells = Call("read_real", (cells, Literal(FINE), Literal(-(1 << POWERS)), Literal(1 << POWERS)))
+    return Project(source, ((CELLS, cells), (UNIT, Column(UNIT))))
+
+
+def power_of_two(cells: Expression) -> Expression:
+    """k > 0 for cells from 2^(k-1) up to below 2^k, -k for their negatives, 0 for 0, NULL for NULL."""
+    ends = [0, *(1 << k for k in range(POWERS + 1))]
+    above = [1 - end for end in reversed(ends[1:])]
+    return by_size(cells, [*above, *ends[1:]], SIGNED_POWERS)
+
+
+def by_size(x: Expression, starts: Sequence[int], labels: Sequence[int]) -> Expression:
+    """The label of the class that x lies in: the first one below ``starts[0]``, the next from there on, and so on.
+
+    Halving, so that a row costs few comparisons. NULL for NULL.
+    """
+    if not starts:
+        return Literal(labels[0])
+    middle = len(starts) // 2
+    below, above = (
+        by_size(x, starts[:middle], labels[: middle + 1]),
+        by_size(x, starts[middle + 1 :], labels[middle + 1 :]),
+    )
+    start = Literal(starts[middle])
+    return Call("case", (Call("lt", (x, start)), below, Call("ge", (x, start)), above, Literal(None)))
 
 
 SURE = "0.9999999"

@@ -26,14 +26,16 @@ from discreet.query.typing.infer import Typed
 _ADDED = (Aggregate.SUM, Aggregate.AVG)
 
 
-def recipes(measures: tuple[LoweredMeasure, ...], *, once: bool = False, selects: bool = False) -> tuple[Recipe, ...]:
+def recipes(
+    measures: tuple[LoweredMeasure, ...], *, once: bool = False, selects: bool = False, gaussian: bool = False
+) -> tuple[Recipe, ...]:
     """The recipe of each measure.
 
     ``once``: a unit counts once in each of its groups, so the number of rows is the number of units; ``selects``: that
-    number is released anyway.
+    number is released anyway; ``gaussian``: all noise will be Gaussian.
     """
     first = [_recipe(m, once) for m in measures]
-    found = _sides(measures, first, once, selects)
+    found = _sides(measures, first, once, selects, gaussian)
     shared = {
         s for m, r in zip(measures, first, strict=True) if m.measure.aggregate is not Aggregate.SUM for s in r.needs
     }
@@ -57,7 +59,7 @@ def _count(measure: LoweredMeasure, once: bool) -> Statistic | None:
 
 
 def _sides(
-    measures: tuple[LoweredMeasure, ...], first: Iterable[Recipe], once: bool, selects: bool
+    measures: tuple[LoweredMeasure, ...], first: Iterable[Recipe], once: bool, selects: bool, gaussian: bool
 ) -> dict[Statistic | None, Recipe]:
     """The counts that come from two sides, each with its recipe: those that are needed beside one sum or mean, and
     nowhere else. Where rows may have no value and all rows are counted too, the sides have a third part for that.
@@ -85,7 +87,8 @@ def _sides(
         everything = st.count(None, measure.where, once=once)
         free = everything in counted and not {everything} & (taken | found.keys() | beside.keys())
         if free and measure.arguments[0].nullable:
-            sides = st.sides(measure.arguments[0], measure.where, measure.measure.aggregate.name, absent=True)
+            name = measure.measure.aggregate.name
+            sides = st.sides(measure.arguments[0], measure.where, name, absent=True, by_length=gaussian)
             found[everything] = two_sided_sums.Count(sides, all_rows=True)
         found[n] = two_sided_sums.Count(sides)
     return found

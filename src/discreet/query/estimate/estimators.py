@@ -127,6 +127,13 @@ class Recipe(ABC):
         middle = self.value(one)
         return float(np.max(np.maximum(high - middle, middle - low)))
 
+    def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """The expected error bar in such a group beside the answer there, for values spread over their bounds."""
+        value = self.value({s: noise(s, self._typical(s, rows)) for s in self.needs})
+        spread = (float(s.bound * s.step) * rows / 2 for s in self.needs if isinstance(s, st.Rows))
+        size = float(np.max(np.abs(value))) or max(spread, default=1.0)
+        return self.error_if(noise, rows, miss) / size
+
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
         if isinstance(statistic, Bins):
             return np.full((1, statistic.bins), rows / statistic.bins)

@@ -114,14 +114,14 @@ class Line:
 
 
 def ratio(
-    values: tuple[Floats, Floats],
-    noises: tuple[Noised, Noised],
-    lines: tuple[Line, Line],
+    values: Sequence[Floats],
+    noises: Sequence[Noised],
+    lines: Sequence[Line],
     between: tuple[float, float],
     miss: float,
 ) -> tuple[Floats, Floats]:
-    """The θ in a public range for which line₁(θ) · value₁ + line₂(θ) · value₂, which is 0 for exact values, is small
-    enough; from the first to the last. Where there is none, the whole range: the noise was larger than its bar.
+    """The θ in a public range for which Σ line_i(θ) · value_i, which is 0 for exact values, is small enough; from the
+    first to the last. Where there is none, the whole range: the noise was larger than its bar.
     """
     grid = np.linspace(*between, _CELLS + 1)
     ends = [np.abs(line.at(grid)) for line in lines]

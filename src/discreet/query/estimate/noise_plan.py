@@ -20,6 +20,7 @@ from discreet.mechanisms.statistics.budget import Moves, noise_for, part
 from discreet.mechanisms.statistics.budget import Noise as Drawn
 from discreet.mechanisms.statistics.tree import Tree
 from discreet.privacy.accountants.conversions import largest_zcdp
+from discreet.privacy.accountants.gaussian_vectors import VectorBudget, vector_budget
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -36,6 +37,10 @@ Allowance: TypeAlias = Pure | Approx | ZCDP
 BRANCHING = 16
 _SHARES = 1024
 LEAST = Fraction(1, 10**12)
+_WIDE = Fraction(1, 16)
+"""(sensitivity/σ)² up to which Gaussian noise is made for (ε, δ) as it is, and not through ρ."""
+_TO_NOISE = Fraction(3, 4)
+"""The part of δ for Gaussian noise where keys are selected, about the best split; the rest is for the threshold."""
 _NORMAL = NormalDist()
 
 
@@ -130,8 +135,8 @@ class NoisePlan:
     sets: tuple[Mapping[Statistic, Noised], ...]
     selections: tuple[Selection | None, ...]
     event: Event
-    price: Event | Approx
-    """What is charged: the event itself, or the (ε, δ) that it is known to keep."""
+    price: Event
+    """What is charged: the event itself, with the (ε, δ) that it is known to keep where noise was made for that."""
 
 
 def tree_of(bins: Bins) -> Tree:
@@ -150,7 +155,7 @@ class _Way:
     """A noise with the budget for it, and the δ that is left for selecting keys."""
 
     noise: Noise
-    budget: Pure | ZCDP
+    budget: Pure | ZCDP | VectorBudget
     delta: Fraction
     apart: Fraction = Fraction(0)
     """With Laplace noise: a δ for Gaussian noise on the numbers of units by which keys are selected."""
@@ -171,17 +176,19 @@ def _ways(allowance: Allowance, selects: bool) -> list[_Way]:
         case Approx(epsilon=epsilon, delta=delta):
             ways = [_Way(Noise.LAPLACE, Pure(epsilon), delta)]
             if delta:
-                half = delta / 2 if selects else delta
-                ways.append(_Way(Noise.GAUSSIAN, ZCDP(_rho(epsilon, half)), delta - half))
+                spread = delta * _TO_NOISE if selects else delta
+                ways.append(_Way(Noise.GAUSSIAN, _gaussian(epsilon, spread), delta - spread))
             if selects:
-                ways.append(_Way(Noise.LAPLACE, Pure(epsilon), delta / 2, delta / 2))
+                ways.append(_Way(Noise.LAPLACE, Pure(epsilon), delta * (1 - _TO_NOISE), delta * _TO_NOISE))
             return ways
 
 
 @lru_cache(maxsize=256)
-def _rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest ρ that is (ε, δ)-private."""
-    return largest_zcdp(Approx(epsilon, delta)).rho
+def _gaussian(epsilon: Fraction, delta: Fraction) -> ZCDP | VectorBudget:
+    """What Gaussian noise may use of an (ε, δ); for a few cells of noise ρ says more than the gap does."""
+    promise = Approx(epsilon, delta)
+    found = vector_budget(promise)
+    return found if found.mu_squared <= _WIDE else ZCDP(largest_zcdp(promise).rho)
 
 
 def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance: Allowance) -> NoisePlan:
@@ -205,18 +212,19 @@ def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance:
     )
     drawn = [event for found in sets for event in _events(found)]
     event = events.Composed([*drawn, *(events.Threshold(0, s.delta) for s in selections if s is not None)])
-    price: Event | Approx = event
+    price: Event = event
     if isinstance(allowance, Approx) and (way.noise is Noise.GAUSSIAN or gaussian is not None):
-        price = allowance  # ρ was chosen for a share of ε and of δ, and the keys cost at most the rest of δ
+        # the noise was made for a share of ε and of δ, and the keys cost at most the rest of δ
+        price = events.Stated(event, allowance.epsilon, allowance.delta)
     return NoisePlan(noise=way.noise, sets=tuple(sets), selections=selections, event=event, price=price)
 
 
-def _for_naming(way: _Way, share: Fraction) -> ZCDP | None:
+def _for_naming(way: _Way, share: Fraction) -> ZCDP | VectorBudget | None:
     """What Gaussian noise on the numbers of units may cost, if they alone get it: their share of ε, with a δ."""
     if not way.apart:
         return None
     assert isinstance(way.budget, Pure)  # noqa: S101
-    return ZCDP(_rho(share * way.budget.epsilon, way.apart))
+    return _gaussian(share * way.budget.epsilon, way.apart)
 
 
 def _events(found: Mapping[Statistic, Noised]) -> list[Event]:
@@ -245,7 +253,9 @@ def _together(need: Mapping[Statistic, float]) -> dict[Hashable, float]:
     return found
 
 
-def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, neighbours: Neighbours) -> Noised:
+def noised(
+    statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP | VectorBudget, neighbours: Neighbours
+) -> Noised:
     """The statistic with the noise that this budget buys; how far one unit moves it is worked out here."""
     caps, grouped = need.caps, need.grouped
     if isinstance(statistic, Distinct):
@@ -261,6 +271,8 @@ def noised(statistic: Statistic, need: Need, noise: Noise, budget: Pure | ZCDP, 
         scale = reach.weights.scale
         l1, l2_squared = scale * reach.l1 * bound, scale**2 * reach.l2_squared * bound**2
     parts = isinstance(statistic, Rows) and len(statistic.beside) > 0
+    if isinstance(statistic, Rows) and statistic.by_length and noise is not Noise.GAUSSIAN:
+        raise NotATheorem("these parts of a range are bounded in length, which only Gaussian noise pays for")
     several = grouped or parts or isinstance(statistic, Bins)
     many = _lengths(statistic, neighbours, grouped=grouped, several=several)
     l1, l2_squared = many.l1 * l1, many.l2_squared * l2_squared

@@ -6,7 +6,7 @@ Everything here follows from the plan and public metadata: no data is touched, n
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
 
@@ -15,10 +15,12 @@ from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
-from discreet.query.lower.bounding import each_counts_once, rows
+from discreet.query.lower.bounding import each_counts_once, in_words, rows
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.prune import prune
+from discreet.query.lower.push_clamps import push_clamps
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, Outcome, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number, Value
@@ -39,6 +41,17 @@ class Part:
     keys: tuple[LoweredKey, ...]
     measures: tuple[LoweredMeasure, ...]
     recipes: tuple[Recipe, ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What whoever reads the answer should know."""
+    importance: float = 1.0
+    """How much it matters beside other parts, when a price is shared."""
+    gaussian: bool = False
+    """Whether all noise will be Gaussian, whatever the questions are."""
+
+    @property
+    def counted(self) -> str:
+        """What counts of one unit, and what else there is to know."""
+        return "; ".join((in_words(self.caps, grouped=bool(self.keys)), *self.notes))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -63,9 +76,9 @@ class Part:
         found: dict[Statistic, float] = {}
         for recipe in self.recipes:
             for statistic, weight in recipe.needs.items():
-                found[statistic] = found.get(statistic, 0.0) + weight
+                found[statistic] = found.get(statistic, 0.0) + self.importance * weight
         if self.selects:
-            found[Units()] = found.get(Units(), 0.0) + SELECTING
+            found[Units()] = found.get(Units(), 0.0) + self.importance * SELECTING
         return Need(caps=self.caps, statistics=found, grouped=bool(self.keys), selects=self.selects)
 
     def same_groups(self, other: Part) -> bool:
@@ -75,11 +88,17 @@ class Part:
     def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
         """The same groups with these measures, each with its recipe."""
         once = bool(self.keys) and each_counts_once(self.caps)
-        return replace(self, measures=measures, recipes=recipes(measures, once=once, selects=self.selects))
+        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian)
+        return replace(self, measures=measures, recipes=found)
+
+    def with_gaussian_noise(self) -> Part:
+        """The same with the recipes that are best when all noise is Gaussian."""
+        return replace(self, gaussian=True).asking(self.measures)
 
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""
-        return self.asking((*self.measures, *other.measures))
+        both = self.asking((*self.measures, *other.measures))
+        return replace(both, importance=max(self.importance, other.importance))
 
     def of(self, joint: Part) -> Part:
         """This part with the recipes that its measures have in a joint one."""
@@ -116,7 +135,7 @@ def prepare(asked: LoweredQuestion) -> Prepared:
         keys = tuple(by_name[name] for name in names)
         _check_keys(keys)
         whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
-        parts.append(Part(whole, asked.caps, keys, (), ()).asking(asked.measures))
+        parts.append(Part(whole, asked.caps, keys, (), (), asked.notes).asking(asked.measures))
     return Prepared(asked, tuple(parts))
 
 
@@ -150,7 +169,9 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
                 "or list them with WHERE ... IN (...)"
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
-            raise BadQuestion(f"{key.name} is not a whole number: round it before grouping, as in FLOOR({key.name})")
+            raise BadQuestion(
+                f"{key.name} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
+            )
     many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
@@ -177,9 +198,10 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
 
     Where keys are selected, the job with the units comes first: its groups are all that there are.
     """
-    keys = tuple(WorkKey(key.name, key.typed.lowered, key.typed.keys) for key in part.keys)
+    read = [s.value for s in noised if not isinstance(s, Units)]
+    source, moved = push_clamps(part.source, [*(key.typed.lowered for key in part.keys), *read])
+    keys = tuple(WorkKey(key.name, moved(key.typed.lowered), key.typed.keys) for key in part.keys)
     most = None if selection is None else selection.most_keys
-    source = part.source
 
     def work(
         cells: tuple[Cell, ...],
@@ -206,17 +228,20 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
             case Rows() | Units():
                 together.setdefault(one.weights, []).append(statistic)
             case Bins(value=value, whole=whole):
-                split = WorkKey("__bin", value, None)
+                split = WorkKey("__bin", moved(value), None)
                 # Of many fine bins one is as good as another: picking one is half the work of spreading over all.
                 pick = _line(salt) if one.weights.per_group == 1 and keys and not whole else None
                 alone.append(Job(work((RowSum(Literal(1)),), one.weights, split, pick), (statistic,)))
             case Distinct(value=value):
                 distinct = DistinctWork(
-                    source=source, unit=UNIT, keys=keys, value=value, cap=rows(part.caps), salt=salt
+                    source=source, unit=UNIT, keys=keys, value=moved(value), cap=rows(part.caps), salt=salt
                 )
                 alone.append(Job(distinct, (statistic,)))
     sums = [
-        Job(work(tuple(RowSum(s.value) if isinstance(s, Rows) else UnitSum() for s in found), weights), tuple(found))
+        Job(
+            work(tuple(RowSum(moved(s.value)) if isinstance(s, Rows) else UnitSum() for s in found), weights),
+            tuple(found),
+        )
         for weights, found in together.items()
     ]
     sums.sort(key=lambda job: Units() not in job.statistics)

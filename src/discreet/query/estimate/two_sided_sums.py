@@ -8,6 +8,7 @@ as far off as a number asked alone; here the count is √2 times, and a sum of n
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -37,8 +38,14 @@ class FromSides(Recipe):
 
     @property
     def parts(self) -> tuple[Rows, ...]:
-        """The sums that it is made of."""
-        return self.sides.above, self.sides.below
+        """The sums that it is made of: the third one too, where rows without a value are in all of them."""
+        two = self.sides.above, self.sides.below
+        return (*two, self.sides.absent) if self.sides.null_side and self.sides.absent is not None else two
+
+    @property
+    def null_share(self) -> float:
+        """How much of the third sum is in each of the others."""
+        return float(self.sides.null_side / self.sides.null_absent)
 
     @property
     def needs(self) -> dict[Statistic, float]:
@@ -47,8 +54,18 @@ class FromSides(Recipe):
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """None is below 0: so a count is not, and a mean lies within the bounds."""
-        return tuple(Limit(part, 0.0, np.inf) for part in self.parts)
+        """None is below 0: so a count is not, and a mean lies within the bounds. Where rows without a value are in the
+        sides too, none is below their part of it.
+        """
+        if not self.sides.null_side or self.sides.absent is None:
+            return tuple(Limit(part, 0.0, np.inf) for part in self.parts)
+        above, below, absent = self.sides.above, self.sides.below, self.sides.absent
+        more = (Limit(side, self.null_share, np.inf, absent) for side in (above, below))
+        return Limit(absent, 0.0, np.inf), *more
+
+    def _typical(self, statistic: Statistic, rows: float) -> Floats:
+        """Every row has a value, in the middle of the range."""
+        return np.array([0.0 if statistic == self.sides.absent else rows * float(self.sides.range) / 2])
 
     def both(self, noisy: Estimates) -> tuple[Estimate, Estimate]:
         """The estimates of the two sides."""
@@ -62,14 +79,22 @@ class Combined(FromSides):
     is_whole: bool = True
 
     @property
+    @abstractmethod
     def shares(self) -> tuple[float, ...]:
-        """How much of each."""
-        return (1 / float(self.sides.range),) * len(self.parts)
+        """How much of each part."""
 
     def value(self, noisy: Estimates) -> Floats:
         """The combination."""
         values = self._combined([noisy[part].values for part in self.parts])
+        if isinstance(noisy[self.parts[0]], Fitted):  # these are within their limits, but for the rounding of floats
+            values = np.clip(values, *self._possible)
         return np.round(values) if self.is_whole else values
+
+    @property
+    def _possible(self) -> tuple[float, float]:
+        """What follows from the signs of the values: a count is not below 0."""
+        two = self.shares[:2]  # of what rows with a value add
+        return 0.0 if min(two) >= 0 else -np.inf, 0.0 if max(two) <= 0 else np.inf
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The error of the combined noise, whose law is known."""
@@ -78,7 +103,7 @@ class Combined(FromSides):
         middle, values = self._combined([e.middle for e in found]), self._combined([e.values for e in found])
         if not isinstance(found[0], Fitted):
             return rounded(values, middle - error, middle + error, self.is_whole)
-        least, most = 0.0 if min(self.shares) >= 0 else -np.inf, 0.0 if max(self.shares) <= 0 else np.inf
+        least, most = self._possible
         low, high = possible(middle - error, middle + error, least, most)
         low, high = rounded(values, np.minimum(low, values), np.maximum(high, values), self.is_whole)
         return np.maximum(low, least), np.minimum(high, most)
@@ -115,7 +140,15 @@ class Count(Combined):
     def parts(self) -> tuple[Rows, ...]:
         """Both sides, and the rows without a value if they count."""
         two = self.sides.above, self.sides.below
-        return (*two, self.sides.absent) if self.all_rows and self.sides.absent is not None else two
+        third = self.all_rows or self.sides.null_side
+        return (*two, self.sides.absent) if third and self.sides.absent is not None else two
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """(above + below)/range is the number of rows, and 2·``null_side``/range for each row without a value."""
+        one = 1 / float(self.sides.range)
+        absent = (1 / float(self.sides.null_absent) if self.all_rows else 0.0) - 2 * self.null_share * one
+        return (one, one, absent)[: len(self.parts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +159,8 @@ class Sum(Combined):
     def shares(self) -> tuple[float, ...]:
         """One of them is 0 if the range starts or ends there."""
         low, reach = self.sides.low, self.sides.range
-        return float((low + reach) / reach), float(low / reach)
+        both = float((low + reach) / reach), float(low / reach)
+        return (*both, -sum(both) * self.null_share)[: len(self.parts)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,27 +171,31 @@ class Mean(FromSides):
         """The middle of the range, moved by the difference of the sides; as if there were one row at least."""
         above, below = (one.values for one in self.both(noisy))
         low, reach = float(self.sides.low), float(self.sides.range)
-        count = np.maximum((above + below) / reach, 1.0)
+        absent = [noisy[part].values for part in self.parts[2:]]
+        count = np.maximum((above + below - 2 * self.null_share * sum(absent)) / reach, 1.0)
         return np.clip(low + reach / 2 + (above - below) / 2 / count, low, low + reach)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The shares s of the range for which (1 - s) · above is near enough to s · below.
+        """The shares s of the range for which (1 - s) · above is near enough to s · below, both without the part of the
+        rows that have no value.
 
         Where more than one noise is in a side, the mean rises with the one and falls with the other: two corners.
         """
-        first, second = self.both(noisy)
-        if first.own_noise is not None and second.own_noise is not None:
-            lines = (Line(1.0, -1.0), Line(0.0, -1.0))
-            noises = (first.own_noise, second.own_noise)
-            low, high = ratio((first.middle, second.middle), noises, lines, (0.0, 1.0), miss)
-            value, start, reach = self.value(noisy), float(self.sides.low), float(self.sides.range)
+        found = [noisy[part] for part in self.parts]
+        value, start, reach = self.value(noisy), float(self.sides.low), float(self.sides.range)
+        noises = [one.own_noise for one in found if one.own_noise is not None]
+        if len(noises) == len(found):
+            lines = (Line(1.0, -1.0), Line(0.0, -1.0), Line(-self.null_share, 2 * self.null_share))[: len(found)]
+            low, high = ratio([one.middle for one in found], noises, lines, (0.0, 1.0), miss)
             return np.minimum(start + reach * low, value), np.maximum(start + reach * high, value)
-        (a, b), (c, d) = (one.ends(miss / 2) for one in self.both(noisy))
-        value = self.value(noisy)
-        above, below = (misses(one, miss / 2) for one in self.both(noisy))
-        least, most = float(self.sides.low), float(self.sides.low + self.sides.range)
+        each = miss / len(found)
+        (a, b), (c, d), *third = (one.ends(each) for one in found)
+        for least, most in third:
+            a, c = (end - self.null_share * most for end in (a, c))
+            b, d = (end - self.null_share * least for end in (b, d))
+        missed = np.logical_or.reduce([misses(one, each) for one in found])
         low, high = np.minimum(self.ratio(a, d, 0.0), value), np.maximum(self.ratio(b, c, 1.0), value)
-        return np.where(above | below, least, low), np.where(above | below, most, high)
+        return np.where(missed, start, low), np.where(missed, start + reach, high)
 
     def ratio(self, above: Floats, below: Floats, empty: float = 0.5) -> Floats:
         """The mean for these sides; where both are 0, at this share of the range."""

@@ -44,7 +44,7 @@ from discreet.query.resolve.resolve import (
     rowwise,
     summarised,
 )
-from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed
 
 Q = TypeVar("Q")
 On = str | Sequence[str | tuple[str, str]]
@@ -381,5 +381,5 @@ def _over_outputs(said: Said, question: Question) -> Expression:
             return grouping([_over_outputs(a, question) for a in arguments], (key.name for key in question.keys))
         case Apply(function=function, arguments=arguments):
             return called(function, [_over_outputs(a, question) for a in arguments])
-        case Total():
+        case Total() | Windowed():
             raise Unsupported("an aggregate here", "give it a name in agg(...) first, and use the name")

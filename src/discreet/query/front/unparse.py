@@ -16,7 +16,7 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.parse import Tables, question
 from discreet.query.front.unparse_expressions import aggregated, expressed, identified, tight
 from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Question, Relation, Scan, UnionAll
+from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Question, Relation, Scan, UnionAll, Window
 from discreet.query.resolve.build import fresh, joined_names
 
 _HINT = "ask it in SQL, in one text"
@@ -77,6 +77,8 @@ class _Writer:
         after = _Released.of(plan, careful, source.spelled)
         if outcome.having is not None:
             text += f" HAVING {after.write(outcome.having)}"
+        if outcome.qualify is not None:
+            text += f" QUALIFY {after.write(outcome.qualify)}"
         if outcome.order:
             folded = [name.casefold() for name, _ in outcome.columns]
             alone = [(name, e) for name, e in reversed(outcome.columns) if folded.count(name.casefold()) == 1]
@@ -85,6 +87,8 @@ class _Writer:
             text += " ORDER BY " + ", ".join(f"{what} DESC" if down else what for what, down in by)
         if outcome.limit is not None:
             text += f" LIMIT {outcome.limit}"
+        if outcome.offset:
+            text += f" OFFSET {outcome.offset}"
         steps = ", ".join(f"{identified(name)} AS ({body})" for name, body in self.steps.values())
         return f"WITH {steps} {text}" if steps else text
 
@@ -189,14 +193,35 @@ class _Released:
     def of(plan: Question, spelled: Mapping[str, str], inside: Mapping[str, str]) -> _Released:
         """``spelled`` are the columns of keys, ``inside`` those in an aggregate."""
         totals = {m.name: aggregated(m, inside) for m in plan.measures}
-        return _Released(
+        below = _Released(
             {key.name: expressed(key.expression, spelled) for key in plan.keys} | totals,
             {key.name: tight(key.expression, spelled) for key in plan.keys} | totals,
         )
+        windows = {window.name: below.window(window) for window in plan.outcome.windows}
+        return _Released({**below.plain, **windows}, {**below.tight, **windows})
+
+    def window(self, window: Window) -> str:
+        """A window function with its OVER."""
+        inside = ", ".join(self.write(a) for a in window.arguments)
+        star = "*" if window.function == "count" and not window.arguments else inside
+        parts = [f"PARTITION BY {', '.join(self.write(p) for p in window.partition)}"] if window.partition else []
+        if window.order:
+            by = [self.write(o.expression) + (" DESC" if o.descending else "") for o in window.order]
+            parts.append(f"ORDER BY {', '.join(by)}")
+        if window.rows is not None:
+            first, last = (_edge(end, side) for end, side in zip(window.rows, ("PRECEDING", "FOLLOWING"), strict=True))
+            parts.append(f"ROWS BETWEEN {first} AND {last}")
+        return f"{window.function.upper()}({star}) OVER ({' '.join(parts)})"
 
     def write(self, expression: Expression) -> str:
         """An expression over keys and aggregates."""
         return self.plain[expression.name] if isinstance(expression, Column) else expressed(expression, self.tight)
+
+
+def _edge(end: int | None, side: str) -> str:
+    if end is None:
+        return f"UNBOUNDED {side}"
+    return "CURRENT ROW" if end == 0 else f"{abs(end)} {'PRECEDING' if end < 0 else 'FOLLOWING'}"
 
 
 def _named(text: str, name: str) -> str:

@@ -25,7 +25,7 @@ from discreet.query.front.sql.functions import MEDIAN, part
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import Aggregate
-from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, apply, checked_text, literal
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, apply, checked_text, literal
 from discreet.query.resolve.unresolved import count as count_of
 
 MOST_PARTS = 10_000
@@ -342,6 +342,8 @@ def _shown(said: Said) -> str:
             return column
         case Literal(value=value):
             return str(value) if isinstance(value, Fraction) else "NULL" if value is None else repr(value)
+        case Windowed(function=function, arguments=arguments):
+            return f"{function}({', '.join(map(_shown, arguments))}) over (...)"
         case Total(aggregate=aggregate, arguments=arguments):
             return f"{aggregate.value}({', '.join(_shown(a) for a in arguments) or '*'})"
         case Apply(function=function, arguments=arguments):

@@ -23,22 +23,26 @@ class AggregateFunction:
 _A = AggregateFunction
 AGGREGATES = (
     _A(Aggregate.COUNT, "COUNT(*)", "How many rows; COUNT(x), where x is not NULL; COUNT_IF(x), where x is true.", 0,
-       ("count", "count_if", "countif"), "count"),
+       ("count", "count_if", "countif", "approx_count_distinct"), "count"),
     _A(Aggregate.COUNT_DISTINCT, "COUNT(DISTINCT x)", "How many different values; of the unit, how many units.", 0, (),
        "count_distinct"),
     _A(Aggregate.SUM, "SUM(x)", "The sum.", 1, ("sum",), "sum"),
     _A(Aggregate.AVG, "AVG(x)", "The average.", 1, ("avg", "mean"), "mean"),
-    _A(Aggregate.VARIANCE, "VARIANCE(x)", "The sample variance.", 1, ("variance", "var_samp"), "variance"),
-    _A(Aggregate.STDDEV, "STDDEV(x)", "The sample standard deviation.", 1, ("stddev", "stddev_samp"), "stddev"),
+    _A(Aggregate.VARIANCE, "VARIANCE(x)", "The sample variance.", 1, ("variance", "var_samp", "var"), "variance"),
+    _A(Aggregate.STDDEV, "STDDEV(x)", "The sample standard deviation.", 1, ("stddev", "stddev_samp", "std", "stdev"),
+       "stddev"),
     _A(Aggregate.COVARIANCE, "COVAR_SAMP(x, y)", "The sample covariance.", 2, ("covar_samp",), "covariance"),
     _A(Aggregate.CORRELATION, "CORR(x, y)", "The correlation.", 2, ("corr",), "correlation"),
     _A(Aggregate.QUANTILE, "QUANTILE(x, 0.9)",
        "The value below which a share of the rows lies; MEDIAN(x); PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x).", 0,
-       ("quantile", "quantile_cont", "median", "percentile_cont"), "quantile"),
+       ("quantile", "quantile_cont", "approx_quantile", "median", "percentile_cont"), "quantile"),
     _A(Aggregate.MIN, "MIN(x)", "The smallest value beyond which there surely are rows.", 1, ("min",), "min"),
     _A(Aggregate.MAX, "MAX(x)", "The largest value beyond which there surely are rows.", 1, ("max",), "max"),
 )  # fmt: skip
-NAMES = frozenset(name for one in AGGREGATES for name in one.sql)
+POPULATION = {"var_pop": Aggregate.VARIANCE, "varp": Aggregate.VARIANCE, "stddev_pop": Aggregate.STDDEV,
+              "stdevp": Aggregate.STDDEV, "covar_pop": Aggregate.COVARIANCE}  # fmt: skip
+"""Of the population: made of the sample's and a count, which are released."""
+NAMES = frozenset(name for one in AGGREGATES for name in one.sql) | frozenset(POPULATION)
 """All names of aggregates in SQL."""
 PLAIN = {name: one for one in AGGREGATES if one.many for name in one.sql}
 """Those that take so many arguments and nothing else."""

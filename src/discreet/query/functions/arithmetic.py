@@ -385,9 +385,10 @@ def whole(x: Typed, what: str) -> Typed:
 
 
 def clamp(x: Typed, low: Typed, high: Typed) -> Typed:
-    """CLAMP(x, low, high): beyond the bounds, the nearest of them; bounds are moved inwards onto the grid of x.
+    """CLAMP(x, low, high): beyond the bounds, the nearest of them, exactly: on a step that divides both and that of x.
 
-    It also reads a float that has no declared bounds, on the grid that these bounds would give it.
+    It also reads a float that has no declared bounds, on the grid that these bounds would give it. Where such a step
+    would make more than 2^62 cells, the bounds are moved inwards onto the grid of x.
     """
     a, b = value_of(low), value_of(high)
     if a is None or b is None or a > b:
@@ -397,19 +398,30 @@ def clamp(x: Typed, low: Typed, high: Typed) -> Typed:
             refuse("CLAMP(x, low, high) of a number without bounds needs low below high")
         step = grid_step(a, b)
         exponent = step.numerator.bit_length() - step.denominator.bit_length()
-        ends = _inside(step, a, b)
-        return made(step, *ends, call("read_real", x.lowered, exponent, *ends), nullable=True)
+        ends = floor(a / step), ceil(b / step)
+        x = made(step, *ends, call("read_real", x.lowered, exponent, *ends), nullable=True)
     kind = number(x, "CLAMP")
-    ends = _inside(kind.step, a, b)
-    low_, high_ = (min(max(end, ends[0]), ends[1]) for end in (kind.low, kind.high))
-    return made(kind.step, low_, high_, within(x.lowered, kind.low, kind.high, ends), x)
+    biting = [end for end, beyond in ((a, a > kind.ends[0]), (b, b < kind.ends[1])) if beyond and end]
+    step = reduce(common_step, map(abs, biting), kind.step)
+    # First to the cells next to the bounds, outside: what is left is small enough for a finer step.
+    near = _between(x, floor(a / kind.step), ceil(b / kind.step))
+    if reach(_number(near)) * (kind.step / step) >= LARGEST:
+        return _between(x, *_inside(kind.step, a, b))
+    return _between(_refined(near, step, "CLAMP"), *_inside(step, a, b))
+
+
+def _between(x: Typed, low: int, high: int) -> Typed:
+    """Cells beyond two ends are moved to the nearest of them."""
+    kind, ends = _number(x), (_saturated(low), _saturated(high))
+    first, last = (min(max(end, ends[0]), ends[1]) for end in (kind.low, kind.high))
+    return made(kind.step, first, last, within(x.lowered, kind.low, kind.high, ends), x)
 
 
 def _inside(step: Fraction, low: Fraction, high: Fraction) -> tuple[int, int]:
     ends = ceil(low / step), floor(high / step)
     if ends[0] > ends[1]:
         refuse("CLAMP(x, low, high) needs bounds with a value of x between them")
-    return min(max(ends[0], -LARGEST), LARGEST), min(max(ends[1], -LARGEST), LARGEST)
+    return ends
 
 
 def width_bucket(x: Typed, low: Typed, high: Typed, buckets: Typed) -> Typed:

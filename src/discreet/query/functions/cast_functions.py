@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import date, datetime, time
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,8 @@ from discreet.query.functions import arithmetic, dates
 from discreet.query.functions.arithmetic import call, made
 from discreet.query.functions.comparison import as_timestamp, compare
 from discreet.query.functions.record import ATOM, Arguments, Form, Function, Written
-from discreet.query.functions.typed_values import Typed, bound, is_null_literal, plain, refuse, words
+from discreet.query.functions.released_values import as_text, primitive
+from discreet.query.functions.typed_values import Typed, bound, integer_literal, is_null_literal, plain, refuse, words
 from discreet.query.plan.expressions import Call, Literal
 from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Real, Text, Timestamp
 
@@ -45,13 +47,31 @@ def as_integer(x: Typed) -> Typed:
     return made(Fraction(1), 0, 1, call("boolean_to_integer", x.lowered), x)
 
 
-def _cast_decimal(x: Typed, digits: Typed | None = None) -> Typed:
-    """Exact numbers stay exact; with digits, they are rounded to as many."""
+def _cast_decimal(x: Typed, digits: Typed | None = None, precision: Typed | None = None) -> Typed:
+    """Exact numbers stay exact; with digits, they are rounded to as many, and NULL beyond what fits."""
     if isinstance(x.kind, Boolean) and not is_null_literal(x):
-        return as_integer(x)
+        x = as_integer(x)
     if not isinstance(x.kind, Number):
         return _no_cast(x, "DECIMAL")
-    return plain(x) if digits is None else arithmetic.rounded(x, digits)
+    if digits is None:
+        return plain(x)
+    found = arithmetic.rounded(x, digits)
+    if precision is None:
+        return found
+    places = integer_literal(precision, "the digits of DECIMAL(p, s)", 1, 38)
+    after = integer_literal(digits, "the digits after the point of DECIMAL(p, s)", 0, places)
+    return _fitting(found, Fraction(10**places - 1, 10**after))
+
+
+def _fitting(x: Typed, most: Fraction) -> Typed:
+    """NULL where it is larger in size."""
+    assert isinstance(x.kind, Number)  # noqa: S101
+    end, low, high = int(most / x.kind.step), x.kind.low, x.kind.high
+    if -end <= low and high <= end:
+        return x
+    outside = (call("lt", x.lowered, -end), Literal(None), call("gt", x.lowered, end), Literal(None))
+    low, high = (min(max(e, -end), end) for e in (low, high))
+    return made(x.kind.step, low, high, Call("case", (*outside, x.lowered)), nullable=True)
 
 
 def _cast_real(x: Typed) -> Typed:
@@ -65,12 +85,13 @@ def _cast_text(x: Typed) -> Typed:
         case Text() if not is_null_literal(x):
             return plain(x)
         case Number(step=step) if step == 1:
-            return Typed(Text(), x.nullable, lowered=call("integer_to_text", x.lowered))
+            digits = max(len(str(end)) for end in (x.kind.low, x.kind.high))
+            return Typed(Text(digits), x.nullable, lowered=call("integer_to_text", x.lowered))
         case Date():
-            return Typed(Text(), x.nullable, lowered=call("date_to_text", x.lowered))
+            return Typed(Text(10), x.nullable, lowered=call("date_to_text", x.lowered))
         case Boolean() if not is_null_literal(x):
             texts = (x.lowered, Literal("true"), call("is_null", x.lowered), Literal(None), Literal("false"))
-            return Typed(Text(), x.nullable, lowered=Call("case", texts))
+            return Typed(Text(5), x.nullable, lowered=Call("case", texts))
         case _:
             return _no_cast(x, "TEXT")
 
@@ -112,32 +133,62 @@ def _form(kind: str) -> Form:
         if isinstance(arguments[0], Literal):  # CAST('2024-01-31' AS DATE) is a constant, and this is a function
             text = f"({text})"
         if len(inside) > 1:
-            return f"CAST({text} AS {kind}(18, {inside[1][0]}))", ATOM
+            digits = inside[2][0] if len(inside) > 2 else "38"
+            return f"CAST({text} AS {kind}({digits}, {inside[1][0]}))", ATOM
         return f"CAST({text} AS {kind})", ATOM
 
     return write
 
 
+def _whole(x: Any) -> Any:
+    if isinstance(x, str):
+        return _INTEGER(x)
+    return math.floor(abs(Fraction(x)) + Fraction(1, 2)) * (1 if x >= 0 else -1)
+
+
+def _decimal(x: Any, digits: Any = None, precision: Any = 38) -> Any:
+    if digits is None or isinstance(x, str):
+        return None if isinstance(x, str) else int(x) if isinstance(x, bool) else x
+    step = Fraction(10) ** -int(digits)
+    cells = _whole(Fraction(x) / step)
+    exact = cells * step if abs(cells) < 10 ** int(precision) else None
+    return exact if exact is None or not isinstance(x, float) else float(exact)
+
+
+def _day(x: Any) -> Any:
+    return x.date() if isinstance(x, datetime) else _TO_DATE(x) if isinstance(x, str) else x
+
+
+def _moment(x: Any) -> Any:
+    return x if isinstance(x, datetime) else datetime.combine(x, time())
+
+
+_INTEGER, _TO_DATE = primitive("text_to_integer", str), primitive("text_to_date", str)
+
+
 def _cast(
-    name: str, rule: Callable[..., Typed], doc: str, example: tuple[str, Any], *types: str, most: int = 1,
-    sql: tuple[str, ...] = (),
+    name: str, rule: Callable[..., Typed], doc: str, example: tuple[str, Any], meaning: Callable[..., Any],
+    *types: str, most: int = 1, sql: tuple[str, ...] = (), more: tuple[tuple[str, Any], ...] = (),
 ) -> Function:  # fmt: skip
     text, value = example
     return Function(f"cast_{name}", f"CAST(x AS {types[0]})", doc, rule, (f"CAST({text} AS {types[0]})", value),
-                    (1, most), sql=sql, types=types, form=_form(types[0]), method="cast")  # fmt: skip
+                    (1, most), meaning, sql=sql, types=types, form=_form(types[0]), method="cast",
+                    more=more)  # fmt: skip
 
 
 CASTS = (
     _cast("integer", _cast_integer, "A whole number; text of up to 18 digits, a number rounded, true as 1.",
-          ("'12' || '3'", 123), "BIGINT", "INT"),
-    _cast("decimal", _cast_decimal, "A number as it is; with DECIMAL(p, s), rounded to s digits.",
-          ("TRUE", 1), "DECIMAL", "BIGDECIMAL", most=2),
-    _cast("real", _cast_real, "A number as it is.", ("FALSE", 0), "DOUBLE", "FLOAT"),
-    _cast("text", _cast_text, "A whole number, a date (as 2024-12-31), true or false as text.", ("7", "7"), "TEXT",
-          "VARCHAR"),
+          ("'12' || '3'", 123), _whole, "BIGINT", "INT"),
+    _cast("decimal", _cast_decimal,
+          "A number as it is; with DECIMAL(p, s), rounded to s digits, and NULL if it has more than p in all.",
+          ("TRUE", 1), _decimal, "DECIMAL", "BIGDECIMAL", most=3,
+          more=(("CAST(2.345 AS DECIMAL(4, 2))", 2.35), ("CAST(123 AS DECIMAL(4))", 123))),
+    _cast("real", _cast_real, "A number as it is.", ("FALSE", 0), _decimal, "DOUBLE", "FLOAT"),
+    _cast("text", _cast_text, "A whole number, a date (as 2024-12-31), true or false as text.", ("7", "7"), as_text,
+          "TEXT", "VARCHAR"),
     _cast("date", _cast_date, "The day of a time; of text, a real day written as 2024-12-31.",
-          ("'2024-02' || '-29'", date(2024, 2, 29)), "DATE", sql=("date",)),
+          ("'2024-02' || '-29'", date(2024, 2, 29)), _day, "DATE", sql=("date",)),
     _cast("timestamp", _cast_timestamp, "A date as its midnight.", ("DATE '2024-02-29'", datetime(2024, 2, 29)),
-          "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"),
-    _cast("boolean", _cast_boolean, "True for every number but 0.", ("2", True), "BOOLEAN"),
+          _moment, "TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"),
+    _cast("boolean", _cast_boolean, "True for every number but 0.", ("2", True), bool, "BOOLEAN"),
 )  # fmt: skip

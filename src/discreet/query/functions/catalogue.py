@@ -9,7 +9,7 @@ from discreet.errors import Unsupported
 from discreet.query.functions.cast_functions import CASTS
 from discreet.query.functions.date_functions import DATE_READINGS, DATES
 from discreet.query.functions.logic_functions import LOGIC, LOGIC_READINGS
-from discreet.query.functions.number_functions import NUMBERS
+from discreet.query.functions.number_functions import NUMBER_READINGS, NUMBERS
 from discreet.query.functions.record import Function, Reading, check_count
 from discreet.query.functions.text_functions import TEXT, TEXT_READINGS
 from discreet.query.functions.typed_values import Typed
@@ -23,7 +23,7 @@ FAMILIES: dict[str, tuple[Function, ...]] = {
 }
 FUNCTIONS: dict[str, Function] = {one.name: one for family in FAMILIES.values() for one in family}
 BY_SQL_NAME: dict[str, Function] = {name: one for one in FUNCTIONS.values() for name in one.names}
-READINGS: dict[str, Reading] = {**LOGIC_READINGS, **TEXT_READINGS, **DATE_READINGS}
+READINGS: dict[str, Reading] = {**NUMBER_READINGS, **LOGIC_READINGS, **TEXT_READINGS, **DATE_READINGS}
 PARTS: dict[str, str] = {word: one.name for one in FUNCTIONS.values() for word in one.parts}
 """What EXTRACT and DATE_PART know, besides DOW."""
 OF_RELEASED = frozenset(one.name for one in FUNCTIONS.values() if one.meaning is not None) | {"grouping"}

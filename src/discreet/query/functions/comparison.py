@@ -6,16 +6,17 @@ numbers is ``x <= 0``. A text constant beside a date or a time is read as one; a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from fractions import Fraction
 from math import ceil, floor
 
 from discreet.query.functions.arithmetic import align, call, common_step, value_of, within
+from discreet.query.functions.released_values import as_number
 from discreet.query.functions.typed_values import CLAMP, Typed, bound, constant, is_null_literal, refuse, words
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Expression, Literal
-from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Timestamp, Value
+from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
 FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
@@ -125,14 +126,26 @@ def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
 
 
 def _read_as(x: Typed, kind: Kind) -> Typed:
-    """A constant text beside a date or a time, as one."""
+    """A constant text beside a number, a date or a time, as one."""
     text = constant(x)
+    if isinstance(text, str) and isinstance(kind, Number):
+        return _literal_number(text)
     if not isinstance(text, str) or not isinstance(kind, (Date, Timestamp)):
         return x
     found = text_to_moment(text)
     if found is None:
         refuse("a text beside a date or a time must be written as 2024-12-31 or 2024-12-31 23:59:59")
     return literal_time(found) if isinstance(found, datetime) else literal_date(found)
+
+
+def _literal_number(text: str) -> Typed:
+    """A constant number that is written as text."""
+    exact = as_number(text)
+    if exact is None or max(abs(exact.numerator), exact.denominator) > LARGEST:
+        refuse("a text beside a number must be a number, such as '8' or '0.5'")
+    cells = exact.numerator
+    kind = Number(Fraction(1, exact.denominator), cells, cells)
+    return Typed(kind, nullable=False, keys=(cells,), lowered=Literal(cells))
 
 
 def literal_date(day: date) -> Typed:
@@ -193,4 +206,13 @@ def union(kinds: Sequence[Kind]) -> Kind:
     if isinstance(first, Timestamp):
         times = [k for k in kinds if isinstance(k, Timestamp)]
         return Timestamp(min(k.low for k in times), max(k.high for k in times))
+    if isinstance(first, Text):
+        return Text(longest(kinds, max))
     return first
+
+
+def longest(kinds: Sequence[Kind], together: Callable[[Iterable[int]], int]) -> int | None:
+    """How long texts of these kinds are together; None if one of them has no end."""
+    found = [k.longest for k in kinds if isinstance(k, Text)]
+    known = [n for n in found if n is not None]
+    return together(known) if len(known) == len(found) else None

@@ -103,6 +103,7 @@ _CODES: dict[str, _Code] = {
     "M": (_padded(_clock("minute"), 2), lambda x: f"{x.minute:02}" if isinstance(x, datetime) else ""),
     "S": (_padded(_clock("second"), 2), lambda x: f"{x.second:02}" if isinstance(x, datetime) else ""),
 }
+_LONGEST_CODE = 10
 _OF_TO_CHAR = {"YYYY": "Y", "YY": "y", "MM": "m", "DDD": "j", "DD": "d", "HH24": "H", "MI": "M", "SS": "S", "ID": "u",
                "IW": "V", "Mon": "b", "Dy": "a"}  # fmt: skip
 
@@ -124,7 +125,8 @@ def _strftime(x: Typed, form: Typed) -> Typed:
     if not pieces or not any(code for _, code in pieces):
         refuse(f"the form of STRFTIME is a text with one of {' '.join(f'%{code}' for code in _CODES)}")
     texts = [Literal(text) if code is None else code[0](x) for text, code in pieces]
-    return Typed(Text(), x.nullable, lowered=reduce(lambda a, b: call("concat", a, b), texts))
+    most = sum(len(text) if code is None else _LONGEST_CODE for text, code in pieces)
+    return Typed(Text(most), x.nullable, lowered=reduce(lambda a, b: call("concat", a, b), texts))
 
 
 def _formatted(x: Any, form: Any) -> Any:

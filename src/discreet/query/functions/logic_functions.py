@@ -189,5 +189,7 @@ def _if(apply: Build[T], when: T, then: T, *otherwise: T) -> T:
 LOGIC_READINGS = {
     "if": Reading("IF(x, a, b)", "CASE WHEN x THEN a ELSE b END; without b, NULL.", (2, 3), _if),
     "iif": Reading("IIF(x, a, b)", "The same.", (2, 3), _if),
+    "iff": Reading("IFF(x, a, b)", "The same.", (2, 3), _if),
+    "nvl": Reading("NVL(x, y)", "COALESCE(x, y).", (2, 2), lambda apply, x, y: apply("coalesce", x, y)),
     "ifnull": Reading("IFNULL(x, y)", "COALESCE(x, y).", (2, 2), lambda apply, x, y: apply("coalesce", x, y)),
 }

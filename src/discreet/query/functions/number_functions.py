@@ -12,12 +12,14 @@ from typing import Any
 from discreet.query.functions import arithmetic, dates
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.comparison import unify
-from discreet.query.functions.record import ATOM, FACTOR, TERM, Function, placed
-from discreet.query.functions.released_values import as_moment, compared, numeric
+from discreet.query.functions.record import ATOM, FACTOR, TERM, Build, Function, Reading, T, placed
+from discreet.query.functions.released_values import as_moment, compared, is_number, numeric
 from discreet.query.functions.typed_values import Typed, expect
+from discreet.query.plan.evaluate import add_days
+from discreet.query.plan.expressions import Literal
 from discreet.query.plan.types import Date, Number, Text, Timestamp
 
-_MOST_DIGITS = 30
+_MOST_DIGITS = 400
 
 
 def _add(x: Typed, y: Typed) -> Typed:
@@ -76,11 +78,17 @@ def _mod(x: Any, y: Any) -> Any:
     return float(exact) if isinstance(x, float) or isinstance(y, float) else exact
 
 
+def _power(x: Any, n: Any) -> Any:
+    """Exact for small whole powers; otherwise a float, or NULL where there is no real number."""
+    if n in range(1, 9):
+        return x ** int(n)
+    found = float(x) ** float(n)
+    return found if isinstance(found, float) else None
+
+
 def _round(x: Any, digits: Any = 0) -> Any:
-    """Halves away from zero."""
-    places = int(digits)
-    if places != digits or abs(places) > _MOST_DIGITS:
-        return None
+    """Halves away from zero. No float has more digits than the most that are looked at."""
+    places = min(max(math.trunc(digits), -_MOST_DIGITS), _MOST_DIGITS)
     step = Fraction(10) ** -places
     cells = math.floor(abs(Fraction(x)) / step + Fraction(1, 2))
     exact = cells * step if x >= 0 else -cells * step
@@ -99,10 +107,20 @@ def _width_bucket(x: Any, low: Any, high: Any, buckets: Any) -> Any:
     return min(max(math.floor(share * n) + 1, 0), n + 1)
 
 
+def _total(x: Any, y: Any) -> Any:
+    """A sum; of a day and a number of days, a day."""
+    if type(y) is date:
+        x, y = y, x
+    if type(x) is date and is_number(y):
+        return add_days(x, math.trunc(y)) if y == math.trunc(y) else None
+    return numeric(lambda a, b: a + b)(x, y)
+
+
 def _difference(x: Any, y: Any) -> Any:
-    """A difference; of two days, in days."""
-    days = type(x) is date and type(y) is date
-    return (x - y).days if days else numeric(lambda a, b: a - b)(x, y)
+    """A difference; of two days, in days; of a day and a number of days, a day."""
+    if type(x) is date and type(y) is date:
+        return (x - y).days
+    return _total(x, -y) if type(x) is date and is_number(y) else numeric(lambda a, b: a - b)(x, y)
 
 
 def _extreme(name: str, *values: Any) -> Any:
@@ -121,7 +139,7 @@ def _extreme(name: str, *values: Any) -> Any:
 _Operator = partial(Function, arguments=(2, 2), sql=())
 NUMBERS = (
     _Operator("add", "x + y", "The sum; of a date and a whole number, so many days later.", _add, ("2 + 0.5", 2.5),
-              meaning=numeric(lambda x, y: x + y), sign=("+", TERM), method="__add__"),
+              meaning=_total, sign=("+", TERM), method="__add__"),
     _Operator("sub", "x - y", "The difference; of two dates, in days; of a date and a number, days earlier.",
               _sub, ("2 - 0.5", 1.5), meaning=_difference, sign=("-", TERM), method="__sub__"),
     _Operator("mul", "x * y", "The product.", arithmetic.mul, ("2 * 0.5", 1),
@@ -134,8 +152,9 @@ NUMBERS = (
               ("-7 % 2", -1), meaning=numeric(_mod), sql=("mod",), sign=("%", FACTOR), method="__mod__"),
     Function("neg", "-x", "With the other sign.", arithmetic.neg, ("-(2 + 1)", -3), meaning=numeric(lambda x: -x),
              sql=(), form=lambda _, inside: (f"-{placed(ATOM, inside[0])}", FACTOR), method="__neg__"),
-    _Operator("power", "POWER(x, n)", "x to a constant whole power from 1 to 8.", arithmetic.power, ("POWER(2, 3)", 8),
-              meaning=numeric(lambda x, n: x ** int(n) if n in range(1, 9) else None), sql=("power", "pow"),
+    _Operator("power", "POWER(x, n)", "x to a constant whole power from 1 to 8; of released values, to any power.",
+              arithmetic.power, ("POWER(2, 3)", 8),
+              meaning=numeric(_power), sql=("power", "pow"),
               method="__pow__"),
     Function("abs", "ABS(x)", "Without its sign.", arithmetic.absolute, ("ABS(-3)", 3), meaning=numeric(abs),
              method="abs()"),
@@ -158,7 +177,7 @@ NUMBERS = (
     Function("ceil", "CEIL(x)", "The smallest whole number that is not below it.", arithmetic.ceiled,
              ("CEIL(-0.5)", 0), meaning=_whole(math.ceil), sql=("ceil", "ceiling"), method="ceil()"),
     Function("trunc", "TRUNC(x)", "The whole number next to it towards zero.", arithmetic.truncated,
-             ("TRUNC(-1.5)", -1), meaning=_whole(math.trunc), method="truncate()"),
+             ("TRUNC(-1.5)", -1), meaning=_whole(math.trunc), sql=("trunc", "truncate"), method="truncate()"),
     Function("clamp", "CLAMP(x, low, high)", "Beyond the constant bounds, the nearest of them.", _clamp,
              ("CLAMP(7, 0, 5)", 5), (3, 3),
              numeric(lambda x, low, high: max(low, min(x, high)) if low <= high else None),
@@ -168,3 +187,13 @@ NUMBERS = (
              arithmetic.width_bucket, ("WIDTH_BUCKET(7, 0, 10, 5)", 4), (4, 4), numeric(_width_bucket),
              method="bucket(low: Plain, high: Plain, buckets: int)"),
 )  # fmt: skip
+
+
+def _root(apply: Build[T], x: T) -> T:
+    return apply("power", x, Literal(Fraction(1, 2)))
+
+
+NUMBER_READINGS = {
+    "sqrt": Reading("SQRT(x)", "POWER(x, 0.5), of released values; of rows it has no exact value.", (1, 1), _root),
+    "safe_divide": Reading("SAFE_DIVIDE(x, y)", "x / y.", (2, 2), lambda apply, x, y: apply("div", x, y)),
+}

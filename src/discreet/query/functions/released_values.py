@@ -6,6 +6,7 @@ Promise: NULL (None) for whatever does not fit together; nothing here raises but
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import date, datetime, time
 from fractions import Fraction
@@ -73,11 +74,51 @@ def primitive(name: str, *kinds: type) -> Callable[..., Any]:
     return of(lambda *values: run(dict(zip(names, values, strict=True))), *kinds)
 
 
+_NUMBER = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,2})?\s*", re.ASCII)
+_LONGEST_NUMBER = 60
+
+
+def as_number(text: str) -> Fraction | None:
+    """The number that a text says, exactly; None if it says none.
+
+    >>> as_number("-1.50"), as_number("8 or so")
+    (Fraction(-3, 2), None)
+    """
+    fits = len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text)
+    return Fraction(text.strip()) if fits else None
+
+
+def as_text(value: Any) -> str | None:
+    """A released value as text: whole numbers without a point, dates as 2024-12-31, times as 2024-12-31 23:59:59."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case Fraction():
+            return str(value.numerator) if value.denominator == 1 else repr(float(value))
+        case float():
+            return repr(value)
+        case datetime():
+            return value.isoformat(sep=" ")
+        case date():
+            return value.isoformat()
+        case _:
+            return None
+
+
+def _beside(x: Any, y: Any) -> Any:
+    """A text beside a number, as one."""
+    return as_number(x) if isinstance(x, str) and is_number(y) else as_moment(x, y)
+
+
 def compared(name: str, x: Any, y: Any) -> bool | None:
     """NULL for NULL, and for values that cannot be compared."""
     if x is None or y is None:
         return None
-    x, y = as_moment(x, y), as_moment(y, x)
+    x, y = _beside(x, y), _beside(y, x)
     alike = (is_number(x) and is_number(y)) or type(x) is type(y)
     if not alike or (isinstance(x, bool) and name not in ("eq", "ne")):
         return None

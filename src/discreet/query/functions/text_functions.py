@@ -9,42 +9,53 @@ from typing import Any
 
 from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import call, made
+from discreet.query.functions.comparison import longest
 from discreet.query.functions.patterns import matched
 from discreet.query.functions.record import ATOM, COMPARED, Build, Function, Reading, T, chained, pattern
-from discreet.query.functions.released_values import is_number, of, primitive
+from discreet.query.functions.released_values import as_text, is_number, of, primitive
 from discreet.query.functions.typed_values import Typed, expect, integer_literal, refuse, text_literal
 from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Call, Literal
-from discreet.query.plan.types import Boolean, Text
+from discreet.query.plan.types import LARGEST, Boolean, Text
 
 MOST_PERCENT = 8
 LONGEST_TEXT = 1 << 31
 """LENGTH says no more than this; no engine holds a longer text."""
+_LONG = 1_000_000_000
 
 # --- type rules -------------------------------------------------------------------------------------------------------
 
 
 def _text(name: str, x: Typed) -> Typed:
     expect(x, Text, name.upper(), "text")
-    return Typed(Text(), x.nullable, lowered=call(name, x.lowered))
+    return Typed(x.kind, x.nullable, lowered=call(name, x.lowered))
 
 
 def _length(x: Typed) -> Typed:
+    """From 0 to what is known of the text; where nothing is, claimed is what marks a number that nobody bounded."""
     expect(x, Text, "LENGTH", "text")
-    return made(Fraction(1), 0, LONGEST_TEXT, call("least", call("length", x.lowered), LONGEST_TEXT), x)
+    most = longest([x.kind], max)
+    if most is None:
+        return made(Fraction(1), 0, LARGEST, call("least", call("length", x.lowered), LONGEST_TEXT), x)
+    return made(Fraction(1), 0, most, call("length", x.lowered), x)
+
+
+def _at_most(x: Typed, count: int) -> Text:
+    known = longest([x.kind], max)
+    return Text(count if known is None else min(count, known)) if count < _LONG else Text(known)
 
 
 def _substring(x: Typed, start: Typed, count: Typed | None = None) -> Typed:
     expect(x, Text, "SUBSTRING", "text")
-    first = integer_literal(start, "the start of SUBSTRING", 1, 1_000_000_000)
-    many = 1_000_000_000 if count is None else integer_literal(count, "the length of SUBSTRING", 0, 1_000_000_000)
-    return Typed(Text(), x.nullable, lowered=call("substring", x.lowered, first, many))
+    first = integer_literal(start, "the start of SUBSTRING", 1, _LONG)
+    many = _LONG if count is None else integer_literal(count, "the length of SUBSTRING", 0, _LONG)
+    return Typed(_at_most(x, many), x.nullable, lowered=call("substring", x.lowered, first, many))
 
 
 def _left(x: Typed, count: Typed) -> Typed:
-    many = integer_literal(count, "the length of LEFT", 0, 1_000_000_000)
+    many = integer_literal(count, "the length of LEFT", 0, _LONG)
     expect(x, Text, "LEFT", "text")
-    return Typed(Text(), x.nullable, lowered=call("substring", x.lowered, 1, many))
+    return Typed(_at_most(x, many), x.nullable, lowered=call("substring", x.lowered, 1, many))
 
 
 def _concat(*parts: Typed) -> Typed:
@@ -53,7 +64,7 @@ def _concat(*parts: Typed) -> Typed:
     lowered = parts[0].lowered
     for x in parts[1:]:
         lowered = call("concat", lowered, x.lowered)
-    return Typed(Text(), any(x.nullable for x in parts), lowered=lowered)
+    return Typed(Text(longest([x.kind for x in parts], sum)), any(x.nullable for x in parts), lowered=lowered)
 
 
 def _pattern(x: Typed, given: Typed, what: str) -> str:
@@ -91,21 +102,23 @@ def _split_part(x: Typed, separator: Typed, place: Typed) -> Typed:
     if not 1 <= len(between) <= 100:
         refuse("the separator of SPLIT_PART has 1 to 100 characters")
     n = integer_literal(place, "the place of SPLIT_PART", 1, 10_000)
-    return Typed(Text(), x.nullable, lowered=call("split_part", x.lowered, Literal(between), n))
+    return Typed(x.kind, x.nullable, lowered=call("split_part", x.lowered, Literal(between), n))
 
 
 # --- on plain values --------------------------------------------------------------------------------------------------
 
 
-def _part(x: Any, start: Any, count: Any = 1_000_000_000) -> Any:
+def _part(x: Any, start: Any, count: Any = _LONG) -> Any:
     if not isinstance(x, str) or not (is_number(start) and is_number(count)):
         return None
     first, many = int(start), int(count)
-    return x[first - 1 : first - 1 + many] if first == start >= 1 and many == count >= 0 else None
+    if first != start or many != count or many < 0:
+        return None
+    return x[max(first - 1, 0) : max(first - 1 + many, 0)]
 
 
 def _joined(*parts: Any) -> Any:
-    return "".join(parts) if all(isinstance(part, str) for part in parts) else None
+    return "".join(str(as_text(part)) for part in parts)
 
 
 def _of_small_letters(like: Callable[..., Any]) -> Callable[..., Any]:
@@ -162,8 +175,8 @@ TEXT = (
     _shape("ltrim", "Without spaces at the beginning.", ("LTRIM(' a ')", "a ")),
     _shape("rtrim", "Without spaces at the end.", ("RTRIM(' a ')", " a")),
     Function("length", "LENGTH(x)", "How many characters.", _length, ("LENGTH('North')", 5),
-             meaning=primitive("length", str), sql=("length", "len", "char_length", "character_length"),
-             method="length()"),
+             meaning=primitive("length", str), method="length()",
+             sql=("length", "len", "char_length", "character_length", "strlen", "lengthutf8")),
     Function("substring", "SUBSTRING(x, start, count)", "From a place, the first being 1, so many characters.",
              _substring, ("SUBSTRING('North', 2, 3)", "ort"), (2, 3), _part, sql=("substring", "substr"),
              method="substring(start: int, count: int | None = None)"),
@@ -180,7 +193,8 @@ TEXT = (
 
 def _without_null(apply: Build[T], *parts: T) -> T:
     empty = Literal("")
-    return apply("concat", *(p if isinstance(p, Literal) else apply("coalesce", p, empty) for p in parts))
+    texts = (p if isinstance(p, Literal) else apply("coalesce", apply("cast_text", p), empty) for p in parts)
+    return apply("concat", *texts)
 
 
 def _whole(apply: Build[T], x: T, given: T) -> T:
@@ -192,6 +206,6 @@ def _whole(apply: Build[T], x: T, given: T) -> T:
 
 TEXT_READINGS = {
     "regexp_full_match": Reading("REGEXP_FULL_MATCH(x, pattern)", "REGEXP_MATCHES of the whole text.", (2, 2), _whole),
-    "concat": Reading("CONCAT(x, y, ...)", "One text after the other, without those that are NULL.", (1, None),
+    "concat": Reading("CONCAT(x, y, ...)", "One after the other as text, without those that are NULL.", (1, None),
                       _without_null),
 }  # fmt: skip

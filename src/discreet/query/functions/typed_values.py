@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
 from discreet.query.plan.expressions import Column, Expression, Literal
+from discreet.query.plan.names import quoted
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
 CLAMP = "declare its bounds with dp.bounds(low, high), or write CLAMP(x, low, high)"
@@ -32,6 +33,10 @@ class TypedColumn:
     """The public (table, column) whose values are its keys, where nobody listed them."""
     copies: int = 1
     """How many stored texts a text may hold one after the other: what CONCAT can do to its length."""
+    declared: Kind | None = None
+    """The range that it has where all columns are within their declared bounds, if that is narrower than ``kind``."""
+    clamped: bool = False
+    """Whether it was computed from values that were moved into their declared bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +116,8 @@ def bound(*parts: Typed) -> str:
     """The hint CLAMP, with the name of the first column among the parts that has no bounds."""
     for x in parts:
         if isinstance(x.lowered, Column) and (isinstance(x.kind, Real) or is_wide(x)):
-            return CLAMP.replace("its bounds", f"bounds of {x.lowered.name}").replace("(x,", f"({x.lowered.name},")
+            name = quoted(x.lowered.name)
+            return CLAMP.replace("its bounds", f"bounds of {name}").replace("(x,", f"({name},")
     return CLAMP
 
 

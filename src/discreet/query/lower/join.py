@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from discreet.errors import Unsupported
+from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.comparison import unify
 from discreet.query.functions.typed_values import Typed, TypedColumn, at, refuse, words
 from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, carried, joint_caps
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import How, Join, Project, Relation, UnionAll
 from discreet.query.plan.types import Kind, Number, Real
+from discreet.query.typing.declared_bounds import bounded
 from discreet.query.typing.infer import no_such
 from discreet.query.typing.key_domains import known
 
@@ -87,6 +88,7 @@ def join(
         unit_kind=left.unit_kind if left.private else right.unit_kind,
         caps=joint_caps(left.caps, right.caps),
         tables=tuple(dict.fromkeys(left.tables + right.tables)),
+        notes=left.notes + right.notes,
     )
 
 
@@ -159,16 +161,17 @@ def union_all(parts: list[Lowered]) -> Lowered:
         unit_kind=first.unit_kind,
         caps=joint_caps(*(part.caps for part in parts)),
         tables=tuple(dict.fromkeys(t for part in parts for t in part.tables)),
+        notes=tuple(note for part in parts for note in part.notes),
     )
 
 
 def _united(columns: list[Typed], name: str) -> tuple[TypedColumn, list[Expression]]:
     """One column of a union: of one kind; it is the unit only if it is in every part."""
+    declared: Kind | None = None
     if all(isinstance(c.kind, Real) for c in columns):
         kind: Kind = Real()
     else:
-        kind, found = unify(columns, f"the column {name} of UNION ALL")
-        columns = list(found)
+        kind, declared, columns = _one_kind(columns, f"the column {name} of UNION ALL")
     listed = [c.keys for c in columns]
     keys = None if None in listed else tuple(dict.fromkeys(k for some in listed for k in some or ()))
     first = columns[0]
@@ -181,5 +184,20 @@ def _united(columns: list[Typed], name: str) -> tuple[TypedColumn, list[Expressi
         origin=first.origin if all(c.origin == first.origin for c in columns) else None,
         keys_from=first.keys_from if all(c.keys_from == first.keys_from for c in columns) else None,
         copies=max(c.copies for c in columns),
+        declared=declared,
     )
     return column, [c.lowered for c in columns]
+
+
+def _one_kind(columns: list[Typed], what: str) -> tuple[Kind, Kind | None, list[Typed]]:
+    """The columns on one step; as they are stored if there is room for that, or within their bounds."""
+    tight, moved = unify([bounded(c) for c in columns], what)
+    if all(c.declared is None for c in columns):
+        return tight, None, list(moved)
+    try:
+        kind, found = unify(columns, what)
+    except BadQuestion:
+        return tight, None, list(moved)
+    if isinstance(kind, Number) and isinstance(tight, Number) and kind.step != tight.step:
+        return tight, None, list(moved)
+    return kind, None if kind == tight else tight, list(found)

@@ -7,6 +7,7 @@ wrong kind or without bounds, or if it groups by the unit itself.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
@@ -21,8 +22,10 @@ from discreet.query.plan.expressions import Expression, columns
 from discreet.query.plan.nodes import Aggregate, Filter, Key, Measure, Outcome, PerUnit, Project, Question, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp
+from discreet.query.typing.declared_bounds import bounded, notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import meet
+from discreet.query.typing.released import Sort, check_outcome, sort_of_kind
 
 __all__ = ["UNIT", "Catalog", "Lowered", "LoweredKey", "LoweredMeasure", "LoweredQuestion", "lower_question",
            "lower_relation"]  # fmt: skip
@@ -62,6 +65,8 @@ class LoweredQuestion:
     caps: Caps
     unit_kind: Kind
     tables: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    """What whoever reads the answer should know: where stored values and declared bounds disagree."""
 
 
 def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
@@ -81,6 +86,8 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     for measure in measures:
         used += [x.lowered for x in measure.arguments]
         used += [] if measure.where is None else [measure.where]
+    sorts = {key.name: sort_of_kind(key.typed.kind) for key in keys}
+    check_outcome(question.outcome, sorts | {m.measure.name: _released_sort(m) for m in measures})
     needed = frozenset({UNIT}).union(*(columns(e) for e in used))
     return LoweredQuestion(
         source=prune(source.relation, needed),
@@ -92,7 +99,24 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
         caps=ONE_ROW if one_row_each(source.relation) else source.caps,
         unit_kind=source.unit_kind,
         tables=source.tables,
+        notes=tuple(dict.fromkeys((*source.notes, *_notes(question, source)))),
     )
+
+
+def _released_sort(measure: LoweredMeasure) -> Sort:
+    """What is released: of dates a date, but their average is a time."""
+    if measure.span is None:
+        return Sort.NUMBER
+    average = measure.measure.aggregate is Aggregate.AVG
+    return Sort.TIME if average or isinstance(measure.span.first, datetime) else Sort.DATE
+
+
+def _notes(question: Question, source: Lowered) -> list[str]:
+    """What there is to say about conditions in keys, arguments and FILTER."""
+    asked: list[Expression] = [key.expression for key in question.keys]
+    for measure in question.measures:
+        asked += [*measure.arguments, *([] if measure.where is None else [measure.where])]
+    return [note for expression in asked for note in notes(expression, source.fields)]
 
 
 ONE_ROW = Caps(max_rows=1)
@@ -162,6 +186,7 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
         refuse(f"{what} takes {_ARGUMENTS.get(aggregate, 1)} argument(s), not {len(arguments)}")
     if aggregate is Aggregate.QUANTILE and (measure.level is None or not 0 <= Fraction(measure.level) <= 1):
         refuse("the level of a quantile lies between 0 and 1")
+    arguments = tuple(bounded(x) for x in arguments)
     if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
         days, span = since(arguments[0], what, ", ".join(sorted(columns(measure.arguments[0]))))
         return LoweredMeasure(measure, (days,), where, span)

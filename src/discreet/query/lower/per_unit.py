@@ -29,6 +29,7 @@ from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered,
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Measure, PerUnit, Project, Relation
 from discreet.query.plan.types import LARGEST, Boolean, Kind, Number, Real
+from discreet.query.typing.declared_bounds import bounded
 from discreet.query.typing.infer import predicate, typed
 
 COUNTED = Number(Fraction(1), 0, LARGEST)
@@ -115,18 +116,20 @@ def _measure(
                 refuse(f"COUNT(DISTINCT x) needs exact values; {bound(x)}")
             return _one(measure, x, where, TypedColumn(COUNTED, nullable=False))
         case Aggregate.SUM:
-            x = as_integer(x) if isinstance(x.kind, Boolean) else x
+            x = as_integer(x) if isinstance(x.kind, Boolean) else bounded(x)
             kind = number(x, what)
             ends = (0 if kind.low >= 0 else -LARGEST), (0 if kind.high <= 0 else LARGEST)
             return _one(measure, x, where, TypedColumn(Number(kind.step, *ends)))
         case Aggregate.AVG:
-            x = as_integer(x) if isinstance(x.kind, Boolean) else x
+            x = as_integer(x) if isinstance(x.kind, Boolean) else bounded(x)
             return _average(measure, x, where, place)
         case _:
             if isinstance(x.kind, (Real, Boolean)):
                 refuse(f"{what} per unit needs a number with bounds, text, a date or a time; {bound(x)}")
             null = x.nullable or where is not None
-            return _one(measure, x, where, TypedColumn(x.kind, null, x.keys, x.unknown, copies=x.copies))
+            # Clamping keeps the order, so it may wait until somebody aggregates the column.
+            column = TypedColumn(x.kind, null, x.keys, x.unknown, copies=x.copies, declared=x.declared)
+            return _one(measure, x, where, column)
 
 
 _ALLOWED = {

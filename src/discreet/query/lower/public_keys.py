@@ -17,10 +17,9 @@ from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 Listed = dict[tuple[str, str], tuple[Value, ...]]
 
 
-def with_public_keys(
-    asked: LoweredQuestion, engine: Engine, schemas: Mapping[str, Schema], known: Listed
-) -> LoweredQuestion:
-    """The question with the keys of public columns filled in; ``known`` remembers them."""
+def with_public_keys(asked: LoweredQuestion, engine: Engine, schemas: Mapping[str, Schema]) -> LoweredQuestion:
+    """The question with the keys of public columns filled in, as they are now: nothing is remembered."""
+    known: Listed = {}
     return replace(asked, keys=tuple(_filled(key, engine, schemas, known) for key in asked.keys))
 
 

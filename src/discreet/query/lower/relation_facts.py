@@ -34,6 +34,8 @@ class Lowered:
     tables: tuple[str, ...]
     listings: Mapping[Expression, tuple[Value, ...]] = field(default_factory=dict)
     """Keys of lowered expressions that a condition right below lists."""
+    notes: tuple[str, ...] = ()
+    """What whoever reads the answer should know about conditions: see ``declared_bounds.notes``."""
 
 
 def joint_caps(*caps: Caps | None) -> Caps | None:
@@ -52,6 +54,8 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
         max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found),
         max_groups=largest([c.max_groups for c in found]),
         max_rows_per_group=largest([c.max_rows_per_group for c in found]),
+        auto=any(c.auto for c in found),
+        correct=all(c.correct for c in found),
     )
 
 

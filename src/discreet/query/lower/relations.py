@@ -20,6 +20,7 @@ from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered,
 from discreet.query.lower.scan import scan, through_of
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Relation, Scan, UnionAll
+from discreet.query.typing.declared_bounds import notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import listings, meet, narrowed
 
@@ -103,12 +104,17 @@ def _leads(a: str, b: str, on: tuple[tuple[str, str], ...], catalog: Catalog) ->
 
 
 def _filter(source: Lowered, condition: Expression) -> Lowered:
-    found = predicate(condition, source.fields, "WHERE").lowered
+    asked = predicate(condition, source.fields, "WHERE")
+    found = asked.lowered
     lists = dict(source.listings)
     for expression, keys in listings(found).items():
         lists[expression] = meet(lists.get(expression), keys)
     return replace(
-        source, relation=Filter(source.relation, found), fields=narrowed(source.fields, found), listings=lists
+        source,
+        relation=Filter(source.relation, found),
+        fields=narrowed(source.fields, found),
+        listings=lists,
+        notes=(*source.notes, *notes(condition, source.fields, asked)),
     )
 
 

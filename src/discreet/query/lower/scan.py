@@ -2,49 +2,45 @@
 
 from __future__ import annotations
 
-from discreet.query.functions.dates import clamped_lowered
-from discreet.query.functions.typed_values import TypedColumn, refuse
+from discreet.query.functions.typed_values import TypedColumn, reach, refuse
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, is_reserved
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Join, Project, Relation, Scan
 from discreet.query.plan.schema import Schema, Stored, StoredKind
-from discreet.query.plan.types import Date, Kind, Number, Timestamp
+from discreet.query.plan.types import LARGEST, Date, Kind, Number, Text, Timestamp, Value
 from discreet.query.typing.infer import no_such
 
 
 def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = ()) -> Lowered:
-    """A table: all its columns, read, and its unit. Bare: without it, for a join that brings the unit.
+    """A table: all its columns, read as they are stored, and its unit. Bare: without it, for a join that brings it.
 
     ``stored``: further columns as they are stored, under reserved names, for a join that finds units by them.
     """
     schema = _schema(name, catalog)
     given = schema.table
     fields: dict[str, TypedColumn] = {}
-    ends: dict[str, Expression] = {}
     reads: list[tuple[str, Expression]] = []
     for column, known_ in schema.fields.items():
         if is_reserved(column):
             continue
+        kind = stored_kind(schema.stored[column], known_.kind)
+        declared = _longest_key(known_.keys) if isinstance(kind, Text) else known_.kind
         fields[column] = TypedColumn(
-            known_.kind,
+            kind,
             known_.nullable,
             known_.keys,
             known_.unknown,
             is_unit=column == given.unit and through_of(name, catalog) is None,
             origin=(name, column),
             keys_from=(name, column) if given.public and known_.keys is None else None,
+            declared=None if declared == kind else declared,
         )
-        reads.append((column, _read(column, schema.stored[column], known_.kind)))
-        if isinstance(known_.kind, (Date, Timestamp)) and known_.kind != type(known_.kind)():
-            ends[column] = clamped_lowered(Column(column), known_.kind.low, known_.kind.high)
+        read = _read(column, schema.stored[column], kind)
+        reads.append((column, read if known_.nullable else _filled(read, known_.kind)))
     reads += stored
     private = not (given.public or bare)
     unit_kind = _unit_kind(_owner(name, catalog), catalog) if private else None
     relation = _with_unit(name, tuple(reads), catalog, 0) if private else Project(Scan(name), tuple(reads))
-    if ends:  # in a step of its own, so that reading stands there once
-        above = tuple((column, ends.get(column, Column(column))) for column in fields)
-        kept = (*(name for name, _ in stored), *((UNIT,) if private else ()))
-        relation = Project(relation, (*above, *((column, Column(column)) for column in kept)))
     return Lowered(
         relation=relation,
         fields=fields,
@@ -62,8 +58,38 @@ def _schema(name: str, catalog: Catalog) -> Schema:
     return schema
 
 
+FLOAT_ROOM = 1 << 59
+"""Floats with bounds are read as far as this many steps from 0: beyond, reading takes longer."""
+DECIMAL_ROOM = 10**16
+"""The same for decimals: they then have at most 18 digits."""
+
+
+def stored_kind(stored: Stored, declared: Kind) -> Kind:
+    """The range of all values that may be stored, on the grid that the declaration gives them.
+
+    Numbers that are farther away are read as its ends: ±2^62 steps, of floats and decimals with bounds a bit less.
+
+    >>> stored_kind(Stored(StoredKind.INTEGER), Number(Fraction(1), 0, 98)) == Number(Fraction(1), -LARGEST, LARGEST)
+    True
+    """
+    match declared:
+        case Number(step=step):
+            room = {StoredKind.REAL: FLOAT_ROOM, StoredKind.DECIMAL: DECIMAL_ROOM}.get(stored.kind, LARGEST)
+            end = room if reach(declared) < room else LARGEST
+            return Number(step, -end, end)
+        case Date() | Timestamp():
+            return type(declared)()
+        case _:
+            return declared
+
+
+def _longest_key(keys: tuple[Value, ...] | None) -> Text:
+    """What listed keys say of a text: none that counts is longer."""
+    return Text(None if keys is None else max((len(key) for key in keys if isinstance(key, str)), default=0))
+
+
 def _read(column: str, stored: Stored, kind: Kind) -> Expression:
-    """How a stored column is read, and a number moved into its declared bounds."""
+    """How a stored column is read; numbers beyond the ends of the kind are the ends."""
     x = Column(column)
     match stored.kind, kind:
         case StoredKind.INTEGER, Number(low=low, high=high):
@@ -77,6 +103,17 @@ def _read(column: str, stored: Stored, kind: Kind) -> Expression:
             return Call("read_float", (x,))
         case _:
             return Call(f"read_{stored.kind.value}", (x,))
+
+
+def _filled(read: Expression, kind: Kind) -> Expression:
+    """A value in place of a NULL where the owner says that there is none, so that all aggregates agree about it."""
+    match kind:
+        case Number(low=low, high=high):
+            return Call("coalesce", (read, Literal(min(max(0, low), high))))
+        case Date(low=first) | Timestamp(low=first):
+            return Call("coalesce", (read, Literal(first)))
+        case _:
+            return read
 
 
 def _owner(name: str, catalog: Catalog) -> str:

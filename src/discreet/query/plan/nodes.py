@@ -9,6 +9,7 @@ Names: the columns of a relation have unique names. Where a join meets a name tw
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -85,6 +86,22 @@ class PerUnit:
 Relation: TypeAlias = Scan | Filter | Project | Join | UnionAll | PerUnit
 
 
+def parts_of(relation: Relation) -> Iterator[Relation]:
+    """The relation and all that it is made of."""
+    yield relation
+    match relation:
+        case Filter(source=source) | Project(source=source) | PerUnit(source=source):
+            yield from parts_of(source)
+        case Join(left=left, right=right):
+            yield from parts_of(left)
+            yield from parts_of(right)
+        case UnionAll(parts=parts):
+            for part in parts:
+                yield from parts_of(part)
+        case Scan():
+            pass
+
+
 class Aggregate(Enum):
     """What can be asked of a group."""
 
@@ -130,16 +147,40 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """Post-processing of released values only: computed columns, HAVING, ORDER BY, LIMIT.
+class Window:
+    """A window function over released rows: one value for each row that HAVING keeps.
 
-    ``columns`` are expressions over the names of keys and measures. Without an order, rows come sorted by key.
+    ``rows`` is a frame of rows around each one, as offsets of its first and last (None: to the end of the part).
+    Without one, an aggregate is of the whole part, or with an order of all rows up to this one and its equals.
+    """
+
+    name: str
+    function: str
+    arguments: tuple[Expression, ...] = ()
+    partition: tuple[Expression, ...] = ()
+    order: tuple[Order, ...] = ()
+    rows: tuple[int | None, int | None] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Post-processing of released values only: HAVING, windows, QUALIFY, computed columns, ORDER BY, LIMIT, OFFSET.
+
+    ``columns`` are expressions over the names of keys, measures and windows. Without an order, rows come sorted by key.
     """
 
     columns: tuple[tuple[str, Expression], ...]
     having: Expression | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int = 0
+    windows: tuple[Window, ...] = ()
+    qualify: Expression | None = None
+
+    @property
+    def needs_all_rows(self) -> bool:
+        """Whether a row of the result depends on other rows."""
+        return bool(self.order or self.limit is not None or self.offset or self.windows)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Engine values are 64-bit integers, text, truth, dates, times and NULL (and raw f
 ``is_null`` accept). A result is NULL when an argument is, unless the line says otherwise. Typing has proven that no
 integer result leaves ±2^63, so an engine need not check.
 
-  reading     read_integer(x, low, high)          a stored integer, clamped
+  reading     read_integer(x, low, high)          a stored integer, or any other, clamped
               read_decimal(x, scale, low, high)   a stored DECIMAL, times 10^scale, clamped; exact
               read_real(x, exponent, low, high)   NaN is NULL; floor(x / 2^exponent + 0.5), clamped; ±Inf are the ends
               read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC;

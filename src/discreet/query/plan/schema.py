@@ -3,8 +3,9 @@
 Promise: everything here is public, and noise, cost and refusals follow from it alone.
 
 Policy for values that do not fit, the same on every engine: a row whose unit is NULL is dropped; NaN is NULL; a number
-beyond its bounds is read as the nearest bound, and so are the infinities; -0.0 is 0; a row whose key is not among the
-declared keys is in no group.
+beyond its bounds is aggregated as the nearest bound, and so are the infinities (conditions see what is stored); -0.0 is
+0; a row whose key is not among the declared keys is in no group; a NULL where bounds were declared with
+``nullable=False`` is read as the value between them that is nearest to 0, or as the first day or time.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from discreet.exact import integer, number
 from discreet.query.plan.evaluate import is_plain_text, text_to_moment
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
+AUTO = "auto"
 MAX_ROWS = 10
 """Rows per unit that count, unless the owner says otherwise."""
 CELLS = 1 << 30
@@ -68,18 +70,28 @@ class Declared:
     keys: tuple[Value, ...] | None = None
     unknown: bool = False
     nullable: bool = True
+    auto: bool = False
+    """Whether bounds are to be chosen from a profile that is paid for."""
 
 
-def bounds(low: ExactNumber | date, high: ExactNumber | date, *, nullable: bool = True) -> Declared:
-    """A column of numbers, dates or times between two public bounds; what lies beyond is read as the nearest of them.
+def bounds(low: ExactNumber | date, high: ExactNumber | date | None = None, *, nullable: bool = True) -> Declared:
+    """A column of numbers, dates or times between two public bounds; what lies beyond is aggregated as the nearest one.
 
-    A day as the upper bound of times means all of that day.
+    A day as the upper bound of times means all of that day. ``bounds("auto")``: chosen from a profile of the table.
+    ``nullable=False`` says that every row has a value: a NULL is then read as the value between the bounds that is
+    nearest to 0 (the first day or time), in every aggregate.
 
     >>> bounds(0, 5_000).high
     Fraction(5000, 1)
     >>> bounds("2024-01-01", "2024-12-31").high
     datetime.date(2024, 12, 31)
     """
+    if low == AUTO:
+        if high is not None:
+            raise BadParameter("high", high, 'must be left out: with "auto" both bounds are chosen')
+        return Declared(nullable=nullable, auto=True)
+    if high is None:
+        raise BadParameter("high", None, 'must be given, or say dp.bounds("auto")')
     first, last = _moment("low", low), _moment("high", high)
     if first is not None or last is not None:
         if first is None or last is None:
@@ -165,6 +177,10 @@ class Caps:
     max_rows: int | None = None
     max_groups: int | None = None
     max_rows_per_group: int | None = None
+    auto: bool = False
+    """Whether they are to be chosen, for each question, from a profile that is paid for."""
+    correct: bool = True
+    """With ``auto``: whether groups may be made to agree with a total that is released once with a large cap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,9 +202,10 @@ def table(
     *,
     unit: str | None = None,
     columns: Mapping[str, Declared] | None = None,
-    max_rows: int | None = None,
+    max_rows: int | str | None = None,
     max_groups: int | None = None,
     max_rows_per_group: int | None = None,
+    correct: bool = True,
     public: bool = False,
 ) -> Table:
     """A table for a session: a file, folder or glob of Parquet or CSV, an Arrow table, a DataFrame, a database table.
@@ -196,7 +213,9 @@ def table(
     ``unit`` names the column that says whose row it is: all rows of one unit are protected together. Where the person
     stands in another table, write the foreign key: ``unit="order_id -> orders.id"``.
     ``max_rows`` is how many rows of one unit count in one question (10 unless said; the rows of a unit with more are
-    weighted down), ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each.
+    weighted down), ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each. With
+    ``max_rows="auto"`` all three are chosen for each question, from a private profile that a tenth of its price buys;
+    ``correct=False`` then leaves groups as they were counted, and does not make them agree with a total.
     ``public=True`` is for tables that hold nothing private: they need no unit.
     """
     if public:
@@ -210,6 +229,16 @@ def table(
             "unit", None, "must name the column that says whose row it is (or say public=True if nobody is in it)"
         )
     column, through = _unit(unit)
+    if max_rows == AUTO:
+        if (max_groups, max_rows_per_group) != (None, None):
+            raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
+        return Table(
+            source=source,
+            unit=column,
+            through=through,
+            columns=_declared(columns),
+            caps=Caps(auto=True, correct=correct),
+        )
     caps = Caps(
         max_rows=None if max_rows is None else _cap(max_rows, "max_rows"),
         max_groups=None if max_groups is None else _cap(max_groups, "max_groups"),
@@ -218,8 +247,10 @@ def table(
     return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=caps)
 
 
-def _cap(value: int, name: str) -> int:
-    cap = integer(value, name, at_least=1)
+def _cap(value: object, name: str) -> int:
+    if isinstance(value, str):
+        raise BadParameter(name, value, 'must be a whole number, or "auto" for max_rows')
+    cap = integer(value, name, at_least=1)  # type: ignore[arg-type]
     if cap > 1 << 16:
         raise BadParameter(name, value, "must be at most 65536")
     return cap
@@ -278,9 +309,10 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     if given.unit is not None:
         _known(name, given.unit, stored)
         if stored[given.unit].kind not in (StoredKind.INTEGER, StoredKind.TEXT):
-            raise BadParameter(
-                "unit", given.unit, f"must be a column of whole numbers or text; it is {stored[given.unit].kind.value}"
-            )
+            it_is = f"it is {stored[given.unit].kind.value}"
+            if stored[given.unit].kind is StoredKind.REAL:
+                it_is += f': write it as whole numbers, as frame["{given.unit}"].astype("Int64") does in pandas'
+            raise BadParameter("unit", given.unit, f"must be a column of whole numbers or text; {it_is}")
         if given.through is None and _ours(given.unit):
             raise BadParameter(
                 "unit", given.unit, "must not begin with __ or #, as our own names do: rename the column"
@@ -323,6 +355,8 @@ def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
 def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
     place = f"{name}.columns[{column!r}]"
     numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
+    if said.auto and not (numeric or stored.kind in (StoredKind.DATE, StoredKind.TIMESTAMP)):
+        raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
     if isinstance(said.low, Fraction) and not numeric:
         raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
     if isinstance(said.low, date) and stored.kind not in (StoredKind.DATE, StoredKind.TIMESTAMP):
@@ -337,7 +371,7 @@ def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
     listed = None if said.keys is None else tuple(_fits(place, key, kind) for key in said.keys)
     if listed is None and stored.kind is StoredKind.BOOLEAN:
         listed = (False, True)
-    return Field(kind, said.nullable, listed, said.unknown)
+    return Field(kind, said.nullable or said.low is None, listed, said.unknown)
 
 
 def _kind(stored: Stored, said: Declared) -> Kind:

@@ -2,7 +2,7 @@
 
 Promise: a number is an integer count of a public step, between two public ends. All arithmetic on it is integer
 arithmetic that cannot overflow, so every engine computes the same, in any row order. Floats are turned into such
-numbers when they are read (their bounds are declared), or can only be compared.
+numbers when they are read (their declared bounds give the step), or can only be compared.
 """
 
 from __future__ import annotations
@@ -46,7 +46,9 @@ class Real:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Unicode text, compared by code point."""
+    """Unicode text, compared by code point; of at most ``longest`` code points, if that is known."""
+
+    longest: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

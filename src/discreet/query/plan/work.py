@@ -118,6 +118,35 @@ class DistinctWork:
 AnyWork: TypeAlias = Work | DistinctWork
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupingSets:
+    """Weighted numbers of rows by several sets of the same keys, in one pass: what marginals are made of.
+
+    A row counts, in every set, if it has a unit and each of ``keys`` is one of its ``allowed`` values, which all of
+    them list, without NULL. The bounding is ROWS, and n_u counts the rows of u that count; so the weight of a row is
+    the same in every set, and each set is the sum of any larger one over the keys that it lacks.
+    """
+
+    source: Relation
+    unit: str
+    keys: tuple[WorkKey, ...]
+    sets: tuple[tuple[int, ...], ...]
+    """Which keys, by their places, in ascending order; no set comes twice."""
+    weights: Weights
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The numbers of one set: for each group that has rows, its place and its exact integer.
+
+    The place counts through the ``allowed`` values of the set's keys, the last key fastest: it is an index of the
+    whole table, flattened.
+    """
+
+    places: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
 @dataclass(frozen=True, slots=True)
 class Exact:
     """What came back: for each group its key values and its exact integers (as Python ints if 64 bits do not do)."""

@@ -12,6 +12,7 @@ from difflib import get_close_matches
 
 from discreet.errors import BadQuestion
 from discreet.query.plan.expressions import Call, Expression, walk
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
 
 MOST_STEPS = 1_000
@@ -152,8 +153,7 @@ def unique(names: Sequence[str]) -> None:
 
 def show(name: str) -> str:
     """A name as it stands in a message."""
-    short = name if len(name) <= 60 else f"{name[:60]}..."
-    return short if short.isidentifier() else repr(short)
+    return quoted(name if len(name) <= 60 else f"{name[:60]}...")
 
 
 def match(name: str, among: Iterable[str]) -> list[str]:

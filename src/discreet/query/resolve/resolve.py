@@ -13,9 +13,9 @@ from fractions import Fraction
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.catalogue import OF_RELEASED
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
-from discreet.query.plan.nodes import Key, Measure, Order, Outcome, Question
+from discreet.query.plan.nodes import Key, Measure, Order, Outcome, Question, Window
 from discreet.query.resolve.build import Rows, filtered, fresh, match, per_unit, projected, show, size, unique, unknown
-from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, guess
+from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, guess, parts_of
 
 MOST_OUTPUTS = 200
 MOST_KEYS = 20
@@ -92,6 +92,8 @@ def rowwise(said: Said, scope: Scope, where: str) -> Expression:
             raise Unsupported(f"GROUPING in {where}", "use it in SELECT, HAVING or ORDER BY, with the groups")
         case Apply(function=function, arguments=arguments):
             return called(function, [rowwise(a, scope, where) for a in arguments])
+        case Windowed():
+            raise Unsupported(f"a window function in {where}", "use it in SELECT or QUALIFY, over released values")
         case Total():
             raise Unsupported(f"an aggregate in {where}", "aggregate in SELECT, HAVING or ORDER BY, or in a subquery")
 
@@ -133,6 +135,8 @@ class Groups:
     columns: tuple[tuple[str, Expression], ...]
     having: Expression | None
     order: tuple[Order, ...]
+    windows: tuple[Window, ...]
+    qualify: Expression | None
     places: tuple[int, ...]
     """For each key that was given, which one of ``keys`` it is: equal ones are one."""
 
@@ -144,6 +148,7 @@ def grouped(
     outputs: Sequence[Output],
     having: Said | None = None,
     order: Sequence[tuple[Said, bool]] = (),
+    qualify: Said | None = None,
 ) -> Groups:
     """What GROUP BY asks for: outputs, HAVING and ORDER BY over the keys and aggregates of each group."""
     if not 1 <= len(outputs) <= MOST_OUTPUTS:
@@ -158,6 +163,7 @@ def grouped(
     columns = [found.over_groups(output.said) for output in outputs]
     kept = None if having is None else found.over_groups(having, aliases, keys_first=True)
     sorting = [(found.over_groups(said, aliases), descending) for said, descending in order]
+    passed = None if qualify is None else found.over_groups(qualify, aliases)
     names = output_names(outputs, scope)
     final = found.names(names, columns, dict(zip(reversed(given), reversed(keys), strict=True)))
     unique(list(final.values()))
@@ -167,6 +173,8 @@ def grouped(
         columns=tuple((name, _renamed(column, final)) for name, column in zip(names, columns, strict=True)),
         having=None if kept is None else _renamed(kept, final),
         order=tuple(Order(_renamed(by, final), descending) for by, descending in sorting),
+        windows=tuple(_renamed_window(window, final) for window in found.windows),
+        qualify=None if passed is None else _renamed(passed, final),
         places=tuple(found.keys.index(key) for key in given),
     )
 
@@ -184,11 +192,16 @@ class _Collector:
         self._places = {key: _key(i) for i, key in enumerate(self.keys)}
         self._sizes = {size(key) for key in self.keys}
         self._measures: dict[Measure, str] = {}
-        self._said: dict[str, Total] = {}
+        self._said: dict[str, Total | Windowed] = {}
+        self._windows: dict[Window, str] = {}
 
     @property
     def measures(self) -> list[Measure]:
         return [replace(measure, name=name) for measure, name in self._measures.items()]
+
+    @property
+    def windows(self) -> list[Window]:
+        return [replace(window, name=name) for window, name in self._windows.items()]
 
     def over_groups(
         self, said: Said, aliases: Mapping[str, Said] | None = None, *, keys_first: bool = False
@@ -207,6 +220,8 @@ class _Collector:
                 return _Visited(said, said, None, 1)
             case Total():
                 return _Visited(None, Column(self._measure(said)), None, 1)
+            case Windowed():
+                return _Visited(None, Column(self._window(said, aliases)), None, 1)
             case Apply(function="grouping", arguments=arguments):
                 inside = [self._visit(a, aliases, keys_first).after for a in arguments]
                 return _Visited(None, grouping(inside, self._places.values()), None, 1)
@@ -252,6 +267,25 @@ class _Collector:
             self._measures[measure] = f"measure {len(self._measures)}"
             self._said[self._measures[measure]] = total
         return self._measures[measure]
+
+    def _window(self, said: Windowed, aliases: Mapping[str, Said]) -> str:
+        def inside(one: Said) -> Expression:
+            if any(isinstance(part, Windowed) for part in parts_of(one)):
+                raise Unsupported("a window function inside another", "compute it in a subquery first")
+            return self.over_groups(one, aliases)
+
+        window = Window(
+            "",
+            said.function,
+            tuple(inside(a) for a in said.arguments),
+            tuple(inside(p) for p in said.partition),
+            tuple(Order(inside(by), descending) for by, descending in said.order),
+            said.rows,
+        )
+        if window not in self._windows:
+            self._windows[window] = f"window {len(self._windows)}"
+            self._said[self._windows[window]] = said
+        return self._windows[window]
 
     def names(
         self, outputs: Sequence[str], columns: Sequence[Expression], keys: Mapping[Expression, Said]
@@ -309,16 +343,33 @@ def _renamed(expression: Expression, final: Mapping[str, str]) -> Expression:
             return expression
 
 
+def _renamed_window(window: Window, final: Mapping[str, str]) -> Window:
+    return Window(
+        final[window.name],
+        window.function,
+        tuple(_renamed(a, final) for a in window.arguments),
+        tuple(_renamed(p, final) for p in window.partition),
+        tuple(Order(_renamed(o.expression, final), o.descending) for o in window.order),
+        window.rows,
+    )
+
+
 # --- what becomes of groups -------------------------------------------------------------------------------------------
 
 
 def ask(
-    rows: Rows, groups: Groups, *, sets: Sequence[Sequence[int]] | None = None, limit: int | None = None
+    rows: Rows,
+    groups: Groups,
+    *,
+    sets: Sequence[Sequence[int]] | None = None,
+    limit: int | None = None,
+    offset: int = 0,
 ) -> Question:
     """A question about the rows. ``sets`` are grouping sets of the keys as they were given; None: one set with all."""
     for _, column in groups.columns:
         check_after(column)
-    for expression in (groups.having, *(order.expression for order in groups.order)):
+    inside = [e for w in groups.windows for e in (*w.arguments, *w.partition, *(o.expression for o in w.order))]
+    for expression in (groups.having, groups.qualify, *(order.expression for order in groups.order), *inside):
         if expression is not None:
             check_after(expression)
     names = tuple(key.name for key in groups.keys)
@@ -331,7 +382,7 @@ def ask(
         raise BadQuestion(f"a question has at most {MOST_SETS} grouping sets")
     if len(set(found)) != len(found):
         raise BadQuestion("the same grouping set is asked for twice; leave one out")
-    outcome = Outcome(groups.columns, groups.having, groups.order, limit)
+    outcome = Outcome(groups.columns, groups.having, groups.order, limit, offset, groups.windows, groups.qualify)
     return Question(rows.relation, groups.keys, groups.measures, outcome, found)
 
 
@@ -350,6 +401,8 @@ def summarised(rows: Rows, groups: Groups) -> Rows:
     after = [column for _, column in groups.columns] + ([] if groups.having is None else [groups.having])
     if any(isinstance(part, Call) and part.function == "grouping" for one in after for part in walk(one)):
         raise Unsupported("GROUPING in a subquery", "use it at the end, with ROLLUP, CUBE or GROUPING SETS")
+    if groups.windows or groups.qualify is not None:
+        raise Unsupported("a window function per unit", "use it at the end, over released values")
     keys = [(key.name, key.expression) for key in groups.keys]
     found = per_unit(rows, keys, groups.measures)
     if groups.having is not None:

@@ -5,7 +5,7 @@ A name may still be ambiguous or unknown, and an aggregate may stand where none 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -49,7 +49,18 @@ class Total:
     level: Fraction | None = None
 
 
-Said: TypeAlias = Name | Literal | Apply | Total
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """A window function over released rows: an aggregate's or a window function's name, arguments, and OVER."""
+
+    function: str
+    arguments: tuple[Said, ...] = ()
+    partition: tuple[Said, ...] = ()
+    order: tuple[tuple[Said, bool], ...] = ()
+    rows: tuple[int | None, int | None] | None = None
+
+
+Said: TypeAlias = Name | Literal | Apply | Total | Windowed
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +139,25 @@ def checked_number(value: Fraction) -> Fraction:
 def has_total(said: Said) -> bool:
     """Whether an aggregate stands in it."""
     match said:
-        case Total():
+        case Total() | Windowed():
             return True
         case Apply(arguments=arguments):
             return any(has_total(a) for a in arguments)
         case _:
             return False
+
+
+def parts_of(said: Said) -> Iterator[Said]:
+    """The expression and all its parts."""
+    yield said
+    inside: tuple[Said, ...] = ()
+    match said:
+        case Apply(arguments=arguments) | Total(arguments=arguments):
+            inside = arguments
+        case Windowed(arguments=arguments, partition=partition, order=order):
+            inside = (*arguments, *partition, *(by for by, _ in order))
+    for one in inside:
+        yield from parts_of(one)
 
 
 def guess(said: Said, spell: Callable[[Name], str]) -> str:
@@ -150,6 +174,8 @@ def guess(said: Said, spell: Callable[[Name], str]) -> str:
             return "value"
         case Total(aggregate=aggregate, arguments=arguments, level=level):
             words = [aggregate.value if level is None else _quantile(level)]
+        case Windowed(function=function, arguments=arguments):
+            words = [function]
         case Apply(function=function, arguments=arguments):
             words = [function]
     return "_".join([*words, *_mentioned(arguments, spell)])[:LONGEST_NAME].rstrip("_")
@@ -169,6 +195,6 @@ def _mentioned(parts: tuple[Said, ...], spell: Callable[[Name], str]) -> list[st
         part = waiting.pop()
         if isinstance(part, Apply):
             waiting.extend(reversed(part.arguments))
-        elif isinstance(part, Name | Total):
+        elif isinstance(part, Name | Total | Windowed):
             found[guess(part, spell)] = None
     return list(found)

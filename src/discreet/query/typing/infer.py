@@ -13,12 +13,13 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from discreet.errors import BadQuestion
-from discreet.query.functions.catalogue import apply
 from discreet.query.functions.comparison import literal_date, literal_time
 from discreet.query.functions.typed_values import Typed, TypedColumn, at, plain, refuse
 from discreet.query.plan.evaluate import evaluate, is_plain_text
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.names import quoted
 from discreet.query.plan.types import LARGEST, Boolean, Number, Real, Text
+from discreet.query.typing.declared_bounds import apply
 from discreet.query.typing.key_domains import keys_of, may_select
 
 __all__ = ["Typed", "TypedColumn", "no_such", "predicate", "typed"]
@@ -127,7 +128,7 @@ def _folded(x: Typed) -> Typed:
     if value is None:
         return x
     kind = Number(x.kind.step, value, value) if isinstance(x.kind, Number) else x.kind
-    return replace(x, kind=kind, nullable=False, keys=(value,), lowered=Literal(value))
+    return replace(x, kind=kind, declared=None, nullable=False, keys=(value,), lowered=Literal(value))
 
 
 # --- literals -------------------------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ def literal(expression: Literal) -> Typed:
                 refuse(f"a text of more than {LONGEST_LITERAL:,} characters cannot be used")
             if not is_plain_text(value):
                 refuse("a text with a zero character or half a character cannot be used")
-            return Typed(Text(), False, (value,), lowered=expression)
+            return Typed(Text(len(value)), False, (value,), lowered=expression)
         case datetime():
             if value.tzinfo is not None:
                 refuse("a time with a time zone cannot be used; write it as UTC, without the zone")
@@ -186,6 +187,6 @@ def no_such(name: str, names: Mapping[str, object] | frozenset[str]) -> str:
     folded = {n.lower(): n for n in sorted(names)}
     near = get_close_matches(name.lower(), folded, n=1)
     if near:
-        return f"; did you mean {folded[near[0]]}?"
-    shown = ", ".join(sorted(names)[:20])
+        return f"; did you mean {quoted(folded[near[0]])}?"
+    shown = ", ".join(map(quoted, sorted(names)[:20]))
     return f"; there are {shown}" if shown else ""

@@ -1,6 +1,7 @@
 """Which keys an expression can have, from public metadata: what a GROUP BY answers, also where nobody has the key.
 
-- A column has its declared keys; a number or a date with few values between its bounds has those; truth has two.
+- A column has its declared keys; a number or a date with few values between its declared bounds has those; truth has
+  two. A row whose value is another one is in no group.
 - A function of one such column has the image of the column's keys. CASE has what its branches have.
 - NULL is a key if the owner listed it, or if a listed key leads to it (a CASE without ELSE). That rows with NULL where
   nobody listed NULL fall into no group is the owner's policy; a COALESCE that names a value for them makes it a key.
@@ -16,6 +17,7 @@ from discreet.query.functions.typed_values import Typed, TypedColumn
 from discreet.query.plan.evaluate import program
 from discreet.query.plan.expressions import Call, Column, Expression, columns
 from discreet.query.plan.types import Boolean, Date, Number, Value
+from discreet.query.typing.declared_bounds import declared_kind
 
 MOST_CELLS = 9_998
 """Numbers with at most so many values list them; one fewer than there are years, which nobody wants to see."""
@@ -28,7 +30,7 @@ def known(x: TypedColumn) -> tuple[Value, ...] | None:
     """The keys that follow from what is declared or from the kind."""
     if x.keys is not None:
         return x.keys
-    match x.kind:
+    match declared_kind(x):
         case Boolean():
             return False, True
         case Number(low=low, high=high) if high - low < MOST_CELLS:

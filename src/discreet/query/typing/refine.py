@@ -84,7 +84,9 @@ def _narrow(name: str, field: TypedColumn, part: Expression) -> TypedColumn:
         keys = tuple(key for key in keys if run({name: key}) is True)
     if keys is not None:
         keys = tuple(key for key in keys if _holds(field.kind, key))
-    return replace(field, keys=keys, kind=_range(field.kind, name, part))
+    declared = None if field.declared is None else _range(field.declared, name, part)
+    kind = _range(field.kind, name, part)
+    return replace(field, keys=keys, kind=kind, declared=None if declared == kind else declared)
 
 
 def _holds(kind: Kind, key: Value) -> bool:

@@ -187,7 +187,11 @@ class Grammar:
                 return "patients"
             case 3:
                 self.kinds = {kind: [*VISITS[kind], *PATIENTS[kind]] for kind in VISITS}
-                return f"visits v {self.maybe('LEFT')} JOIN patients p ON v.patient_id = p.id"
+                return self.one(
+                    f"visits v {self.maybe('LEFT')} JOIN patients p ON v.patient_id = p.id",
+                    "(visits v JOIN patients p ON p.id = v.patient_id)",
+                    "patients p RIGHT JOIN main.visits v ON v.patient_id = p.id",
+                )
             case 4:
                 below = self.source(depth - 1)
                 return f"(SELECT * FROM {below} WHERE {self.make('truth')}) s"

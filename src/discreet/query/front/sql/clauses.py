@@ -12,16 +12,16 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.expressions import said
 from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.plan.expressions import Literal
-from discreet.query.resolve.build import Rows, filtered, match
-from discreet.query.resolve.resolve import MOST_SETS, Scope, rowwise
+from discreet.query.resolve.build import match
+from discreet.query.resolve.resolve import MOST_SETS, Scope
 from discreet.query.resolve.unresolved import Name, Output, Said, has_total
 
-SELECT = ("with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit")
+SELECT = ("with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "order", "limit",
+          "offset")  # fmt: skip
 """The parts of a SELECT that somebody reads."""
-_OFFSET = ("OFFSET", "LIMIT alone can be asked")
 _CLAUSES: dict[str, tuple[str, str]] = {
-    "qualify": ("QUALIFY", "use HAVING on released values"),
-    "windows": ("WINDOW", "aggregate with GROUP BY instead"),
+    "qualify": ("QUALIFY in a subquery", "use it at the end, over released values"),
+    "windows": ("WINDOW", "write OVER (...) where it is used"),
     "sample": ("TABLESAMPLE", "ask about all rows; noise already protects them"),
     "laterals": ("LATERAL", "join plain tables and subqueries"),
     "into": ("SELECT INTO", "an answer is returned, not stored"),
@@ -31,7 +31,6 @@ _CLAUSES: dict[str, tuple[str, str]] = {
     "hint": ("a hint to the optimizer", "leave it out"),
     "match": ("MATCH_RECOGNIZE", "aggregate with GROUP BY instead"),
     "connect": ("CONNECT BY", "join plain tables and subqueries"),
-    "offset": _OFFSET,
 }
 
 
@@ -54,13 +53,13 @@ def is_distinct(node: exp.Expr) -> bool:
     return True
 
 
-def after_where(node: exp.Expr, rows: Rows, scope: Scope) -> Rows:
-    """The rows that WHERE keeps."""
+def where_of(node: exp.Expr) -> Said | None:
+    """What WHERE says."""
     where = node.args.get("where")
     if where is None:
-        return rows
+        return None
     only(where, "this")
-    return filtered(rows, rowwise(said(where.this), scope, "WHERE"))
+    return said(where.this)
 
 
 def having_of(node: exp.Expr) -> Said | None:
@@ -70,6 +69,15 @@ def having_of(node: exp.Expr) -> Said | None:
         return None
     only(having, "this")
     return said(having.this)
+
+
+def qualify_of(node: exp.Expr) -> Said | None:
+    """What QUALIFY says."""
+    qualify = node.args.get("qualify")
+    if qualify is None:
+        return None
+    only(qualify, "this")
+    return said(qualify.this)
 
 
 def order_of(node: exp.Expr, outputs: Sequence[Output]) -> list[tuple[Said, bool]]:
@@ -96,9 +104,12 @@ def limit_of(node: exp.Expr) -> int | None:
     if limit is None:
         return None
     if type(limit) is exp.Fetch:
-        raise Unsupported("FETCH FIRST", "use LIMIT")
-    if limit.args.get("offset") is not None:
-        raise Unsupported(*_OFFSET)
+        if limit.args.get("limit_options") is not None and limit.args["limit_options"].args.get("percent"):
+            raise Unsupported("FETCH FIRST with PERCENT", "give a number of rows")
+        found = _whole(limit.args.get("count"))
+        if found is None:
+            raise BadQuestion("FETCH FIRST needs a whole number of rows")
+        return found
     if limit.args.get("limit_options") is not None:
         raise Unsupported("LIMIT with PERCENT or TIES", "give a number of rows")
     only(limit, "expression")
@@ -108,7 +119,19 @@ def limit_of(node: exp.Expr) -> int | None:
     return found
 
 
-def _whole(node: exp.Expr) -> int | None:
+def offset_of(node: exp.Expr) -> int:
+    """The number of rows after OFFSET."""
+    offset = node.args.get("offset")
+    if offset is None:
+        return 0
+    only(offset, "expression")
+    found = _whole(offset.expression)
+    if found is None:
+        raise BadQuestion("OFFSET needs a whole number of rows")
+    return found
+
+
+def _whole(node: object) -> int | None:
     """A whole number as it is written, below 10^9."""
     if type(node) is not exp.Literal or node.args.get("is_string"):
         return None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import date, datetime
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from functools import partial
 
@@ -20,8 +20,9 @@ from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression, 
 from discreet.query.functions.aggregates import NAMES
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.date_functions import INTERVALS
+from discreet.query.functions.dates import add_months
 from discreet.query.plan.expressions import Literal
-from discreet.query.resolve.unresolved import Name, Output, Said, Total, apply, checked_number
+from discreet.query.resolve.unresolved import Name, Output, Said, Total, Windowed, apply, checked_number
 
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,3}))?", re.ASCII)
 _LONGEST_NUMBER = 60
@@ -121,11 +122,9 @@ def _constant_moment(text: str) -> Literal:
 
 
 def _column(node: exp.Expr) -> Said:
-    if node.args.get("db") is not None or node.args.get("catalog") is not None:
-        raise Unsupported("a name of more than two parts", "write table.column or column")
     if type(node.this) is exp.Star:
         raise refusal(node.this)
-    only(node, "this", "table")
+    only(node, "this", "table", "db", "catalog")  # the schema of a table says nothing here
     table = node.args.get("table")
     return Name(identifier(node.this), None if table is None else identifier(table))
 
@@ -164,12 +163,32 @@ def _later(x: Said, node: exp.Expr, sign: int) -> Said:
     only(node, "this", "unit")
     amount, unit = node.this, node.args.get("unit")
     word = unit.name.lower().removesuffix("s") if isinstance(unit, exp.Expr) else ""
-    if word not in INTERVALS or type(amount) is not exp.Literal:
+    if word not in (*INTERVALS, *_CLOCK) or type(amount) is not exp.Literal:
         raise refusal(node)
     many = number(amount.this)
     if many.denominator != 1:
         raise refusal(node)
+    if isinstance(x, Literal) and (isinstance(x.value, datetime) or (word in _CLOCK and isinstance(x.value, date))):
+        return Literal(_moved(x.value, word, int(many) * sign))
+    if word in _CLOCK:
+        raise refusal(node)
     return function("dateadd", (Literal(word), Literal(many * sign), x))
+
+
+_CLOCK = {"hour": 3600, "minute": 60, "second": 1}
+
+
+def _moved(moment: date, word: str, many: int) -> datetime:
+    """A constant time, so many units later."""
+    start = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
+    try:
+        if word in _CLOCK:
+            return start + timedelta(seconds=many * _CLOCK[word])
+        function, times = INTERVALS[word]
+        day = add_months(start.date(), many * times) if function == "add_months" else None
+        return datetime.combine(day, start.time()) if day else start + timedelta(days=many * times)
+    except OverflowError:
+        raise BadQuestion("a time lies within the years 1 to 9999") from None
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------
@@ -244,8 +263,11 @@ def _cast(node: exp.Expr) -> Said:
         if _TARGETS.get(name) == "cast_timestamp":
             return _constant_moment(constant.this)
     if name == "DECIMAL" and sizes:
-        digits = _digits(sizes)
-        return apply("cast_decimal", said(constant), Literal(digits))
+        digits, precision = _checked_digits(sizes)
+        sized = () if precision >= 38 else (Literal(precision),)
+        return apply("cast_decimal", said(constant), Literal(digits), *sized)
+    if name in ("VARCHAR", "TEXT") and len(sizes) == 1:
+        return apply("left", apply("cast_text", said(constant)), Literal(_digits(sizes)[1]))
     if name not in _TARGETS or sizes:
         raise Unsupported(f"CAST AS {name}{'(...)' if sizes else ''}", CASTS)
     return apply(_TARGETS[name], said(constant))
@@ -254,8 +276,8 @@ def _cast(node: exp.Expr) -> Said:
 _TARGETS = {kind: one.name for one in FUNCTIONS.values() for kind in one.types}
 
 
-def _digits(sizes: list[exp.Expr]) -> Fraction:
-    """The digits after the point of DECIMAL(p, s)."""
+def _digits(sizes: list[exp.Expr]) -> tuple[Fraction, Fraction]:
+    """The digits after the point of DECIMAL(p, s), and all of them."""
     found = []
     for size in sizes:
         only(size, "this")
@@ -264,7 +286,15 @@ def _digits(sizes: list[exp.Expr]) -> Fraction:
         found.append(number(size.this.this))
     if len(found) > 2:
         raise Unsupported("a cast to this type", CASTS)
-    return found[1] if len(found) == 2 else Fraction(0)
+    digits, precision = (found[1] if len(found) == 2 else Fraction(0)), found[0]
+    return digits, precision
+
+
+def _checked_digits(sizes: list[exp.Expr]) -> tuple[Fraction, Fraction]:
+    digits, precision = _digits(sizes)
+    if not 0 <= digits <= precision <= 38 or precision == 0:
+        raise BadQuestion("DECIMAL(p, s) needs p from 1 to 38 digits, s of them after the point")
+    return digits, precision
 
 
 def _extract(node: exp.Expr) -> Said:
@@ -341,6 +371,62 @@ def _within_group(node: exp.Expr) -> Said:
     return quantile(said(by.this), said(given[0]), descending=bool(by.args.get("desc")))
 
 
+_WINDOWS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead",
+                      "first_value", "last_value", "nth_value", "count", "sum", "avg", "min", "max"})  # fmt: skip
+
+
+def _window(node: exp.Expr) -> Said:
+    """A window function: over released rows, whatever is in it."""
+    only(node, "this", "partition_by", "order", "spec", "over")
+    if str(node.args.get("over") or "OVER").upper() != "OVER" or type(node.this) is not exp.Anonymous:
+        raise refusal(node)
+    name, given = _called(node.this)
+    word = {"mean": "avg"}.get(name.lower(), name.lower())
+    if word not in _WINDOWS:
+        raise Unsupported(f"{name.upper()} OVER (...)", f"use one of {', '.join(sorted(_WINDOWS)).upper()}")
+    star = len(given) == 1 and type(given[0]) is exp.Star
+    if star and word != "count":
+        raise BadQuestion(f"{name.upper()} needs a column, not *")
+    partition = node.args.get("partition_by") or []
+    order = node.args.get("order")
+    by: list[tuple[Said, bool]] = []
+    for one in [] if order is None else order.expressions:
+        if type(one) is not exp.Ordered:
+            raise refusal(one)
+        if one.args.get("nulls_first"):
+            raise Unsupported("NULLS FIRST", "NULLs come last")
+        by.append((said(one.this), bool(one.args.get("desc"))))
+    arguments = () if star else _plain(given)
+    return Windowed(word, arguments, _plain(partition), tuple(by), _frame(node.args.get("spec")))
+
+
+def _frame(spec: exp.Expr | None) -> tuple[int | None, int | None] | None:
+    """ROWS BETWEEN ... AND ..., as offsets from the row; the default frame is None."""
+    if spec is None:
+        return None
+    only(spec, "kind", "start", "start_side", "end", "end_side")
+    ends = (_edge(spec, "start"), _edge(spec, "end"))
+    if spec.args.get("kind") != "ROWS":
+        if ends == (None, 0) and spec.args.get("start_side") == "PRECEDING":
+            return None
+        raise Unsupported("this frame of a window", "use ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, or none")
+    return ends
+
+
+def _edge(spec: exp.Expr, name: str) -> int | None:
+    value, side = spec.args.get(name), spec.args.get(f"{name}_side")
+    if value is None or value == "CURRENT ROW":
+        return 0
+    if value == "UNBOUNDED":
+        if (name == "start") != (side == "PRECEDING"):
+            raise Unsupported("this frame of a window", "use ROWS BETWEEN 2 PRECEDING AND CURRENT ROW, or none")
+        return None
+    many = number(value.this) if type(value) is exp.Literal else Fraction(1, 2)
+    if many.denominator != 1 or many > 10**6:
+        raise BadQuestion("a frame of a window needs a whole number of rows")
+    return int(-many if side == "PRECEDING" else many)
+
+
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.EQ: "eq",
     exp.NEQ: "ne",
@@ -380,5 +466,6 @@ _READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
     exp.Substring: _substring,
     exp.Trim: _trim,
     exp.TryCast: _cast,
+    exp.Window: _window,
     exp.WithinGroup: _within_group,
 }

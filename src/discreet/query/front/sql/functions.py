@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.functions.aggregates import NAMES, PLAIN
+from discreet.query.functions.aggregates import NAMES, PLAIN, POPULATION
 from discreet.query.functions.catalogue import BY_SQL_NAME, PARTS, READINGS
 from discreet.query.functions.record import check_count
 from discreet.query.plan.expressions import Literal
@@ -67,8 +67,8 @@ def _unit_first(name: str, arguments: tuple[Said, ...]) -> tuple[Said, ...]:
 MEDIAN = Fraction(1, 2)
 
 
-def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False, star: bool = False) -> Total:
-    """An aggregate of many rows, all but PERCENTILE_CONT.
+def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False, star: bool = False) -> Said:
+    """An aggregate of many rows.
 
     >>> aggregate("median", (Name("age"),))
     Total(aggregate=<Aggregate.QUANTILE: 'quantile'>, arguments=(Name(...),), where=None, level=Fraction(1, 2))
@@ -83,9 +83,13 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
     if word in ("count_if", "countif"):
         check_count(name.upper(), len(arguments), (1, 1))
         return count(where=arguments[0])
-    if word == "percentile_cont":
+    if word == "approx_count_distinct":
+        return _count(arguments, distinct=True, star=False)
+    if word in POPULATION:
+        return _of_population(name, arguments)
+    if word == "percentile_cont" and len(arguments) != 2:
         raise BadQuestion("write PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x), or QUANTILE(x, 0.9)")
-    if word in ("quantile", "quantile_cont"):
+    if word in ("quantile", "quantile_cont", "approx_quantile", "percentile_cont"):
         check_count(name.upper(), len(arguments), (2, 2))
         return quantile(arguments[0], arguments[1])
     if word == "median":
@@ -94,6 +98,16 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
     found = PLAIN[word]
     check_count(name.upper(), len(arguments), (found.many, found.many))
     return Total(found.aggregate, arguments)
+
+
+def _of_population(name: str, arguments: tuple[Said, ...]) -> Said:
+    """(n - 1)/n times the sample's, or its root: all of it released, so the rest costs nothing."""
+    kind, one = POPULATION[name.lower()], Literal(Fraction(1))
+    check_count(name.upper(), len(arguments), (2, 2) if kind is Aggregate.COVARIANCE else (1, 1))
+    n = count(arguments[0])
+    share = apply("div", apply("sub", n, one), n)
+    share = apply("power", share, Literal(Fraction(1, 2))) if kind is Aggregate.STDDEV else share
+    return apply("mul", Total(kind, arguments), share)
 
 
 def _count(arguments: tuple[Said, ...], *, distinct: bool, star: bool) -> Total:
@@ -121,16 +135,14 @@ def quantile(x: Said, level: Said, *, descending: bool = False) -> Total:
 
 _CHANCE = ("a function of chance", "an answer gets its noise from us; leave it out")
 _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31'")
-_SAMPLE = ("a population variance or covariance", "use VAR_SAMP, STDDEV_SAMP or COVAR_SAMP")
 _COLLECTS = ("an aggregate that shows rows", "ask for COUNT, SUM, AVG, quantiles, MIN or MAX")
 _FILES = ("a function that reads files or the system", "name a table of the session")
 _PATTERN = ("a regular expression here", "use REGEXP_MATCHES, SPLIT_PART or SUBSTRING")
-_RANKS = ("a window function", "aggregate with GROUP BY instead")
+_RANKS = ("a window function without OVER", "write OVER (ORDER BY ...) after it")
 _KNOWN: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("random", "rand", "setseed", "uuid", "gen_random_uuid", "newid"), _CHANCE),
     **dict.fromkeys(("now", "today", "current_date", "current_time", "current_timestamp", "get_current_time"), _CLOCK),
     **dict.fromkeys(("date_add", "date_sub"), ("this DATE_ADD", "write DATE_ADD(d, INTERVAL 1 MONTH)")),
-    **dict.fromkeys(("var_pop", "stddev_pop", "covar_pop"), _SAMPLE),
     **dict.fromkeys(
         ("any_value", "arg_max", "arg_min", "array_agg", "first", "group_concat", "json_agg", "last", "list",
          "listagg", "string_agg"),
@@ -154,8 +166,10 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("the most frequent values as one value", "use GROUP BY x ORDER BY COUNT(*) DESC LIMIT 5"),
     ),
     "histogram": ("HISTOGRAM", "use GROUP BY WIDTH_BUCKET(x, low, high, 10)"),
-    "approx_count_distinct": ("APPROX_COUNT_DISTINCT", "use COUNT(DISTINCT x)"),
-    "approx_quantile": ("APPROX_QUANTILE", "use QUANTILE(x, 0.9)"),
+    **dict.fromkeys(
+        ("ln", "log", "log10", "log2", "exp"),
+        ("a logarithm or an exponential", "it has no exact value on a grid; SQRT, POWER and WIDTH_BUCKET can be asked"),
+    ),
     **dict.fromkeys(
         ("date_format", "monthname", "last_day", "make_date", "yearweek"),
         ("a date as other text", "use STRFTIME(d, '%Y-%m'), or group by DATE_TRUNC('month', d), YEAR(d) or WEEK(d)"),
@@ -165,5 +179,9 @@ _KNOWN: dict[str, tuple[str, str]] = {
     "age": ("AGE", "use DATE_DIFF('day', x, y)"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),
     "quantile_disc": ("QUANTILE_DISC", "use QUANTILE"),
+    **dict.fromkeys(
+        ("strptime", "to_date", "to_timestamp", "parse_date", "str_to_date"),
+        ("text as a date by a form of its own", "CAST(x AS DATE) reads 2024-12-31; SUBSTRING and || can rearrange it"),
+    ),
     "unnest": ("UNNEST", "use plain columns"),
 }  # fmt: skip

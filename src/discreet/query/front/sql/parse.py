@@ -1,8 +1,9 @@
 """The SQL interface: one SELECT becomes a plan. The text goes no further than this; no engine ever sees it.
 
-What may stand in a question: SELECT with aggregates, FROM tables, subqueries and CTEs, INNER and LEFT JOIN on equal
-columns, WHERE, GROUP BY (also ROLLUP, CUBE, GROUPING SETS), HAVING, ORDER BY, LIMIT, and UNION ALL inside FROM.
-A GROUP BY inside a subquery summarises each unit; whether its keys hold the unit is checked where types are.
+What may stand in a question: SELECT with aggregates, FROM tables, subqueries and CTEs, joins on equal columns however
+they are written, WHERE, GROUP BY (also ROLLUP, CUBE, GROUPING SETS), HAVING, window functions and QUALIFY over released
+groups, ORDER BY, LIMIT, OFFSET, and UNION ALL inside FROM. A GROUP BY inside a subquery summarises each unit; where its
+keys do not hold the unit, its groups are released and what is around it is computed from them (``outer_select.py``).
 Everything else is refused by name. Names are found by scope, and lineage by plan: an alias or a CTE may be called
 whatever it likes.
 """
@@ -10,6 +11,7 @@ whatever it likes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -17,26 +19,29 @@ from sqlglot import exp
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import (
     SELECT,
-    after_where,
     checked,
     having_of,
     is_distinct,
     keys_of,
     limit_of,
+    offset_of,
     order_of,
+    qualify_of,
 )
-from discreet.query.front.sql.expressions import identifier, output, said
+from discreet.query.front.sql.expressions import identifier, output
+from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, renamed, visible
+from discreet.query.front.sql.outer_select import Asked, outer_select
 from discreet.query.front.sql.refusals import only, refusal
+from discreet.query.front.sql.semi_joins import semi_joined, split_where
 from discreet.query.front.sql.syntax_tree import chain, read_select
+from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import How, Question
+from discreet.query.plan.nodes import PerUnit, Question, parts_of
 from discreet.query.plan.schema import Schema, unusable
 from discreet.query.resolve.build import (
     Rows,
     conjunction,
     filtered,
-    joined,
-    joined_names,
     match,
     projected,
     scan,
@@ -44,8 +49,9 @@ from discreet.query.resolve.build import (
     united,
     unknown,
 )
-from discreet.query.resolve.resolve import Scope, Source, ask, grouped, output_names, rowwise, summarised
-from discreet.query.resolve.unresolved import Apply, Name, Said, has_total
+from discreet.query.resolve.resolve import Scope, ask, grouped, output_names, rowwise, summarised
+from discreet.query.resolve.unresolved import Said, Total, has_total
+from discreet.query.resolve.unresolved import parts_of as parts
 
 Tables = Mapping[str, Iterable[str]]
 """The tables that a question may name, each with the names of its columns."""
@@ -60,6 +66,10 @@ def question(text: str, tables: Tables) -> Question:
     >>> plan.measures
     (Measure(name='n', aggregate=<Aggregate.COUNT: 'count'>, arguments=(), where=None, level=None),)
     """
+    return _question(_select(text, tables), _Known(tables))
+
+
+def _select(text: str, tables: Tables) -> exp.Expr:
     node = read_select(text, [column for columns in tables.values() for column in columns])
     while type(node) is exp.Subquery:
         if any(value for part, value in node.args.items() if part != "this"):
@@ -69,13 +79,29 @@ def question(text: str, tables: Tables) -> Question:
         raise Unsupported("UNION of whole questions", "put it into FROM: SELECT ... FROM (... UNION ALL ...) AS t")
     if type(node) is not exp.Select:
         raise BadQuestion("a question must be one SELECT")
-    return _question(node, _Known(tables))
+    return node
 
 
 def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
-    """The plan of a question in SQL about tables whose columns are known, also those that cannot be used."""
+    """The plan of a question in SQL about tables whose columns are known, also those that cannot be used.
+
+    A grouped subquery summarises each unit if its keys say so; otherwise its groups are released, and what is around it
+    is computed from them.
+    """
+    tables: Tables = {name: schema.fields for name, schema in schemas.items()}
     try:
-        return question(text, {name: schema.fields for name, schema in schemas.items()})
+        node = _select(text, tables)
+        try:
+            found = _question(node, _Known(tables))
+            if not any(isinstance(part, PerUnit) for part in parts_of(found.source)):
+                return found
+            lower_relation(found.source, schemas)
+        except BadQuestion:
+            over = _over_released(node, _Known(tables))
+            if over is None:
+                raise
+            return _built(over)
+        return found
     except BadQuestion as error:
         why = None if error.column is None else unusable(error.column, schemas)
         if why is None:
@@ -89,6 +115,8 @@ class _Known:
 
     tables: Tables
     ctes: tuple[tuple[str, Rows], ...] = ()
+    nodes: tuple[tuple[str, _Cte], ...] = ()
+    """The CTEs as they are written, for a SELECT over released rows."""
 
     def find(self, name: str) -> tuple[str, Rows]:
         for among in (dict(self.ctes), self.tables):
@@ -110,40 +138,111 @@ class _Known:
         known, names = self, set[str]()
         for cte in node.expressions:
             only(cte, "this", "alias", "materialized")
-            name, columns = _alias(cte.args["alias"])
+            name, columns = alias_of(cte.args["alias"])
             if name is None or name in names:
                 raise BadQuestion("each CTE needs a name of its own")
             names.add(name)
-            rows = _renamed(_rows(cte.this, known), columns)
+            rows = renamed(_rows(cte.this, known), columns)
             kept = [(other, old) for other, old in known.ctes if other != name]
             known = _Known(self.tables, (*kept, (name, rows)))
         return known
+
+    def with_nodes(self, node: exp.Expr | None) -> _Known:
+        """The CTEs unread; those that are rows, or summaries of units, are read too."""
+        known = self
+        for cte in [] if node is None else node.expressions:
+            name, columns = alias_of(cte.args["alias"])
+            if name is None:
+                continue
+            written = _Cte(cte.this, known, tuple(columns))
+            ctes = [one for one in known.ctes if one[0] != name]
+            with suppress(BadQuestion):
+                ctes.append((name, renamed(_rows(cte.this, known), columns)))
+            nodes = (*(one for one in known.nodes if one[0] != name), (name, written))
+            known = _Known(self.tables, tuple(ctes), nodes)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _Cte:
+    node: exp.Expr
+    known: _Known
+    columns: tuple[str, ...]
+
+
+def _over_released(node: exp.Expr, known: _Known) -> Asked | None:
+    """A SELECT over one grouped subquery or CTE, however many there are around it; None if it is none."""
+    clause = node.args.get("from_")
+    if type(node) is not exp.Select or clause is None or node.args.get("joins"):
+        return None
+    known = known.with_nodes(node.args.get("with_"))
+    source, columns, inside = clause.this, list[str](), known
+    if type(source) is exp.Subquery:
+        name, columns = alias_of(source.args.get("alias"))
+        inner = source.this
+    elif type(source) is exp.Table and type(source.this) is exp.Identifier:
+        own = identifier(source.this)
+        name, columns = alias_of(source.args.get("alias"))
+        found = match(own, dict(known.nodes))
+        if len(found) != 1:
+            return None
+        written = dict(known.nodes)[found[0]]
+        inner, inside, name = written.node, written.known, name or found[0]
+        columns = columns or list(written.columns)
+    else:
+        return None
+    while type(inner) is exp.Subquery:
+        inner = inner.this
+    if type(inner) is not exp.Select:
+        return None
+    below = _over_released(inner, inside)
+    if below is None:
+        if inner.args.get("group") is None and not any(has_total(output(one).said) for one in inner.expressions
+                                                       if type(one) is not exp.Star):  # fmt: skip
+            return None
+        below = _asked(inner, inside)
+    return outer_select(node, below, name, columns)
 
 
 # --- a question -------------------------------------------------------------------------------------------------------
 
 
 def _question(node: exp.Expr, known: _Known) -> Question:
-    checked(node, *SELECT)
+    return _built(_asked(node, known))
+
+
+def _asked(node: exp.Expr, known: _Known) -> Asked:
+    """What a SELECT asks for, clause by clause."""
+    checked(node, *SELECT, "qualify")
     known = known.with_ctes(node.args.get("with_"))
     rows, scope = _from(node, known)
-    rows = after_where(node, rows, scope)
     if any(type(one) is exp.Star for one in node.expressions):
         raise Unsupported("SELECT *", "ask for aggregates such as COUNT(*), by columns in GROUP BY")
     outputs = [output(one) for one in node.expressions]
-    having, order, limit = having_of(node), order_of(node, outputs), limit_of(node)
+    having, order = having_of(node), tuple(order_of(node, outputs))
+    limit, offset, qualify = limit_of(node), offset_of(node), qualify_of(node)
     grouping = node.args.get("group") is not None
     totals = having is not None or any(has_total(one.said) for one in outputs)
+    windowed = totals and having is None and not grouping
+    if windowed and not any(isinstance(p, Total) for one in outputs for p in parts(one.said)):
+        raise Unsupported("a window function over rows", "aggregate with GROUP BY first: windows see released groups")
+    keys: Sequence[Said]
     if is_distinct(node):
         if totals or grouping:
             raise Unsupported(*_DISTINCT)
-        groups = grouped(scope, keys=[one.said for one in outputs], outputs=outputs, order=order)
-        return ask(rows, groups, limit=limit)
-    if not grouping and not totals:
+        keys, sets = [one.said for one in outputs], None
+    elif not grouping and not totals:
         raise Unsupported("a SELECT that returns rows", "ask for aggregates such as COUNT(*), or use GROUP BY")
-    keys, sets = keys_of(node, outputs, scope)
-    groups = grouped(scope, keys=keys, outputs=outputs, having=having, order=order)
-    return ask(rows, groups, sets=sets, limit=limit)
+    else:
+        keys, sets = keys_of(node, outputs, scope)
+    return Asked(rows=rows, scope=scope, outputs=tuple(outputs), keys=tuple(keys), sets=sets, having=having,
+                 qualify=qualify, order=order, limit=limit, offset=offset)  # fmt: skip
+
+
+def _built(asked: Asked) -> Question:
+    groups = grouped(asked.scope, keys=asked.keys, outputs=asked.outputs, having=asked.having, order=asked.order,
+                     qualify=asked.qualify)  # fmt: skip
+    return ask(asked.rows, groups, sets=asked.sets, limit=asked.limit, offset=asked.offset)
 
 
 _DISTINCT = ("SELECT DISTINCT together with aggregates", "leave DISTINCT out: each group is one row")
@@ -153,53 +252,16 @@ _DISTINCT = ("SELECT DISTINCT together with aggregates", "leave DISTINCT out: ea
 
 
 def _from(node: exp.Expr, known: _Known) -> tuple[Rows, Scope]:
-    """The rows of FROM and its joins, and the names that they bring."""
-    clause = node.args.get("from_")
-    if clause is None:
-        raise Unsupported("a SELECT without FROM", "name a table: SELECT COUNT(*) FROM t")
-    only(clause, "this")
-    name, rows = _source(clause.this, known)
-    scope = Scope.of(rows, name)
-    for join in node.args.get("joins") or []:
-        rows, scope = _join(join, rows, scope, known)
-    return rows, scope
-
-
-def _source(node: exp.Expr, known: _Known) -> tuple[str | None, Rows]:
-    """A table, CTE or subquery in FROM, with its name there."""
-    if type(node) is exp.Subquery:
-        checked(node, "this", "alias")
-        name, columns = _alias(node.args.get("alias"))
-        return name, _renamed(_rows(node.this, known), columns)
-    if type(node) is not exp.Table:
-        raise refusal(node)
-    if type(node.this) is not exp.Identifier:
-        raise Unsupported("a table function", "name a table of the session")
-    if node.args.get("db") is not None or node.args.get("catalog") is not None:
-        raise Unsupported("a table with a schema or a database before it", "tables of a session have plain names")
-    checked(node, "this", "alias")
-    own, rows = known.find(identifier(node.this))
-    name, columns = _alias(node.args.get("alias"))
-    return name or own, _renamed(rows, columns)
-
-
-def _alias(node: exp.Expr | None) -> tuple[str | None, list[str]]:
-    if node is None:
-        return None, []
-    if type(node) is not exp.TableAlias:
-        raise refusal(node)
-    only(node, "this", "columns")
-    name = node.args.get("this")
-    return None if name is None else identifier(name), [identifier(one) for one in node.args.get("columns") or []]
-
-
-def _renamed(rows: Rows, columns: Sequence[str]) -> Rows:
-    """The columns under other names, as in t(a, b)."""
-    if not columns:
-        return rows
-    if len(columns) != len(rows.columns):
-        raise BadQuestion(f"{len(columns)} names are given for {len(rows.columns)} columns")
-    return projected(rows, [(new, Column(old)) for new, old in zip(columns, rows.columns, strict=True)])
+    """The rows of FROM, its joins and WHERE, and the names that they bring."""
+    conditions, subqueries = split_where(node)
+    lookup = Lookup(known.find, lambda inner: _rows(inner, known))
+    item, left = from_clause(node, conditions, lookup)
+    for one in subqueries:
+        item = semi_joined(item, one, lookup, lookup.subquery)
+    rows = item.rows
+    if left:
+        rows = filtered(rows, conjunction(*(rowwise(part, item.scope, "WHERE") for part in left)))
+    return rows, item.scope
 
 
 def _rows(node: exp.Expr, known: _Known) -> Rows:
@@ -213,12 +275,11 @@ def _rows(node: exp.Expr, known: _Known) -> Rows:
         raise Unsupported(type(node).__name__.upper(), "only UNION ALL can; or use WHERE")
     if type(node) is not exp.Select:
         raise refusal(node)
-    if node.args.get("limit") is not None or node.args.get("order") is not None:
+    if any(node.args.get(part) is not None for part in ("limit", "order", "offset")):
         raise Unsupported("ORDER BY or LIMIT in a subquery", "use them at the end, over released values")
     checked(node, *SELECT)
     known = known.with_ctes(node.args.get("with_"))
     rows, scope = _from(node, known)
-    rows = after_where(node, rows, scope)
     having, distinct, grouping = having_of(node), is_distinct(node), node.args.get("group") is not None
     if having is None and not distinct and not grouping:
         found = _selected(node, rows, scope)
@@ -261,7 +322,7 @@ def _selected(node: exp.Expr, rows: Rows, scope: Scope) -> Rows | None:
     given = [output(one) for one in node.expressions if type(one) is not exp.Star]
     if any(has_total(one.said) for one in given):
         return None
-    if not given and len(node.expressions) == 1 and not scope.hidden:  # SELECT *
+    if not given and len(node.expressions) == 1 and visible(scope) == list(rows.columns):  # SELECT *
         only(node.expressions[0])
         return rows
     named = list(zip(output_names(given, scope), given, strict=True))
@@ -270,66 +331,7 @@ def _selected(node: exp.Expr, rows: Rows, scope: Scope) -> Rows | None:
     for one in node.expressions:
         if type(one) is exp.Star:
             only(one)
-            columns += [(column, Column(column)) for column in rows.columns if column not in scope.hidden]
+            columns += [(column, Column(column)) for column in visible(scope)]
         else:
             columns.append(next(computed))
     return projected(rows, columns)
-
-
-# --- JOIN -------------------------------------------------------------------------------------------------------------
-
-_JOINS = "join with JOIN or LEFT JOIN, on equal columns"
-
-
-def _join(node: exp.Expr, left: Rows, scope: Scope, known: _Known) -> tuple[Rows, Scope]:
-    how = _how(node)
-    name, right = _source(node.this, known)
-    if name is not None and any(source.name == name for source in scope.sources):
-        raise BadQuestion(f"two tables are called {show(name)} here; give one another name with AS")
-    names = dict(zip(right.columns, joined_names(left.columns, right.columns), strict=True))
-    wide = Scope((*scope.sources, Source(name, names)), scope.hidden)
-    using, on = node.args.get("using"), node.args.get("on")
-    if using:
-        pairs, hidden = [], set(scope.hidden)
-        for column in using:
-            wanted = Name(identifier(column))
-            theirs = Scope.of(right).find(wanted)
-            pairs.append((scope.find(wanted), theirs))
-            hidden.add(names[theirs])
-        return joined(left, right, pairs, how), Scope(wide.sources, frozenset(hidden))
-    if on is None:
-        raise Unsupported("CROSS JOIN or a comma in FROM", _JOINS)
-    pairs, rest = _pairs(said(on), wide, set(left.columns), {plan: own for own, plan in names.items()})
-    rows = joined(left, right, pairs, how)
-    if rest and how is How.LEFT:
-        raise Unsupported("a LEFT JOIN on more than equal columns", "filter in a subquery before the join")
-    return (filtered(rows, conjunction(*rest)) if rest else rows), wide
-
-
-def _how(node: exp.Expr) -> How:
-    only(node, "this", "on", "using", "side", "kind", "method")
-    side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
-    if method or side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or (kind == "OUTER" and not side):
-        raise Unsupported(f"{' '.join(word for word in (method, side, kind) if word)} JOIN", _JOINS)
-    return How.LEFT if side else How.INNER
-
-
-def _pairs(
-    on: Said, scope: Scope, left: set[str], right: Mapping[str, str]
-) -> tuple[list[tuple[str, str]], list[Expression]]:
-    """Pairs of equal columns, one of each side, and what else ON asks for."""
-    pairs, rest = [], []
-    both = isinstance(on, Apply) and on.function == "and"
-    for part in on.arguments if both and isinstance(on, Apply) else (on,):
-        match part:
-            case Apply(function="eq", arguments=(Name() as a, Name() as b)):
-                x, y = scope.find(a), scope.find(b)
-                if x in right and y in left:
-                    x, y = y, x
-                if x in left and y in right:
-                    pairs.append((x, right[y]))
-                    continue
-        rest.append(rowwise(part, scope, "ON"))
-    if not pairs:
-        raise Unsupported("a join without a pair of equal columns", _JOINS)
-    return pairs, rest

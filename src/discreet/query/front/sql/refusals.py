@@ -49,7 +49,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "Unnest": ("UNNEST", "use plain columns"),
     "Values": ("VALUES as a table", "name a table of the session"),
     "Var": ("a bare word, such as ORDER BY ALL", "name the columns"),
-    "Window": ("a window function", "aggregate with GROUP BY instead"),
+    "Window": ("this form of a window function", "write SUM(x) OVER (PARTITION BY a ORDER BY b)"),
 }
 
 

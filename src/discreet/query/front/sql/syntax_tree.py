@@ -68,7 +68,7 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
     _check_words(found)
     _check_nesting(found)
     reader = _DIALECT.parser(max_nodes=100 + 10 * len(found), error_message_context=0)
-    words = _prepared(found)
+    words = _prepared(_with_limit(found))
     try:
         trees = reader.parse(words, text) if wanted is None else reader.parse_into(wanted, words, text)
     except ParseError as error:
@@ -81,6 +81,19 @@ def _parsed(wanted: type[exp.Expr] | None, found: list[Token], text: str, column
         raise BadQuestion("this is not SQL that we understand")
     _check_tree(trees[0])
     return trees[0]
+
+
+def _with_limit(found: list[Token]) -> list[Token]:
+    """SELECT TOP n ... as SELECT ... LIMIT n."""
+    first = [_word(token) for token in found[:3]]
+    at = 2 if first[1:2] == ["DISTINCT"] else 1
+    if first[:1] != ["SELECT"] or len(found) < at + 3 or _word(found[at]) != "TOP":
+        return found
+    if found[at + 1].token_type is not TokenType.NUMBER:
+        return found
+    end = found[-1]
+    limit = [_changed(end, TokenType.LIMIT, "LIMIT"), _changed(end, TokenType.NUMBER, found[at + 1].text)]
+    return [*found[:at], *found[at + 2 :], *limit]
 
 
 def _misread(error: ParseError, found: list[Token], columns: Iterable[str]) -> BadQuestion:
@@ -105,7 +118,7 @@ def _computes_a_set(found: list[Token]) -> bool:
     depth = 0
     for before, token in pairwise(found):
         if token.token_type is TokenType.L_PAREN:
-            depth += bool(depth) or before.text.upper().endswith(("ROLLUP", "CUBE", "SETS"))
+            depth += bool(depth) or _word(before).endswith(("ROLLUP", "CUBE", "SETS"))
         elif token.token_type is TokenType.R_PAREN:
             depth = max(depth - 1, 0)
         elif depth == 1 and token.token_type not in plain:
@@ -159,7 +172,7 @@ def _check_statement(found: list[Token]) -> None:
 
 
 def _is_statement(token: Token) -> bool:
-    return token.text.upper() in _STATEMENTS and token.token_type is not TokenType.IDENTIFIER
+    return _word(token) in _STATEMENTS
 
 
 def _check_words(found: list[Token]) -> None:
@@ -193,7 +206,7 @@ def _wordlike(token: Token) -> bool:
 
 
 def _opens_cte(token: Token) -> bool:
-    return token.token_type is TokenType.ALIAS or token.text.upper() == "MATERIALIZED"
+    return token.token_type is TokenType.ALIAS or _word(token) == "MATERIALIZED"
 
 
 def _check_nesting(found: list[Token]) -> None:
@@ -261,7 +274,7 @@ def _prepared(found: list[Token]) -> list[Token]:
         kind, before = token.token_type, found[i - 1] if i else None
         after = found[i + 1].token_type if i + 1 < len(found) else None
         if kind is TokenType.L_PAREN:
-            casts.append(before is not None and before.text.upper() in ("CAST", "TRY_CAST"))
+            casts.append(before is not None and _word(before) in ("CAST", "TRY_CAST"))
         elif kind is TokenType.R_PAREN and casts:
             casts.pop()
         if before is not None and (
@@ -274,31 +287,34 @@ def _prepared(found: list[Token]) -> list[Token]:
             made.append(_opaque(token, TokenType.VAR))
         elif kind in _TYPES and not (after is TokenType.STRING and kind in _SCALARS):
             made.append(_changed(token, TokenType.VAR, token.text))
-        elif token.text.upper() in _OWN_WORDS:  # columns that are called like syntax
+        elif _word(token) in _OWN_WORDS:  # columns that are called like syntax
             made.append(_opaque(token, TokenType.IDENTIFIER))
         else:
             made.append(token)
     return made
 
 
+def _word(token: Token) -> str:
+    """A word of SQL, in capitals; a text or a name in quotes is none, whatever it says."""
+    return "" if token.token_type in (TokenType.STRING, TokenType.IDENTIFIER) else token.text.upper()
+
+
 def _syntax(token: Token, before: Token | None) -> bool:
     """Whether a word before a parenthesis is more than the name of a function."""
-    if token.token_type is TokenType.IDENTIFIER:
-        return False
-    word, last = token.text.upper(), "" if before is None else before.text.upper()
+    word, last = _word(token), "" if before is None else _word(before)
     return word in _SYNTAX or (last, word) in _PHRASES
 
 
 def _target(i: int, found: list[Token]) -> Token:
-    """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL has a size."""
+    """The type after CAST ... AS or ::, which must be one that we know; only DECIMAL and text have a size."""
     token = found[i]
     if token.token_type not in _SCALARS:
         raise Unsupported(*_CAST)
     sized = i + 1 < len(found) and found[i + 1].token_type is TokenType.L_PAREN
     if token.token_type is not TokenType.DECIMAL:
-        if sized:
+        if sized and token.token_type not in (TokenType.VARCHAR, TokenType.TEXT):
             raise Unsupported(f"CAST AS {token.text.upper()}(...)", CASTS)
-        return token
+        return _changed(token, TokenType.VARCHAR, token.text) if sized else token
     for size in found[i + 2 : i + 6] if sized else ():
         if size.token_type is TokenType.R_PAREN:
             return token

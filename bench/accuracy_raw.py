@@ -1,0 +1,164 @@
+"""Errors against the raw table: what a reader of the answers compares them with. Part ``raw`` of ``bench.accuracy``.
+
+    python -m bench.accuracy raw            trips, and five made-up kinds of table
+    DISCREET_ADULT=adult.csv python -m bench.accuracy raw      and Adult
+
+Total price ε = 1, δ = 1e-8, whatever finding out costs included; medians over RUNS releases of the median over groups.
+``auto``: max_rows="auto". ``caps 10``: the default of the field. ``oracle``: the best fixed cap found by looking at the
+data, which is not private; its cap is printed beside ours.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+import discreet as dp
+from bench.trips import REGIONS, trips
+
+RUNS = int(os.environ.get("DISCREET_RUNS", "11"))
+ROWS = 200_000
+GROUPS = 40
+ORACLE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+Ints = NDArray[np.int64]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+
+
+def _rows(sizes: Ints, rng: np.random.Generator, *, tied: float = 0.5, skew: float = 1.2) -> pa.Table:
+    """Units of these sizes; each has a share ``tied`` of its rows in a group of its own."""
+    unit = np.repeat(np.arange(len(sizes)), sizes)
+    chances = np.arange(1, GROUPS + 1, dtype=float) ** -skew
+    chances /= chances.sum()
+    home = rng.choice(GROUPS, len(sizes), p=chances)
+    away = rng.choice(GROUPS, len(unit), p=chances)
+    group = np.where(rng.random(len(unit)) < tied, home[unit], away)
+    return pa.table({"unit": unit, "g": group, "x": np.round(rng.lognormal(2, 1, len(unit)), 2)})
+
+
+def light(rng: np.random.Generator) -> pa.Table:
+    return _rows(1 + rng.poisson(4, ROWS // 5), rng)
+
+
+def heavy(rng: np.random.Generator) -> pa.Table:
+    return _rows(np.ceil(rng.lognormal(1.7, 1.4, ROWS // 15)).astype(np.int64), rng)
+
+
+def giants(rng: np.random.Generator) -> pa.Table:
+    sizes = 1 + rng.poisson(4, ROWS // 6)
+    sizes[:5] = ROWS // 50
+    return _rows(sizes, rng)
+
+
+def tied(rng: np.random.Generator) -> pa.Table:
+    return _rows(np.ceil(rng.lognormal(1.7, 1.2, ROWS // 11)).astype(np.int64), rng, tied=1.0)
+
+
+def skewed(rng: np.random.Generator) -> pa.Table:
+    found = _rows(np.ceil(rng.lognormal(1.5, 1, ROWS // 7)).astype(np.int64), rng)
+    values = np.exp(rng.uniform(0, np.log(1e6), found.num_rows))
+    return found.set_column(2, "x", pa.array(values))
+
+
+KINDS: dict[str, Callable[[np.random.Generator], pa.Table]] = {
+    "light tails": light, "heavy tails": heavy, "a few giants": giants, "units tied to groups": tied,
+    "values skewed 1e6:1": skewed,
+}  # fmt: skip
+BOUND = {"values skewed 1e6:1": 1_000_000}
+
+
+# --- asking -----------------------------------------------------------------------------------------------------------
+
+COUNTS = "SELECT g, COUNT(*) AS n FROM t GROUP BY g"
+ALL = "SELECT g, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS m FROM t GROUP BY g"
+ONE = "SELECT COUNT(*) AS n FROM t"
+
+
+def answered(table: pa.Table, text: str, cap: int | str, keys: list[Any], bound: int) -> Any:
+    declared = {"g": dp.keys(keys), "x": dp.bounds(0, bound)}
+    session = dp.Session(t=dp.table(table, unit="unit", max_rows=cap, columns=declared), budget=dp.Approx(1, "1e-8"))
+    return session.sql(text).release(epsilon=1)
+
+
+def truth(table: pa.Table, keys: list[Any]) -> dict[str, NDArray[np.float64]]:
+    g = {key: i for i, key in enumerate(keys)}
+    place = np.array([g[key] for key in table["g"].to_pylist()])
+    n = np.bincount(place, minlength=len(keys)).astype(float)
+    s = np.bincount(place, weights=table["x"].to_numpy(), minlength=len(keys))
+    return {"n": n, "s": s, "m": s / np.maximum(n, 1)}
+
+
+def errors(table: pa.Table, text: str, cap: int | str, keys: list[Any], bound: int, *, runs: int) -> dict[str, Any]:
+    """Of each column the median relative error; how often intervals hold the raw value; the cap that was used."""
+    true = truth(table, keys)
+    order = np.argsort(np.array(keys, dtype=object))
+    found: dict[str, list[float]] = {}
+    held: dict[str, list[float]] = {}
+    caps = []
+    for _ in range(runs):
+        answer = answered(table, text, cap, keys, bound)
+        caps.append(answer.released[0].part.caps.max_rows or 10)
+        ends = answer.intervals()
+        for name in answer.columns:
+            if name == "g":
+                continue
+            real = true[name][order] if "g" in answer.columns else np.array([true[name].sum()])
+            values = np.array(answer[name], dtype=float)
+            found.setdefault(name, []).append(float(np.median(np.abs(values - real) / np.abs(real))))
+            inside = [low <= r <= high for r, (low, high) in zip(real, ends[name], strict=True)]
+            held.setdefault(name, []).append(float(np.mean(inside)))
+    return {
+        "error": {name: statistics.median(column) for name, column in found.items()},
+        "held": {name: statistics.fmean(column) for name, column in held.items()},
+        "cap": int(statistics.median(caps)),
+    }
+
+
+def oracle(table: pa.Table, text: str, keys: list[Any], bound: int) -> tuple[int, dict[str, float]]:
+    """The best fixed cap for the counts, by looking at the data."""
+    tried = {cap: errors(table, text, cap, keys, bound, runs=3)["error"] for cap in ORACLE}
+    best = min(tried, key=lambda cap: tried[cap]["n"])
+    return best, tried[best]
+
+
+def raw() -> None:
+    """The table of figures."""
+    shown = Table(
+        "table", "question", "auto", "held", "our cap", "caps 10", "oracle", "its cap",
+        title="Median relative error against the raw table, ε = 1 in all",
+    )  # fmt: skip
+    big = pq.read_table(trips(1_000_000), columns=["user_id", "region", "amount"]).rename_columns(["unit", "g", "x"])
+    tables: dict[str, tuple[pa.Table, list[Any], int]] = {"trips, 1e6 rows": (big, list(REGIONS), 100)}
+    for name, make in KINDS.items():
+        tables[name] = (make(np.random.default_rng(7)), list(range(GROUPS)), BOUND.get(name, 100))
+    if path := os.environ.get("DISCREET_ADULT"):
+        adult = pa.csv.read_csv(path)
+        tables["Adult"] = (
+            pa.table({"unit": np.arange(adult.num_rows), "g": adult["education-num"], "x": adult["hours-per-week"]}),
+            list(range(16)),
+            100,
+        )
+    for name, (table, keys, bound) in tables.items():
+        for what, text in (("COUNT", ONE), ("COUNT by g", COUNTS), ("COUNT, SUM, AVG by g", ALL)):
+            ours, ten = (errors(table, text, cap, keys, bound, runs=RUNS) for cap in ("auto", 10))
+            cap, best = oracle(table, text, keys, bound)
+            shown.add_row(
+                name, what, _percent(ours["error"]), _percent(ours["held"]), str(ours["cap"]), _percent(ten["error"]),
+                _percent(best), str(cap),
+            )  # fmt: skip
+        Console(width=160).print(shown)
+
+
+def _percent(errors_: dict[str, float]) -> str:
+    return " / ".join(f"{100 * value:.2g} %" for value in errors_.values())

@@ -1,0 +1,56 @@
+"""Synthetic rows: begin, watch, cancel, download."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from typing import Annotated
+
+from anyio.to_thread import run_sync
+from fastapi import FastAPI, Path, Request
+from fastapi.responses import Response
+
+from discreet.curator.http import requests, responses
+from discreet.curator.http.routes_ask import DatasetName
+from discreet.curator.http.routes_look import caller_of
+from discreet.curator.service.service import Curator
+from discreet.curator.service.synthetic_jobs import SyntheticJobs
+
+PARQUET = "application/vnd.apache.parquet"
+Number = Annotated[int, Path(ge=1, le=10**15)]
+
+
+def add_routes(app: FastAPI, curator: Curator) -> None:
+    """Add the routes, for one curator."""
+    jobs = SyntheticJobs(curator)
+
+    @app.post("/api/datasets/{dataset}/synthetic")
+    async def begin(request: Request, dataset: DatasetName, body: requests.SyntheticIn) -> responses.SyntheticOut:
+        """Pay for synthetic rows of a table and begin to make them. With a ``key``, asking again is the same job."""
+        caller = caller_of(request)
+
+        def started() -> responses.SyntheticOut:
+            charge = jobs.start(caller, dataset, body.question(), body.key)
+            return responses.SyntheticOut(**jobs.state(caller, charge.sequence))
+
+        return await run_sync(started)
+
+    @app.get("/api/synthetic/{number}")
+    def state(request: Request, number: Number) -> responses.SyntheticOut:
+        """How far a job is: running, done, failed, or lost with a server that ended."""
+        return responses.SyntheticOut(**jobs.state(caller_of(request), number))
+
+    @app.post("/api/synthetic/{number}/cancel")
+    def cancel(request: Request, number: Number) -> responses.SyntheticOut:
+        """Stop a job after the round that is under way. What was measured is kept; nothing is given back."""
+        caller = caller_of(request)
+        jobs.cancel(caller, number)
+        return responses.SyntheticOut(**jobs.state(caller, number))
+
+    @app.get("/api/synthetic/{number}/rows", response_class=Response, responses={200: {"content": {PARQUET: {}}}})
+    def rows(request: Request, number: Number) -> Response:
+        """The rows of a job that is done, as a Parquet file."""
+        return Response(
+            b64decode(jobs.rows(caller_of(request), number)),
+            media_type=PARQUET,
+            headers={"content-disposition": f'attachment; filename="synthetic-{number}.parquet"'},
+        )

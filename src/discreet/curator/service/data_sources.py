@@ -1,0 +1,123 @@
+"""Where the tables of a data set lie: files below the folder of the data, DuckDB files, PostgreSQL, Spark.
+
+    source = "visits.parquet"                              a file, a glob, or a folder of files with the same columns
+    source = "clinic.duckdb::visits"                       a table or view of a DuckDB file
+    source = "postgresql://reader@db.example/clinic::visits"       or ::schema.visits
+    source = "spark://master.example:7077::clinic.visits"  or "sc://connect.example:15002::visits"
+
+Promise: an address never holds a password: it comes from PGPASSWORD or a password file (PGPASSFILE, ~/.pgpass, or
+``?passfile=`` in the address), and goes to the engine's process alone. All tables of a data set lie in one place, so
+that they can be joined there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from discreet.curator.engine_process.remote import RemoteEngine
+from discreet.engines import data_paths
+from discreet.errors import BadParameter
+
+_KINDS: Mapping[str, Literal["postgres", "spark"]] = {
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "spark": "spark",
+    "sc": "spark",
+}
+_SPLIT = "::"
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteTable:
+    """A table on a server."""
+
+    kind: Literal["postgres", "spark"]
+    address: str
+    table: str
+
+
+def read_source(source: str) -> RemoteTable | None:
+    """The table on a server that a source names; None for files.
+
+    >>> read_source("postgresql://reader@db/clinic::visits")
+    RemoteTable(kind='postgres', address='postgresql://reader@db/clinic', table='visits')
+    >>> read_source("visits.parquet") is None
+    True
+    """
+    address, _, table = source.partition(_SPLIT)
+    scheme, found, _ = address.partition("://")
+    if not found:
+        return None
+    must = 'must be a file, or such as "postgresql://reader@host/database::table" or "sc://host:15002::table"'
+    shown = f"{scheme}://..."
+    if scheme not in _KINDS or not table or not source.isprintable() or len(source) > 1000:
+        raise BadParameter("source", shown, must)
+    try:
+        parts = urlsplit(address)
+        password = parts.password
+    except ValueError:
+        raise BadParameter("source", shown, must) from None
+    if password is not None or "password=" in address.lower():
+        raise BadParameter("source", shown, "must not hold a password: use PGPASSWORD, or a password file")
+    return RemoteTable(_KINDS[scheme], address, table)
+
+
+def engine_of(sources: Iterable[str]) -> RemoteEngine | None:
+    """The server that all tables of a data set lie on; None for files."""
+    found = {None if remote is None else (remote.kind, remote.address) for remote in map(read_source, sources)}
+    if len(found) > 1:
+        raise BadParameter(
+            "source", "several places", "must be in one place for all tables of a data set: they are joined there"
+        )
+    place = next(iter(found), None)
+    if place is None:
+        return None
+    kind, address = place
+    return RemoteEngine(kind, _with_password(address) if kind == "postgres" else address)
+
+
+def place_of_table(root: Path, source: str) -> str | list[str]:
+    """What an engine calls the table of a source."""
+    remote = read_source(source)
+    if remote is not None:
+        return remote.table
+    if _SPLIT in source:
+        file, _, table = source.partition(_SPLIT)
+        return f"{data_paths.find_database(root, file)}{_SPLIT}{table}"
+    return [str(path) for path in data_paths.find(root, source)]
+
+
+def files_of(root: Path, source: str) -> tuple[Path, ...]:
+    """The files of a source on this machine; none for a table on a server."""
+    if read_source(source) is not None:
+        return ()
+    if _SPLIT in source:
+        return (data_paths.find_database(root, source.partition(_SPLIT)[0]),)
+    return data_paths.find(root, source)
+
+
+def marks_of(root: Path, source: str) -> list[str]:
+    """Texts by which the same data can be recognised under another name."""
+    remote = read_source(source)
+    if remote is None:
+        return data_paths.marks(files_of(root, source))
+    parts = urlsplit(remote.address)
+    host, port, path = parts.hostname or "", parts.port or "", parts.path.partition("?")[0]
+    return [f"{remote.kind} {host}:{port}{path} {remote.table.casefold()}"]
+
+
+def _with_password(address: str) -> str:
+    """The address with what lets one in, as libpq would find it here: the engine's process has another environment."""
+    from psycopg import conninfo
+
+    more = {}
+    if os.environ.get("PGPASSWORD"):
+        more["password"] = os.environ["PGPASSWORD"]
+    elif "passfile" not in conninfo.conninfo_to_dict(address):
+        more["passfile"] = os.environ.get("PGPASSFILE") or str(Path.home() / ".pgpass")
+    return conninfo.make_conninfo(address, **more)

@@ -1,0 +1,105 @@
+"""Many sets of keys in one pass: the bounded rows are made once, and counted by every set of one statement.
+
+Promise: the numbers are those of ``GroupingSets`` in ``query/plan/work.py``. What comes back is checked: no value that
+is not listed, no set that nobody asked for, each group once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.engines.sql.base import Base
+from discreet.engines.sql.dialects import Dialect, Shape
+from discreet.engines.sql.hashed_sums import Statement, listed, names
+from discreet.engines.sql.relations import Origin
+from discreet.engines.sql.weights import unit_weight
+from discreet.query.plan.types import Value
+from discreet.query.plan.work import Cells, GroupingSets
+
+Places = NDArray[np.int64]
+
+
+def emit_sets(work: GroupingSets, d: Dialect, tables: Mapping[str, Origin]) -> Statement:
+    """The statement: the columns of the keys in any set, of which those outside a row's own set are NULL; and n0."""
+    base = Base(work, d, tables)
+    k, weight = names(base.keys), unit_weight(work.weights, d, "n")
+    rows = f"SELECT * FROM ({base.select()}) AS b WHERE {base.counts(base.keys)}"
+    head = ""
+    if d.shape is Shape.HASHED:
+        units = f"SELECT u, {weight} AS r FROM (SELECT u, {d.count}(*) AS n FROM counted GROUP BY u) AS t"
+        head = f"WITH counted {d.once} ({rows}),\nunits AS ({units})\n"  # codes are small, and dear to compute twice
+        picked = listed([f"c.{name}" for name in k], ["g.r"])
+        bounded = f"SELECT {picked} FROM counted AS c JOIN units AS g ON c.u = g.u"
+    else:
+        order = d.gather if d.shape is Shape.WINDOWED else " ORDER BY u"
+        sized = f"SELECT {listed(k)}, {d.count}(*) OVER (PARTITION BY u) AS n FROM ({rows}{order}) AS t"
+        bounded = f"SELECT {listed(k)}, {weight} AS r FROM ({sized}) AS t"
+    if d.shape is Shape.WINDOWED:  # where rows are copied for every set, let there be few of them
+        bounded = f"SELECT {listed(k)}, {d.call('sum', 'r')} AS r FROM ({bounded}) AS t GROUP BY {listed(k)}"
+    sets = ", ".join(f"({listed([k[i] for i in one])})" for one in work.sets)
+    used = [base.keys[i] for i in used_keys(work)]
+    total = f"coalesce({d.call('sum', 'r')}, 0) AS n0"
+    sql = f"{head}SELECT {listed(names(used), [total])} FROM ({bounded}) AS t GROUP BY GROUPING SETS ({sets})"
+    return Statement(sql, tuple((key.name, key.sort) for key in used), 1)
+
+
+def used_keys(work: GroupingSets) -> list[int]:
+    """The keys that are in any set: the columns of the statement."""
+    return sorted({i for one in work.sets for i in one})
+
+
+def places_of(values: Sequence[Any], allowed: Sequence[Value]) -> Places:
+    """Where each value stands among those that are allowed; -1 for None.
+
+    >>> places_of(["b", None, "a"], ("a", "b")).tolist()
+    [1, -1, 0]
+    """
+    known: dict[Any, int] = {value: i for i, value in enumerate(allowed)}
+    known[None] = -1
+    return np.fromiter((known[value] for value in values), dtype=np.int64, count=len(values))
+
+
+def arrow_places(column: Any, allowed: Sequence[Value]) -> Places:
+    """The same of an Arrow column: only its different values become objects."""
+    import pyarrow as pa
+
+    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(found, pa.ChunkedArray):  # of no rows
+        return np.zeros(0, dtype=np.int64)
+    coded = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
+    places = np.append(places_of(coded.dictionary.to_pylist(), allowed), -1)
+    return np.asarray(places[np.asarray(coded.indices.cast(pa.int64()).fill_null(-1))], dtype=np.int64)
+
+
+def read_sets(work: GroupingSets, columns: Sequence[Places], counts: Places) -> tuple[Cells, ...]:
+    """The rows of a statement, set by set; raises if they are not what was asked for."""
+    keys = dict(zip(used_keys(work), columns, strict=True))
+    if counts.dtype != np.int64 or (counts < 0).any():
+        raise TypeError("not numbers of rows")
+    sets = np.zeros(len(counts), dtype=np.int64)
+    for i, places in keys.items():
+        sets |= (places >= 0).astype(np.int64) << i
+    found = []
+    for one in work.sets:
+        here = sets == sum(1 << i for i in one)
+        place = np.zeros(int(here.sum()), dtype=np.int64)
+        for i in one:
+            place = place * len(work.keys[i].allowed or ()) + keys[i][here]
+        found.append(checked_cells(work, one, place, counts[here]))
+    if sum(len(cells.counts) for cells in found) != len(counts):
+        raise ValueError("a set that nobody asked for")
+    return tuple(found)
+
+
+def checked_cells(work: GroupingSets, one: tuple[int, ...], places: Places, counts: Places) -> Cells:
+    """The numbers of a set, each group once."""
+    seen = np.zeros(prod(len(work.keys[i].allowed or ()) for i in one), dtype=bool)
+    seen[places] = True
+    if int(seen.sum()) != len(places):
+        raise ValueError("a group came twice")
+    return Cells(places, counts)

@@ -1,0 +1,324 @@
+"""FROM: tables, subqueries and joins, however they are written, as one relation and the names that it brings.
+
+A comma and CROSS JOIN wait for an equality in WHERE that ties them to the rest; without one, a join would pair
+everybody with everybody, and is refused. RIGHT JOIN is LEFT JOIN from the other side. NATURAL and USING hide the column
+of the side that may be NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from discreet.errors import BadQuestion, Unsupported
+from discreet.query.front.sql.clauses import checked
+from discreet.query.front.sql.expressions import identifier, said
+from discreet.query.front.sql.refusals import only, refusal
+from discreet.query.plan.expressions import Column, Expression
+from discreet.query.plan.nodes import How
+from discreet.query.resolve.build import (
+    Rows,
+    conjunction,
+    filtered,
+    joined,
+    joined_names,
+    match,
+    projected,
+    show,
+)
+from discreet.query.resolve.resolve import Scope, Source, rowwise
+from discreet.query.resolve.unresolved import Apply, Name, Said
+
+JOINS = "join with JOIN or LEFT JOIN, on equal columns"
+_UNTIED = ("a join without a pair of equal columns", f"{JOINS}, or write the equality in WHERE")
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A relation with the names that it brings."""
+
+    rows: Rows
+    scope: Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """How FROM finds what it names."""
+
+    table: Callable[[str], tuple[str, Rows]]
+    subquery: Callable[[exp.Expr], Rows]
+
+
+def from_clause(node: exp.Expr, where: Sequence[Said], lookup: Lookup) -> tuple[Item, list[Said]]:
+    """What FROM and its joins say, and the parts of WHERE that are left: an equality that became a join is not."""
+    clause = node.args.get("from_")
+    if clause is None:
+        raise Unsupported("a SELECT without FROM", "name a table: SELECT COUNT(*) FROM t")
+    only(clause, "this")
+    tied = _Tied(where)
+    first = _item(clause.this, lookup, tied)
+    return _with_joins(first, node.args.get("joins") or [], lookup, tied), tied.left
+
+
+# --- one item ---------------------------------------------------------------------------------------------------------
+
+
+def _item(node: exp.Expr, lookup: Lookup, tied: _Tied) -> Item:
+    """A table, CTE, subquery, or joins in parentheses."""
+    if type(node) is exp.Subquery:
+        checked(node, "this", "alias", "joins")
+        name, columns = alias_of(node.args.get("alias"))
+        if type(node.this) in (exp.Table, exp.Subquery):
+            inside = _item(node.this, lookup, tied)
+            item = inside if name is None else _called(name, _renamed(_star(inside), columns))
+        else:
+            item = _called(name, _renamed(lookup.subquery(node.this), columns))
+        return _with_joins(item, node.args.get("joins") or [], lookup, tied)
+    if type(node) is not exp.Table:
+        raise refusal(node)
+    if type(node.this) is not exp.Identifier:
+        raise Unsupported("a table function", "name a table of the session")
+    checked(node, "this", "alias", "joins", "db", "catalog")  # a schema before the name of a table says nothing here
+    own, rows = lookup.table(identifier(node.this))
+    name, columns = alias_of(node.args.get("alias"))
+    item = _called(name or own, _renamed(rows, columns))
+    return _with_joins(item, node.args.get("joins") or [], lookup, tied)
+
+
+def _called(name: str | None, rows: Rows) -> Item:
+    return Item(rows, Scope.of(rows, name))
+
+
+def _star(item: Item) -> Rows:
+    """All columns that SELECT * shows, in the order of the tables."""
+    names = visible(item.scope)
+    if list(item.rows.columns) == names:
+        return item.rows
+    return projected(item.rows, [(name, Column(name)) for name in names])
+
+
+def visible(scope: Scope) -> list[str]:
+    """The columns of the plan that SELECT * stands for."""
+    return [place for source in scope.sources for place in source.columns.values() if place not in scope.hidden]
+
+
+def alias_of(node: exp.Expr | None) -> tuple[str | None, list[str]]:
+    """The name after AS, and names for the columns."""
+    if node is None:
+        return None, []
+    if type(node) is not exp.TableAlias:
+        raise refusal(node)
+    only(node, "this", "columns")
+    name = node.args.get("this")
+    return None if name is None else identifier(name), [identifier(one) for one in node.args.get("columns") or []]
+
+
+def _renamed(rows: Rows, columns: Sequence[str]) -> Rows:
+    """The columns under other names, as in t(a, b)."""
+    if not columns:
+        return rows
+    if len(columns) != len(rows.columns):
+        raise BadQuestion(f"{len(columns)} names are given for {len(rows.columns)} columns")
+    return projected(rows, [(new, Column(old)) for new, old in zip(columns, rows.columns, strict=True)])
+
+
+renamed = _renamed
+
+
+# --- joins ------------------------------------------------------------------------------------------------------------
+
+
+class _Tied:
+    """The conditions of WHERE, of which equalities may become joins."""
+
+    def __init__(self, where: Sequence[Said]) -> None:
+        self.left = list(where)
+
+    def pairs(self, item: Item, other: Item) -> list[tuple[str, str]]:
+        """Equal columns of the two, taken out of WHERE; one that all branches of an OR have stays there too."""
+        found: list[tuple[str, str]] = []
+        for part in list(self.left):
+            for one in _in_every_branch(part):
+                pair = pair_of(one, item, other)
+                if pair is not None and pair not in found:
+                    found.append(pair)
+                    if one == part:
+                        self.left.remove(part)
+        return found
+
+
+def _in_every_branch(part: Said) -> list[Said]:
+    """The condition itself; of an OR, those that all its branches have."""
+    if not isinstance(part, Apply) or part.function != "or":
+        return [part]
+    first, *others = [conjuncts(branch) for branch in part.arguments]
+    return [one for one in first if all(one in branch for branch in others)]
+
+
+def conjuncts(part: Said) -> list[Said]:
+    """What AND joins."""
+    return list(part.arguments) if isinstance(part, Apply) and part.function == "and" else [part]
+
+
+def pair_of(part: Said, item: Item, other: Item) -> tuple[str, str] | None:
+    """The columns of two items that a condition says are equal, one of each."""
+    match part:
+        case Apply(function="eq", arguments=(Name() as a, Name() as b)):
+            for x, y in ((a, b), (b, a)):
+                left, right = _column(x, item.scope, other.scope), _column(y, other.scope, item.scope)
+                if left is not None and right is not None:
+                    return left, right
+    return None
+
+
+def _column(name: Name, scope: Scope, other: Scope) -> str | None:
+    """The column of the one scope that is meant; None if it is of another, or of both."""
+    try:
+        found = scope.find(name)
+    except BadQuestion:
+        return None
+    if name.table is None:
+        try:
+            other.find(name)
+        except BadQuestion:
+            return found
+        return None
+    return found
+
+
+def _with_joins(item: Item, joins: Sequence[exp.Expr], lookup: Lookup, tied: _Tied) -> Item:
+    waiting: list[Item] = []
+    for node in joins:
+        only(node, "this", "on", "using", "side", "kind", "method")
+        side, kind, method = (str(node.args.get(part) or "").upper() for part in ("side", "kind", "method"))
+        other = _item(node.this, lookup, tied)
+        plain = not side and kind in ("", "CROSS", "INNER") and not method
+        if plain and not node.args.get("on") and not node.args.get("using"):
+            waiting.append(other)
+            continue
+        if method not in ("", "NATURAL") or side not in ("", "LEFT", "RIGHT") or kind not in ("", "INNER", "OUTER"):
+            raise Unsupported(f"{' '.join(word for word in (method, side, kind) if word)} JOIN", JOINS)
+        item = _settled(item, waiting, tied)
+        waiting = []
+        item = _explicit(node, item, other, side, natural=bool(method))
+    return _settled(item, waiting, tied)
+
+
+def _settled(item: Item, waiting: Sequence[Item], tied: _Tied) -> Item:
+    """Joins those that wait for an equality in WHERE, in the order in which one ties them to the others."""
+    order = [source.name for one in (item, *waiting) for source in one.scope.sources]
+    left = list(waiting)
+    while left:
+        for one in left:
+            _check_names(item, one)
+            pairs = tied.pairs(item, one)
+            if pairs:
+                item = _join(item, one, pairs, How.INNER)
+                left.remove(one)
+                break
+        else:
+            raise Unsupported(*_UNTIED)
+    sources = sorted(item.scope.sources, key=lambda source: order.index(source.name))
+    return Item(item.rows, replace(item.scope, sources=tuple(sources)))
+
+
+def _explicit(node: exp.Expr, item: Item, other: Item, side: str, *, natural: bool) -> Item:
+    _check_names(item, other)
+    using, on = node.args.get("using"), node.args.get("on")
+    if side == "RIGHT":
+        kept, brought = other, item
+    else:
+        kept, brought = item, other
+    how = How.LEFT if side else How.INNER
+    if using or natural:
+        names = [Name(identifier(column)) for column in using] if using else _common(item, other)
+        pairs = [(kept.scope.find(name), brought.scope.find(name)) for name in names]
+        found = _join(kept, brought, pairs, how, hide=True)
+    else:
+        if on is None:
+            raise Unsupported(*_UNTIED)
+        found = _on(said(on), kept, brought, how)
+    if side != "RIGHT":
+        return found
+    many = len(kept.scope.sources)
+    sources = (*found.scope.sources[many:], *found.scope.sources[:many])
+    return Item(found.rows, replace(found.scope, sources=sources))
+
+
+def _common(item: Item, other: Item) -> list[Name]:
+    """The columns that both sides of a NATURAL JOIN have."""
+    ours = [c for s in item.scope.sources for c, place in s.columns.items() if place not in item.scope.hidden]
+    theirs = [c for s in other.scope.sources for c in s.columns]
+    found = [Name(c) for c in dict.fromkeys(ours) if match(c, theirs)]
+    if not found:
+        raise Unsupported("a NATURAL JOIN of tables without a common column", JOINS)
+    return found
+
+
+def _on(condition: Said, item: Item, other: Item, how: How) -> Item:
+    """Pairs of equal columns; what else ON asks of an inner join is a filter, of the right side alone one before it."""
+    pairs: list[tuple[str, str]] = []
+    rest: list[Said] = []
+    for part in conjuncts(condition):
+        pair = pair_of(part, item, other)
+        if pair is not None:
+            pairs.append(pair)
+        else:
+            rest.append(part)
+    if not pairs:
+        pairs = [p for part in rest for one in _in_every_branch(part) if (p := pair_of(one, item, other)) is not None]
+    if not pairs:
+        raise Unsupported("a join without a pair of equal columns", JOINS)
+    if how is How.LEFT and rest:
+        return _join(item, Item(filtered(other.rows, _before(rest, item, other)), other.scope), pairs, how)
+    found = _join(item, other, pairs, how)
+    if not rest:
+        return found
+    return Item(filtered(found.rows, conjunction(*(rowwise(part, found.scope, "ON") for part in rest))), found.scope)
+
+
+def _before(rest: Sequence[Said], item: Item, other: Item) -> Expression:
+    """Conditions of the right side of a LEFT JOIN, which may be asked before it."""
+    both = Scope((*item.scope.sources, *other.scope.sources))
+    for part in rest:
+        for name in _names(part):
+            both.find(name) if name.table is None else None  # ambiguous names are refused
+    try:
+        return conjunction(*(rowwise(part, other.scope, "ON") for part in rest))
+    except BadQuestion:
+        raise Unsupported(
+            "a LEFT JOIN on more than equal columns and conditions of its right side",
+            "filter in a subquery before the join, or in WHERE",
+        ) from None
+
+
+def _names(part: Said) -> list[Name]:
+    match part:
+        case Name():
+            return [part]
+        case Apply(arguments=arguments):
+            return [name for one in arguments for name in _names(one)]
+        case _:
+            return []
+
+
+def _check_names(item: Item, other: Item) -> None:
+    taken = {source.name for source in item.scope.sources}
+    for source in other.scope.sources:
+        if source.name is not None and source.name in taken:
+            raise BadQuestion(f"two tables are called {show(source.name)} here; give one another name with AS")
+
+
+def _join(item: Item, other: Item, pairs: Sequence[tuple[str, str]], how: How, *, hide: bool = False) -> Item:
+    """The two joined; with ``hide``, columns of the second that equal one of the first are not shown twice."""
+    rows = joined(item.rows, other.rows, pairs, how)
+    names = dict(zip(other.rows.columns, joined_names(item.rows.columns, other.rows.columns), strict=True))
+    sources = [Source(s.name, _moved(s.columns, names)) for s in other.scope.sources]
+    hidden = {names[place] for place in other.scope.hidden} | ({names[b] for _, b in pairs} if hide else set())
+    return Item(rows, Scope((*item.scope.sources, *sources), item.scope.hidden | hidden))
+
+
+def _moved(columns: Mapping[str, str], names: Mapping[str, str]) -> dict[str, str]:
+    return {column: names[place] for column, place in columns.items()}

@@ -1,0 +1,253 @@
+"""Caps chosen for a question: those for which the predicted total error, noise and cut together, is least.
+
+Promise: the choice is a function of the question, its price, public metadata and released numbers alone: it costs
+nothing, and the same profile gives the same choice on every engine.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from discreet.query.estimate.estimators import Estimate, Mean, Quantile, Recipe
+from discreet.query.estimate.moments import Moment
+from discreet.query.estimate.noise_plan import Noised
+from discreet.query.estimate.prepare import Part, Prepared, prepare
+from discreet.query.estimate.statistics import Statistic, Units
+from discreet.query.estimate.two_sided_sums import Mean as SidesMean
+from discreet.query.lower.lower import LoweredMeasure
+from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Outcome
+from discreet.query.plan.schema import MAX_ROWS, Caps
+from discreet.query.plan.work import Form
+from discreet.query.profile.classes import STARTS
+from discreet.query.profile.histogram import Floats
+from discreet.query.profile.rescale import can_rescale
+from discreet.query.profile.sizes import Cut, UnitSizes
+from discreet.query.run import Quote, as_estimate
+
+BASE = 2
+"""The cap at which noise is looked at; it is in proportion to the cap."""
+ONE_DEVIATION = 0.32
+CLUSTERING = 0.25
+"""How much of the square of its rows a unit keeps, when its rows are spread over some groups."""
+MEANS = 0.1
+"""A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
+TOTAL = 1 / 27
+"""How much a total matters beside the groups: its share of the price is about a quarter."""
+FARTHER = 16
+"""Caps are tried up to so many times the largest size that stands out."""
+NEARLY = 1.0
+"""Of caps whose predicted error is nearly the least, the largest cuts least."""
+
+Ask = Callable[[Sequence[Prepared]], Quote]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was released about the rows of a question."""
+
+    sizes: UnitSizes
+    groups: UnitSizes | None = None
+    shares: Floats | None = None
+    """Of the rows that each group has, about."""
+    of: str = ""
+    """Which rows the sizes are about, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A question with its caps, perhaps with a total to which its groups are made to agree."""
+
+    questions: tuple[Prepared, ...]
+    caps: Caps
+    cut: Cut | None
+    rows: int | None
+    """In a typical group, about."""
+    error: float
+    """The predicted relative error there, noise and cut together."""
+    words: tuple[str, ...]
+
+    @property
+    def corrected(self) -> bool:
+        """Whether groups are made to agree with a total."""
+        return len(self.questions) > 1
+
+
+def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -> Chosen:
+    """The caps with the least predicted error; with ``correct``, also with a total where that is better."""
+    part = asked.parts[0]
+    sizes = known.sizes
+    if sizes.empty:
+        caps = Caps(max_rows=MAX_ROWS)
+        words = f"no unit stands out from the noise of the profile, so {MAX_ROWS} rows of each unit count"
+        return Chosen((with_caps(asked, caps),), caps, sizes.cut(MAX_ROWS), 1, math.inf, (words,))
+    share = _share(part, known)
+    most = _groups(asked, known, quote) if part.keys and (part.selects or Units() in part.need.statistics) else None
+    rows = share * sizes.rows()
+    noise = relative_noise(quote((_base(asked, most),)), 0, rows)
+    plain = _best(partial(_plain, sizes, noise), sizes)
+    total = _total(asked) if correct and asked.asked.caps.correct else None
+    if total is None:
+        return _told(asked, (), plain, most, known, rows)
+    both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
+    top = _top(both, sizes)
+    corrected = _best(partial(_corrected, sizes, share, relative_noise(both, 0, rows), top.error), sizes)
+    if corrected.error >= plain.error:
+        return _told(asked, (), plain, most, known, rows)
+    return _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
+
+
+def with_caps(asked: Prepared, caps: Caps) -> Prepared:
+    """The same question with other caps."""
+    parts = tuple(replace(part, caps=caps).asking(part.measures) for part in asked.parts)
+    return Prepared(replace(asked.asked, caps=caps), parts)
+
+
+# --- predicting -----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Predicted:
+    cap: int
+    error: float
+    noise: float
+
+
+def _best(error: Callable[[int], _Predicted], sizes: UnitSizes) -> _Predicted:
+    """The largest cap whose error is nearly the least."""
+    caps = [start for start in STARTS if start <= FARTHER * sizes.reach]
+    found = [error(cap) for cap in caps]
+    least = min(one.error for one in found)
+    return max((one for one in found if one.error <= NEARLY * least), key=lambda one: one.cap)
+
+
+def _base(asked: Prepared, most: int | None) -> Prepared:
+    return with_caps(asked, Caps(max_rows=BASE, max_groups=most))
+
+
+def _share(part: Part, known: Known) -> float:
+    """The share of all rows that a typical group has."""
+    if not part.keys:
+        return 1.0
+    domain = part.domain()
+    if known.shares is not None and len(known.shares):
+        return max(float(np.median(known.shares)), 0.1 / len(known.shares))
+    return 1 / len(domain) if domain else 0.001
+
+
+def relative_noise(asked: Quote, place: int, rows: float) -> tuple[float, float]:
+    """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked)."""
+    part = asked.questions[place].parts[0]
+    noised = asked.noised(part)
+    errors: dict[bool, list[float]] = {True: [], False: []}
+    for recipe in part.recipes:
+        found = recipe.relative_error_if(partial(_estimate, noised), max(rows, 1.0), ONE_DEVIATION)
+        errors[_is_mean(recipe)].append(found)
+    counted, means = (math.sqrt(sum(e * e for e in some) / len(some)) if some else 0.0 for some in
+                      (errors[False], errors[True]))  # fmt: skip
+    return counted, means
+
+
+def _estimate(noised: Mapping[Statistic, Noised], statistic: Statistic, values: Floats) -> Estimate:
+    return as_estimate(values, noised[statistic])
+
+
+def _is_mean(recipe: Recipe) -> bool:
+    inner = getattr(recipe, "inner", recipe)
+    return isinstance(inner, Mean | SidesMean | Quantile | Moment)
+
+
+def _plain(sizes: UnitSizes, noise: tuple[float, float], cap: int) -> _Predicted:
+    """Noise in proportion to the cap, and what the cap cuts."""
+    cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
+    counted, means = noise[0] * cap / BASE, noise[1] * cap / BASE / max(1 - cut, 1e-9)
+    errors = [math.hypot(counted, cut)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
+    return _Predicted(cap, max(errors, default=cut), max(counted, means))
+
+
+def _corrected(sizes: UnitSizes, share: float, noise: tuple[float, float], top: float, cap: int) -> _Predicted:
+    """Noise times the factor, the spread of the units over the groups, and the error of the total."""
+    cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
+    factor = 1 / max(1 - cut, 1e-9)
+    counted, means = (one * cap / BASE * factor for one in noise)
+    spread = sizes.spread_error(cap, share, CLUSTERING)
+    errors = [math.hypot(counted, spread, top)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
+    return _Predicted(cap, max(errors, default=cut), max(counted, means))
+
+
+def _total(asked: Prepared) -> Prepared | None:
+    """The counts and sums of all groups together, where they add up to a total and keys are listed."""
+    part = asked.parts[0]
+    if len(asked.parts) != 1 or not part.keys or part.selects:
+        return None
+    measures = tuple(m for m, r in zip(part.measures, part.recipes, strict=True) if can_rescale(r))
+    if not measures:
+        return None
+    question = replace(asked.asked, sets=((),), measures=measures, outcome=_outcome(measures))
+    found = prepare(question)
+    (only,) = found.parts
+    return replace(found, parts=(replace(only, importance=TOTAL),))
+
+
+def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
+    return Outcome(tuple((m.measure.name, Column(m.measure.name)) for m in measures))
+
+
+def _top(both: Quote, sizes: UnitSizes) -> _Predicted:
+    """The cap of the total."""
+    base = max(relative_noise(both, 1, sizes.rows()))
+
+    def error(cap: int) -> _Predicted:
+        noise = base * cap / BASE
+        return _Predicted(cap, math.hypot(noise, 1 - sizes.kept(cap) / sizes.rows()), noise)
+
+    return _best(error, sizes)
+
+
+def _groups(asked: Prepared, known: Known, quote: Ask) -> int:
+    """In how many groups a unit counts fully: least noise of a number of units beside the share that is kept."""
+    sizes = known.groups or known.sizes
+    tried = []
+    for most in (start for start in STARTS if start <= sizes.reach):
+        found = quote((with_caps(asked, Caps(max_rows=max(most, BASE), max_groups=most)),))
+        part = found.questions[0].parts[0]
+        units = found.noised(part)[Units()]
+        rooted = units.weights.form is Form.L2
+        size = sizes.typical
+        kept = np.minimum(size, np.sqrt(most * size) if rooted else most)
+        share = float(sizes.counts @ kept) / sizes.rows()
+        selection = found.selection(part)
+        if selection is not None:
+            error = selection.threshold / units.scale / max(share, 1e-9)
+        else:
+            many = _share(part, known) * sizes.rows()
+            error = math.hypot(units.error(ONE_DEVIATION) / max(many, 1.0), 1 - share)
+        tried.append((error, most))
+    return min(tried)[1]
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+def _told(  # noqa: PLR0917
+    asked: Prepared, total: tuple[Prepared, ...], best: _Predicted, most: int | None, known: Known, rows: float
+) -> Chosen:
+    caps = Caps(max_rows=best.cap, max_groups=most)
+    cut = known.sizes.cut(best.cap)
+    lines = [
+        f"chosen from the profile{known.of}: at most {best.cap:,} rows of each unit"
+        + (f", {most:,} groups" if most is not None else "")
+        + f"; predicted error in a group of about {rows:,.0f} rows: {best.error:.1%}, noise alone: {best.noise:.1%}",
+        str(cut),
+    ]
+    if total:
+        lines.append(
+            f"groups are made to agree with a total that is released once with at most "
+            f"{total[0].asked.caps.max_rows:,} rows of each unit"
+        )
+    return Chosen((with_caps(asked, caps), *total), caps, cut, max(1, round(rows)), best.error, tuple(lines))

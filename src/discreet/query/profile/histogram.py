@@ -1,0 +1,112 @@
+"""A released histogram of a profile: noisy numbers of units in public classes, with the law of their noise.
+
+Promise: a value; everything here follows from released numbers, so it costs nothing however often it is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.errors import BadData
+from discreet.exact import Number
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.serialize import plain
+from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.estimate.error_bounds import weighted_error
+from discreet.query.plan.types import Value
+from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS, value_ends
+from discreet.query.profile.questions import COUNT, KEY, About, Asked
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Histogram:
+    """How many units (each weighs one in all) are in each class, plus noise."""
+
+    about: About
+    column: str
+    labels: tuple[Value, ...]
+    counts: tuple[float, ...]
+    scale: float
+    """Of the noise in each count: σ, or the scale of Laplace noise."""
+    gaussian: bool
+    step: Fraction = Fraction(1)
+
+    @classmethod
+    def of(cls, asked: Asked, answer: TableAnswer) -> Histogram:
+        """What was released for it."""
+        found = dict(zip(answer[KEY], answer[COUNT], strict=True))
+        (estimate,) = answer.released[0].estimates.values()
+        noised = estimate.noised
+        assert noised is not None  # noqa: S101 - it was just drawn
+        gaussian = isinstance(noised.noise, Gaussian)
+        variance = float(noised.variance)
+        return cls(
+            asked.about,
+            asked.column,
+            asked.labels,
+            tuple(float(found[label]) for label in asked.labels),
+            (variance if gaussian else variance / 2) ** 0.5,
+            gaussian,
+            asked.step,
+        )
+
+    @property
+    def values(self) -> Floats:
+        """The noisy counts."""
+        return np.array(self.counts)
+
+    def error(self, weights: Sequence[float] | Floats, miss: float) -> float:
+        """How far off Σ weight · count may be, but for a chance of ``miss``."""
+        return weighted_error(self.scale, [float(w) for w in weights], miss, gaussian=self.gaussian)
+
+    def total(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
+        """The number of units, and its error bar."""
+        ones = np.ones(len(self.counts))
+        return float(self.values.sum()), self.error(ones, float(1 - confidence_level(confidence)))
+
+    def shares(self) -> Floats:
+        """The share of each class, from what is not below 0."""
+        kept = np.maximum(self.values, 0.0)
+        return kept / (kept.sum() or 1.0)
+
+    def label(self, place: int) -> str:
+        """A class in words."""
+        match self.about:
+            case About.ROWS | About.GROUPS:
+                low = STARTS[place]
+                if place + 1 == len(STARTS):
+                    return f"{low:,} and more"
+                high = STARTS[place + 1] - 1
+                return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+            case About.VALUES if place + 1 == len(self.labels):
+                return "NULL"
+            case About.VALUES if self.labels[0] == FIRST_YEAR:
+                year = self.labels[place]
+                return f"{'to ' if year == FIRST_YEAR else ''}{year}{' and later' if year == LAST_YEAR else ''}"
+            case About.VALUES:
+                near, far = value_ends(SIGNED_POWERS[place], self.step)
+                return "0" if near == far else f"{float(near):.6g} to {float(far):.6g}"
+            case _:
+                return "NULL" if self.labels[place] is None else str(self.labels[place])
+
+    @classmethod
+    def read(cls, asked: Asked, stored: Mapping[str, Any]) -> Histogram:
+        """From an answer as a ledger keeps it; the scale of the noise follows from its error bars."""
+        found = dict(stored["rows"])
+        if set(found) != {plain(label) for label in asked.labels}:
+            raise BadData("this profile was stored for a table with other keys: buy a new one")
+        gaussian = any("Gaussian noise" in line for line in stored["story"])
+        miss = float(1 - confidence_level(stored["confidence"]))
+        scale = stored["errors"][COUNT][0] / weighted_error(1.0, [1.0], miss, gaussian=gaussian)
+        counts = tuple(float(found[plain(label)]) for label in asked.labels)
+        return cls(asked.about, asked.column, asked.labels, counts, scale, gaussian, asked.step)

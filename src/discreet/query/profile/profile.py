@@ -1,0 +1,154 @@
+"""A private profile of a table: what planning needs, released once, with an error bar on every number.
+
+Promise: a value. Reading it, printing it, plotting it and choosing caps from it costs nothing: all follow from numbers
+that were paid for.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.errors import BadParameter, MissingExtra
+from discreet.exact import Number
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.questions import About, Asked
+from discreet.query.profile.sizes import Cut, UnitSizes
+
+_SHOWN = 12
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Profile:
+    """Histograms of a table in which each unit weighs one: rows per unit, groups per unit, keys and values.
+
+    ``profile.sizes`` are the rows per unit, ``profile.cut(cap)`` is what a cap would leave out.
+    """
+
+    table: str
+    histograms: tuple[Histogram, ...]
+    cost: str
+
+    @classmethod
+    def of(cls, table: str, asked: Sequence[Asked], answers: Sequence[TableAnswer]) -> Profile:
+        """What was released."""
+        found = tuple(Histogram.of(one, answer) for one, answer in zip(asked, answers, strict=True))
+        return cls(table, found, answers[0].cost)
+
+    @classmethod
+    def read(cls, table: str, asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Profile:
+        """From answers as a ledger keeps them and a curator sends them."""
+        found = tuple(Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True))
+        return cls(table, found, str(stored[0]["cost"]))
+
+    def _find(self, about: About, column: str = "") -> Histogram | None:
+        return next((h for h in self.histograms if (h.about, h.column) == (about, column)), None)
+
+    @property
+    def sizes(self) -> UnitSizes:
+        """How many rows units have."""
+        found = self._find(About.ROWS)
+        assert found is not None  # noqa: S101 - every profile has it
+        return UnitSizes(found)
+
+    def groups(self, column: str) -> UnitSizes | None:
+        """In how many groups of a column units have rows; None if that was not asked."""
+        found = self._find(About.GROUPS, column)
+        return None if found is None else UnitSizes(found)
+
+    def keys(self, column: str) -> Histogram | None:
+        """How units are spread over the listed keys of a column; None if that was not asked."""
+        return self._find(About.KEYS, column)
+
+    def values(self, column: str) -> Histogram | None:
+        """How the values of a column are spread over public classes; None if that was not asked."""
+        return self._find(About.VALUES, column)
+
+    def units(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
+        """The number of units, and its error bar."""
+        return self.sizes.histogram.total(confidence)
+
+    def nulls(self, column: str, confidence: Number = CONFIDENCE) -> tuple[float, float]:
+        """The share of NULL in a column (each unit weighs the same), and its error bar."""
+        found = self.values(column)
+        if found is None:
+            raise BadParameter("column", column, "must be a column of numbers, dates or times in this profile")
+        many = max(float(found.values.sum()), 1.0)
+        share = float(found.values[-1]) / many
+        weights = np.full(len(found.counts), -share)
+        weights[-1] += 1
+        error = found.error(weights, float(1 - confidence_level(confidence))) / many
+        return min(max(share, 0.0), 1.0), min(error, 1.0)
+
+    def cut(self, cap: int, confidence: Number = CONFIDENCE) -> Cut:
+        """What a cap on the rows of one unit would cut."""
+        return self.sizes.cut(cap, confidence)
+
+    # --- words and pictures -------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        many, error = self.units()
+        lines = [
+            f"profile of {self.table}; spent {self.cost}; error bars 95 %",
+            f"{many:,.0f} ± {error:,.0f} units, about {self.sizes.rows():,.0f} rows in units of up to "
+            f"{self.sizes.reach:,} rows",
+        ]
+        for histogram in self.histograms:
+            lines += ["", *_lines(histogram)]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
+
+    def plot(self) -> Any:
+        """A picture: one panel of bars for each histogram, with error bars."""
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError:
+            raise MissingExtra("plots", extra="plot") from None
+        figure, rows = plt.subplots(len(self.histograms), 1, figsize=(8, 2.4 * len(self.histograms)), squeeze=False)
+        for axes, histogram in zip(rows[:, 0], self.histograms, strict=True):
+            places = _interesting(histogram) or [0]
+            bar = histogram.error([1.0], 0.05)
+            axes.bar(range(len(places)), [histogram.counts[i] for i in places], yerr=bar, capsize=2, color="#4477aa")
+            axes.set_xticks(range(len(places)), [histogram.label(i) for i in places], rotation=60, ha="right")
+            axes.set_title(_title(histogram))
+            axes.set_ylabel("units")
+        figure.tight_layout()
+        return figure
+
+
+def _title(histogram: Histogram) -> str:
+    return f"{histogram.about.value}{' of ' + histogram.column if histogram.column else ''}"
+
+
+def _interesting(histogram: Histogram) -> list[int]:
+    """From the first to the last class that stands out; of keys, the largest."""
+    error = histogram.error([1.0], 0.01 / len(histogram.counts))
+    there = [i for i, n in enumerate(histogram.counts) if n > error]
+    if histogram.about is About.KEYS:
+        return sorted(there, key=lambda i: -histogram.counts[i])[:_SHOWN]
+    return list(range(there[0], there[-1] + 1)) if there else []
+
+
+def _lines(histogram: Histogram) -> list[str]:
+    error = histogram.error([1.0], 0.05)
+    places = _interesting(histogram)
+    lines = [f"{_title(histogram)} (units, ± {error:,.3g} each)"]
+    if not places:
+        return [*lines, "  nothing stands out from the noise"]
+    widest = max(len(histogram.label(i)) for i in places)
+    most = max(histogram.counts[i] for i in places)
+    for i in places:
+        count = histogram.counts[i]
+        bar = "█" * round(24 * max(count, 0.0) / most)
+        lines.append(f"  {histogram.label(i).rjust(widest)}  {count:>12,.0f}  {bar}".rstrip())
+    return lines

@@ -1,0 +1,173 @@
+"""How large units are, from a released histogram, and what a cap would cut of them.
+
+Promise: every number follows from released ones. A cut is an estimate with an interval for units of up to ``reach``
+rows; how many units may have more than that is stated beside it, because no noisy number can rule out one giant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.exact import Number
+from discreet.query.profile.classes import STARTS
+from discreet.query.profile.histogram import Floats, Histogram
+
+_SURE = 0.001
+_STEPS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The estimated share of rows (or groups) that a cap leaves out, with an interval."""
+
+    cap: int
+    share: float
+    low: float
+    high: float
+    confidence: float
+    reach: int
+    """The estimate is about units with up to so many rows."""
+    beyond: int
+    """At most so many units have more, with the same confidence."""
+    what: str = "rows"
+
+    def __str__(self) -> str:
+        return (
+            f"a cap of {self.cap:,} {self.what} cuts about {self.share:.1%} of all {self.what} "
+            f"({self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}); units with more than {self.reach:,} "
+            f"{self.what} (at most {self.beyond:,}) are not in this estimate"
+        )
+
+
+@dataclass(frozen=True)
+class UnitSizes:
+    """Rows per unit, or groups per unit."""
+
+    histogram: Histogram
+
+    @cached_property
+    def _last(self) -> int:
+        """The last class that surely is not empty from there on; the first one if none is."""
+        counts = self.histogram.values
+        for place in range(len(counts) - 1, 0, -1):
+            if counts[place:].sum() > self.histogram.error(np.ones(len(counts) - place), _SURE):
+                return place
+        return 0
+
+    @property
+    def reach(self) -> int:
+        """The largest size that the estimates are about."""
+        place = self._last
+        return STARTS[place + 1] - 1 if place + 1 < len(STARTS) else STARTS[place]
+
+    @property
+    def empty(self) -> bool:
+        """Whether no unit stands out from the noise."""
+        counts = self.histogram.values
+        return bool(counts.sum() <= self.histogram.error(np.ones(len(counts)), _SURE))
+
+    def _ends(self) -> tuple[Floats, Floats]:
+        """The least and the largest size of each class that is looked at."""
+        last = self._last
+        low = np.array(STARTS[: last + 1], dtype=float)
+        high = np.array([*(s - 1 for s in STARTS[1 : last + 1]), self.reach], dtype=float)
+        return low, high
+
+    @property
+    def typical(self) -> Floats:
+        """A size for each class that is looked at."""
+        low, high = self._ends()
+        return np.sqrt(low * high)
+
+    @property
+    def counts(self) -> Floats:
+        """The noisy number of units in each of these classes."""
+        return self.histogram.values[: self._last + 1]
+
+    @cached_property
+    def _tail(self) -> tuple[float, float]:
+        """How many units have more rows than the reach, and the power by which they grow rarer: a guess, for choices.
+
+        It continues from the last class whose count is well known; no error bar rests on it.
+        """
+        counts = self.histogram.values
+        beyond = [float(counts[place:].sum()) for place in range(len(counts))]
+        errors = [self.histogram.error(np.ones(len(counts) - place), 0.05) for place in range(len(counts))]
+        known = max((place for place in range(len(counts)) if beyond[place] > 4 * errors[place]), default=0)
+        if known < 2:
+            return 0.0, 2.0
+        power = np.log(max(beyond[known - 2] / beyond[known], 1.0)) / np.log(STARTS[known] / STARTS[known - 2])
+        power = float(min(max(power, 2.0), 6.0))
+        many = beyond[known] * ((self.reach + 1) / STARTS[known]) ** -power
+        after = self._last + 1
+        most = max(beyond[after], 0.0) + errors[after] / 2 if after < len(counts) else 0.0
+        return min(many, most), power
+
+    def rows(self) -> float:
+        """All rows together, about: of units within the reach, and a guess of the rest."""
+        return self.kept(1 << 40)
+
+    def kept(self, cap: int) -> float:
+        """Rows that a cap leaves, about: of units within the reach, and a guess of the rest."""
+        many, power = self._tail
+        start = self.reach + 1
+        each = float(cap)
+        if cap > start:
+            each = start * power / (power - 1) - start**power * float(cap) ** (1 - power) / (power - 1)
+        return max(float(self.counts @ np.minimum(self.typical, cap)) + many * each, 1.0)
+
+    def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
+        """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
+        level = confidence_level(confidence)
+        miss = float(1 - level) / 2
+        counts, (low, high), typical = self.counts, self._ends(), self.typical
+        near = max(float(counts @ typical), 1.0)
+        share = min(max(float(counts @ np.maximum(typical - cap, 0.0)) / near, 0.0), 1.0)
+        there = np.maximum(counts, 0.0)
+
+        def possible(s: float) -> bool:
+            weights = np.maximum(typical - cap, 0.0) - s * typical
+            ends = [np.maximum(end - cap, 0.0) - s * end for end in (low, high)]
+            slack = float(there @ np.maximum(abs(ends[0] - weights), abs(ends[1] - weights)))
+            return abs(float(counts @ weights)) <= slack + self.histogram.error(weights, miss)
+
+        last = self._last
+        above = self.histogram.values[last + 1 :]
+        beyond = max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), 2 * miss)) if len(above) else 0
+        return Cut(
+            cap,
+            share,
+            _farthest(possible, share, 0.0),
+            _farthest(possible, share, 1.0),
+            float(level),
+            self.reach,
+            int(np.ceil(beyond)),
+            what,
+        )
+
+    def spread_error(self, cap: int, share: float, clustering: float = 1.0) -> float:
+        """The relative error, one deviation, of a group with this share of the rows, counted with a cap and rescaled.
+
+        Where each unit has its rows in groups that do not depend on how many it has, Σ n_uk (1 - r w_u) has about the
+        variance p Σ n_u² (1 - r w_u)²; ``clustering`` is the share of its square that a unit keeps (1: one group each).
+        """
+        sizes, there = self.typical, np.maximum(self.counts, 0.0)
+        kept = np.minimum(1.0, cap / sizes)
+        ratio = self.rows() / self.kept(cap)
+        variance = clustering * share * float(there @ (sizes * (1 - ratio * kept)) ** 2)
+        return float(np.sqrt(variance)) / (share * self.rows())
+
+
+def _farthest(possible: Callable[[float], bool], near: float, far: float) -> float:
+    """The possible value nearest to ``far``, to 1/512 of the way and never too near: those in between are possible."""
+    if possible(far):
+        return far
+    for _ in range(_STEPS):
+        middle = (near + far) / 2
+        near, far = (middle, far) if possible(middle) else (near, middle)
+    return far

@@ -1,0 +1,171 @@
+"""Caps chosen for the user: what is known of a question's units, what finding out costs, and what becomes of it.
+
+Promise: a choice is made from released numbers alone. Where nothing is known, a tenth of the price of a question buys
+the sizes of its units first, if the whole price fits the budget; the rest pays for the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadParameter, BadQuestion
+from discreet.exact import Number, number
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.estimate.prepare import Prepared
+from discreet.query.estimate.statistics import Units
+from discreet.query.lower.bounding import rows
+from discreet.query.lower.lower import one_row_each
+from discreet.query.plan.expressions import Column
+from discreet.query.plan.schema import MAX_ROWS, Caps
+from discreet.query.profile.choose import Chosen, Known, with_caps
+from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.profile import Profile
+from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
+from discreet.query.profile.rescale import rescaled
+from discreet.query.profile.sizes import Cut, UnitSizes
+from discreet.session.price import Price
+
+SHARE = Fraction(1, 10)
+"""Of the price of a question: what the sizes of its units cost, where nobody bought them before."""
+
+
+def needs_choice(question: Prepared) -> bool:
+    """Whether its caps are to be chosen."""
+    return question.asked.caps.auto
+
+
+def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mapping[Any, Known]) -> Known | None:
+    """What was released about the units of a question: of its own rows, or of its one table."""
+    own = bought.get(about(question))
+    if own is not None:
+        return own
+    tables = question.asked.tables
+    profile = profiles.get(tables[0]) if len(tables) == 1 else None
+    if profile is None:
+        return None
+    keys = question.parts[0].keys
+    lone = keys[0].typed.lowered if len(keys) == 1 else None
+    column = lone.name if isinstance(lone, Column) else None
+    shares = None if column is None else profile.keys(column)
+    groups = None if column is None else profile.groups(column)
+    of = f" of {tables[0]}"
+    return Known(profile.sizes, groups, None if shares is None else shares.shares(), of)
+
+
+def about(question: Prepared) -> tuple[Any, ...]:
+    """What sizes are kept under: the rows and the groups."""
+    return question.asked.whole, question.asked.keys, question.asked.sets
+
+
+def sizes_asked(question: Prepared) -> tuple[Asked, ...]:
+    """The histograms that a choice for this question needs."""
+    asked, part = question.asked, question.parts[0]
+    found = [rows_per_unit(part.whole, asked.unit_kind, asked.tables, importance=8.0)]
+    if part.keys and (part.selects or Units() in part.need.statistics):
+        found.append(groups_per_unit(part.whole, part.keys, asked.unit_kind, asked.tables, importance=8.0))
+    if len(part.keys) == 1 and part.keys[0].typed.keys is not None:
+        found.append(keys_of(part.keys[0], part.whole, asked.unit_kind, asked.tables))
+    return tuple(found)
+
+
+def sizes_found(asked: Sequence[Asked], answers: Sequence[TableAnswer]) -> Known:
+    """What these histograms say."""
+    return _known([(one.about, Histogram.of(one, answer)) for one, answer in zip(asked, answers, strict=True)])
+
+
+def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
+    found = dict(histograms)
+    groups, shares = found.get(About.GROUPS), found.get(About.KEYS)
+    return Known(
+        UnitSizes(found[About.ROWS]),
+        None if groups is None else UnitSizes(groups),
+        None if shares is None else shares.shares(),
+    )
+
+
+def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Known:
+    """What they said when they were bought, from a ledger."""
+    return _known([(one.about, Histogram.read(one, answer)) for one, answer in zip(asked, stored, strict=True)])
+
+
+def split(price: Price) -> tuple[Price, Price]:
+    """What the sizes cost, and what is left for the answer."""
+    if price.error is not None:
+        raise BadParameter(
+            "error", price.error, "must be left out while there is no profile: buy one first with session.profile(...)"
+        )
+
+    def times(share: Fraction) -> Price:
+        def part(value: Number | None, name: str) -> Number | None:
+            return None if value is None else share * number(value, name)
+
+        return replace(
+            price,
+            epsilon=part(price.epsilon, "epsilon"),
+            delta=part(price.delta, "delta"),
+            rho=part(price.rho, "rho"),
+        )
+
+    return times(SHARE), times(1 - SHARE)
+
+
+def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | None, tuple[str, ...]]:
+    """What the declared caps cut of a question's rows, about, and how to say it; that it is unknown, if it is."""
+    asked = question.asked
+    if one_row_each(asked.whole):
+        return None, ()
+    profile = profiles.get(asked.tables[0]) if len(asked.tables) == 1 else None
+    if profile is None:
+        table = asked.tables[0]
+        return None, (f'how much of the rows is beyond is unknown: session.profile("{table}", epsilon=...) would tell',)
+    found = profile.cut(rows(asked.caps))
+    where = "" if asked.whole == asked.source else " (of the whole table)"
+    return found, (f"{found}{where}",)
+
+
+def unknown_yet(question: Prepared) -> Chosen:
+    """What a preview can show where caps are to be chosen and nothing is known: a cap that nobody chose."""
+    caps = Caps(max_rows=MAX_ROWS)
+    words = (
+        f"caps are not chosen yet: a release spends a tenth of its price on the sizes of the units, and chooses then; "
+        f"this preview is for a cap of {MAX_ROWS} rows, without that tenth"
+    )
+    return Chosen((with_caps(question, caps),), caps, None, None, math.inf, (words,))
+
+
+def no_profile(question: Prepared) -> BadQuestion:
+    """The refusal where caps are to be chosen and nothing is known."""
+    names = ", ".join(question.asked.tables)
+    return BadQuestion(
+        f'max_rows is "auto" and there is no profile of {names} yet: buy one with session.profile(table, epsilon=...); '
+        "or release at once, which spends a tenth of the price on it"
+    )
+
+
+def finish(chosen: Sequence[Chosen | None], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+    """The answers with what was chosen for each; groups made to agree with their total, if there is one."""
+    if len(chosen) == 1 and chosen[0] is not None:
+        return (_finished(chosen[0], answers),)
+    return tuple(
+        answer if one is None else _finished(one, (answer,)) for one, answer in zip(chosen, answers, strict=True)
+    )
+
+
+def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
+    first, words = answers[0], chosen.words
+    if chosen.corrected:
+        groups, factors = rescaled(first.released[0], answers[1].released[0])
+        first = replace(first, released=(groups,))
+        words = (*words, *(_corrected(name, factor) for name, factor in factors.items()))
+    return replace(first, story=(*first.story, *words), notes=words, cut=chosen.cut)
+
+
+def _corrected(name: str, factor: float) -> str:
+    return (
+        f"{name} is corrected: all groups were multiplied by {factor:.4g}, so that they agree with the total; "
+        f"error bars allow a single group to be cut by anything from nothing to a factor of {factor**2:.4g}"
+    )

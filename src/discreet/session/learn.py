@@ -1,0 +1,193 @@
+"""Models from tables: sums and counts that the engine computes where the data lies, and a model made of the answers.
+
+Guarantee: one workload is priced, paid and released like any other (caps for each person, exact noise, one entry in the
+ledger). The model is computed from its answers alone, so it keeps what they keep, and costs nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from math import lcm
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from discreet.errors import BadParameter
+from discreet.exact import number
+from discreet.learning.models.linear import LinearRegression
+from discreet.learning.models.naive_bayes import CategoricalNB
+from discreet.learning.preprocessing.columns import COARSE_BINS, Categorical, Column, Numeric
+from discreet.learning.sums import Floats
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.plan.schema import Declared, Schema
+from discreet.session.price import Price
+from discreet.session.query import Query
+from discreet.session.workload import Workload
+
+Model = TypeVar("Model", LinearRegression, CategoricalNB)
+_CONFIDENCE = "0.95"
+_DEVIATIONS = 1.96  # an error bar at that confidence, in standard deviations of normal noise
+
+
+class Tables(Protocol):
+    """What is needed of a session."""
+
+    @property
+    def schemas(self) -> Mapping[str, Schema]:
+        """What is public about the tables."""
+        ...
+
+    def sql(self, text: str) -> Query:
+        """A question."""
+        ...
+
+    def workload(self, queries: Sequence[Query | str]) -> Workload:
+        """Several questions for one price."""
+        ...
+
+
+def learn(
+    session: Tables, model: type[Model], table: str, *, features: Sequence[str], target: str, price: Price
+) -> Model:
+    """A fitted model; ``released_`` holds the answers it was made of, with their price and receipt."""
+    schema = session.schemas.get(table)
+    if schema is None:
+        raise BadParameter("table", table, f"must be one of {', '.join(session.schemas)}")
+    names: list[str] = list(features)
+    if not names or len({*names, target}) != len(names) + 1:
+        raise BadParameter("features", features, "must be the names of different columns, none of them the target")
+    declared = {name: _declared(name, table, schema) for name in (*names, target)}
+    if model is LinearRegression:
+        fitted: Any = _regression(session, table, declared, price)
+    elif model is CategoricalNB:
+        fitted = _naive_bayes(session, table, declared, price)
+    else:
+        raise BadParameter("model", model, "must be dp.learning.LinearRegression or dp.learning.CategoricalNB")
+    return fitted  # type: ignore[no-any-return]
+
+
+def _declared(name: str, table: str, schema: Schema) -> Declared:
+    if name not in schema.fields:
+        raise BadParameter("features", name, f"must be a column of {table}")
+    found = schema.table.columns.get(name)
+    if found is None:
+        raise BadParameter("features", name, "must have declared bounds (dp.bounds) or keys (dp.keys)")
+    return found
+
+
+# --- regression -------------------------------------------------------------------------------------------------------
+
+
+def _regression(session: Tables, table: str, declared: Mapping[str, Declared], price: Price) -> LinearRegression:
+    bounds = [_bounds(name, d) for name, d in declared.items()]
+    scaled = [_scaled(name, *ends) for name, ends in zip(declared, bounds, strict=True)]
+    pairs = list(combinations_with_replacement(range(len(scaled)), 2))
+    asked = ["COUNT(*) AS n"]
+    asked += [f"SUM({x}) AS s{i}" for i, x in enumerate(scaled)]
+    asked += [f"SUM({scaled[i]} * {scaled[j]}) AS p{i}_{j}" for i, j in pairs]
+    known = " AND ".join(f"{_quoted(name)} IS NOT NULL" for name in declared)
+    query = session.sql(f"SELECT {', '.join(asked)} FROM {_quoted(table)} WHERE {known}")  # noqa: S608
+    (answer,) = answers = session.workload([query]).release(price)
+    row: Mapping[str, Any] = answer.rows[0]
+    moments = np.empty((len(scaled) + 1, len(scaled) + 1))
+    moments[0, 0] = float(row["n"])
+    for i in range(len(scaled)):
+        moments[0, i + 1] = moments[i + 1, 0] = float(row[f"s{i}"])
+    for i, j in pairs:
+        moments[i + 1, j + 1] = moments[j + 1, i + 1] = float(row[f"p{i}_{j}"])
+    ends = [(float(low), float(high)) for low, high in bounds]
+    made: Any = LinearRegression
+    fitted: LinearRegression = made(budget=None, bounds=ends[:-1], target_bounds=ends[-1])
+    fitted.fit_released(moments, _deviation(answers))
+    fitted.released_ = answers
+    return fitted
+
+
+def _bounds(name: str, declared: Declared) -> tuple[Fraction, Fraction]:
+    low, high = declared.low, declared.high
+    if not isinstance(low, Fraction) or not isinstance(high, Fraction) or not low < high:
+        raise BadParameter("features", name, "must be numbers with two declared bounds: dp.bounds(low, high)")
+    return low, high
+
+
+def _scaled(name: str, low: Fraction, high: Fraction) -> str:
+    """(2 x - low - high) / (high - low) in whole numbers: the bounds go to -1 and 1."""
+    common = lcm(low.denominator, high.denominator)
+    return f"(({2 * common} * {_quoted(name)} - ({(low + high) * common})) / {(high - low) * common})"
+
+
+# --- naive Bayes ------------------------------------------------------------------------------------------------------
+
+
+def _naive_bayes(session: Tables, table: str, declared: Mapping[str, Declared], price: Price) -> CategoricalNB:
+    *features, target = declared
+    classes = declared[target].keys
+    if classes is None or len(classes) < 2:
+        raise BadParameter("target", target, "must have declared keys, at least two: dp.keys([...])")
+    columns = [_column(name, declared[name]) for name in features]
+    queries: list[Query | str] = [_counts(table, target, ())]
+    queries += [_counts(table, target, (_code(n, c),)) for n, c in zip(features, columns, strict=True)]
+    answers = session.workload(queries).release(price)
+    order = sorted(classes)  # type: ignore[type-var]
+    whole, *tables = answers
+    places = {label: i for i, label in enumerate(order)}
+    counts = [_filled(whole, places, None, 1)]
+    counts += [_filled(answer, places, column, column.size) for answer, column in zip(tables, columns, strict=True)]
+    made: Any = CategoricalNB
+    fitted: CategoricalNB = made(budget=None, columns=columns, classes=order)
+    fitted.fit_released(np.concatenate([c.ravel() for c in counts]), _deviation(answers))
+    fitted.released_ = answers
+    return fitted
+
+
+def _column(name: str, declared: Declared) -> Column:
+    if declared.keys is not None:
+        return Categorical(list(declared.keys))
+    low, high = _bounds(name, declared)
+    return Numeric(low, high, bins=COARSE_BINS)
+
+
+def _code(name: str, column: Column) -> str:
+    if isinstance(column, Categorical):
+        return _quoted(name)
+    low, high = number(column.low), number(column.high)
+    common = lcm(low.denominator, high.denominator)
+    over = f"{column.size * common} * {_quoted(name)} - ({low * common * column.size})"
+    return f"LEAST(FLOOR(({over}) / {(high - low) * common}), {column.size - 1})"
+
+
+def _counts(table: str, target: str, codes: tuple[str, ...]) -> str:
+    keys = [f"{_quoted(target)} AS label", *(f"{code} AS code" for code in codes)]
+    names = ", ".join(["label", *("code" for _ in codes)])
+    return f"SELECT {', '.join(keys)}, COUNT(*) AS n FROM {_quoted(table)} GROUP BY {names}"  # noqa: S608
+
+
+def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | None, size: int) -> Floats:
+    """Counts by class and bin; what the answer does not list is 0."""
+    found = np.zeros((len(places), size))
+    for row in answer.rows:
+        if row["label"] in places and (column is None or row["code"] is not None):
+            if column is None:
+                code = 0
+            elif isinstance(column, Numeric):
+                code = int(row["code"])
+            else:
+                code = int(column.codes([row["code"]])[0])
+            found[places[row["label"]], code] = float(row["n"])
+    return found
+
+
+# --- both -------------------------------------------------------------------------------------------------------------
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _deviation(answers: Sequence[TableAnswer]) -> float:
+    """About the standard deviation of the noise, from the widest error bar; for notes and shrinking, not a bound."""
+    bars = [bar for answer in answers for column in answer.errors(_CONFIDENCE).values() for bar in column]
+    return max(float(bar) for bar in bars if bar is not None) / _DEVIATIONS

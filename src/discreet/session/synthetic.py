@@ -1,0 +1,256 @@
+"""Many questions of one table of a session, at one price: synthetic rows, a stream of questions, keys to begin with.
+
+Promise: all that can be refused is refused before the payment, which is one charge for everything that follows; the
+data is read after it, by the session's engine, as bounded counts. What was paid for and could not be read may be asked
+for again under the same payment. Proofs: synthetic/spending.md, synthetic/pmw.md, synthetic/tables/engine_source.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from discreet.errors import BadParameter, EngineFailed, NoEstimate, NotATheorem, OverBudget
+from discreet.exact import Number
+from discreet.mechanisms.statistics.budget import Moves
+from discreet.privacy.budgets.filters import Filter, Open, currency_of
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.query.answer.suggest import find_column
+from discreet.query.engine import Engine
+from discreet.query.front.verbs import count
+from discreet.query.plan.schema import Declared, Schema, keys
+from discreet.session.payment import BudgetStore, Payment, SessionLedger
+from discreet.session.price import Price, Terms
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.pmw import HARD, QUESTIONS, Stream, pmw
+from discreet.synthetic.result import Synthetic
+from discreet.synthetic.source import Clique, Counts
+from discreet.synthetic.synthesize import synthesize
+from discreet.synthetic.tables.engine_source import EngineSource
+from discreet.synthetic.tables.schema_domain import domain_of
+from discreet.synthetic.workload import Asked
+
+
+@dataclass
+class PaidSource:
+    """A source whose first look pays: whatever is refused before it costs nothing."""
+
+    source: EngineSource
+    pay: Callable[[], None]
+    """Pays, unless it is paid."""
+    read: Callable[[], None]
+    """Called once, when the first counts are there: from then on noise may be drawn, once for this payment."""
+    _begun: bool = field(default=False, init=False)
+
+    @property
+    def domain(self) -> Domain:
+        """The public domain."""
+        return self.source.domain
+
+    @property
+    def scale(self) -> int:
+        """What one row counts."""
+        return self.source.scale
+
+    def moves(self, clique: Clique) -> Moves:
+        """How far a marginal moves."""
+        return self.source.moves(clique)
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
+        """Exact counts; paid for."""
+        if not self._begun:
+            self.source.check()
+            self.pay()
+        found = self.source.marginals(cliques)
+        if not self._begun:
+            self.read()
+            self._begun = True
+        return found
+
+
+class ManyQuestions:
+    """The part of a ``Session`` that is about many questions of one table."""
+
+    _engine: Engine
+    _schemas: dict[str, Schema]
+    _terms: Terms
+    _budget_store: BudgetStore
+    _ledger: SessionLedger | None
+    _progress: bool | None
+
+    def synthesize(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        workload: Asked | None = None,
+        rows: int | None = None,
+        **options: Any,
+    ) -> Synthetic:
+        """Synthetic rows of a private table, and the model behind them. One charge, however many marginals it takes.
+
+        ``columns``: all whose values are public, by ``dp.keys`` and ``dp.bounds``, unless said. ``domain`` declares
+        single columns otherwise. At most the table's ``max_rows`` rows of a unit count; those of a unit with more are
+        weighted down. ``workload``, ``rows`` and all further options are those of ``dp.synthetic.synthesize``. Ctrl-C,
+        or ``cancel=...``, keeps what was paid for: the model so far comes back, and nothing is given back.
+        """
+        options |= {"workload": workload, "rows": rows}
+        return self._synthesize(table, Price.of(epsilon, delta, rho), options, columns=columns, domain=domain)
+
+    def _synthesize(
+        self,
+        table: str,
+        named: Price,
+        options: Mapping[str, Any],
+        *,
+        columns: Sequence[str] | None,
+        domain: Mapping[str, Any] | Domain | None,
+        payment: Payment | None = None,
+    ) -> Synthetic:
+        price, asked = self._priced(named, "synthetic rows")
+        counted = self._counted(table, columns, domain)
+        words = f"synthesize({table}: {', '.join(counted.domain.columns)}; {_workload_words(options.get('workload'))})"
+        paying = self._payment(price, words, payment)
+        source = PaidSource(counted, partial(self._pay, paying, price), partial(self._redeem, paying, price))
+        try:
+            made = synthesize(source, **asked, **{"progress": self._progress, **options})
+        except EngineFailed as failed:
+            if paying.receipt is not None and not paying.receipt.used:
+                failed.again = partial(
+                    self._synthesize, table, named, options, columns=columns, domain=domain, payment=paying
+                )
+            raise
+        made = replace(made, receipt=paying.receipt)
+        if self._ledger is not None:
+            self._ledger.store_bytes(paying.budget_store, made.to_json())
+        return made
+
+    def pmw(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+        domain: Mapping[str, Any] | Domain | None = None,
+        threshold: Number | None = None,
+        hard: int = HARD,
+        questions: int = QUESTIONS,
+    ) -> Stream:
+        """A stream of counts of one table under one charge: ``stream.ask("SELECT COUNT(*) ... WHERE ...")``.
+
+        A public model answers as long as a test finds it close enough; otherwise the answer is measured, ``hard``
+        times at most. Options as in ``dp.synthetic.pmw``. Under an approximate zCDP budget no other question may be
+        asked until ``stream.close()``: no theorem lets them interleave.
+        """
+        price, asked = self._priced(Price.of(epsilon, delta, rho), "a stream")
+        counted = self._counted(table, columns, domain, keep=True)
+        words = f"pmw({table}: {', '.join(counted.domain.columns)}; hard {hard})"
+        alone = not currency_of(self._terms.budget, self._terms.rule).concurrent
+        held: list[Open] = []
+        if alone and (self._ledger is not None or not isinstance(self._budget_store, Filter)):
+            raise NotATheorem(
+                "a stream stays open between other questions, and no theorem lets approximate zCDP interleave them: "
+                "use a budget of dp.Approx without a rule, or dp.ZCDP(rho) without delta"
+            )
+        paying = self._payment(price, words, None)
+
+        def pay() -> None:
+            if alone and isinstance(self._budget_store, Filter):
+                held.append(self._budget_store.open(price))
+                paying.receipt = held[0].receipt
+            self._pay(paying, price)
+
+        source = PaidSource(counted, pay, partial(self._redeem, paying, price))
+        try:
+            stream = pmw(source, threshold=threshold, hard=hard, questions=questions, **asked)
+        except BaseException:
+            for one in held:
+                one.close()
+            raise
+        stream.receipt, stream.closing = paying.receipt, [one.close for one in held]
+        return stream
+
+    def suggest_keys(
+        self,
+        column: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Declared:
+        """The keys of a column of ``dp.unknown_keys`` that enough units have, paid like any question: a ``dp.keys``.
+
+        With ``session.with_columns(people={"town": found})`` it becomes a column of listed keys, which the domain of
+        synthetic rows needs. ``NoEstimate`` if no key has enough units to be named.
+        """
+        name, column = find_column(column, self._schemas)
+        if not self._schemas[name].fields[column].unknown:
+            raise BadParameter("column", f"{name}.{column}", "must be declared with dp.unknown_keys()")
+        question = self[name].group_by(column).agg(n=count())  # type: ignore[index]
+        answer = question.release(epsilon, delta=delta, rho=rho)
+        found = [value for value in answer[column] if value is not None]
+        if not found:
+            raise NoEstimate
+        return keys(found)
+
+    # --- paying -----------------------------------------------------------------------------------------------------
+
+    def _priced(self, price: Price, what: str) -> tuple[Event | Approx, dict[str, Any]]:
+        """What is charged, and the same as the budget of the mechanism."""
+        if price.error is not None:
+            raise BadParameter("error", price.error, f"must be left out: {what} of a stated error have no known price")
+        match self._terms.allowance(price):
+            case ZCDP(rho=rho):
+                return events.ZCDP(rho), {"rho": rho}
+            case Approx(epsilon=e, delta=d) as charged:
+                if not d:
+                    raise BadParameter("delta", d, "must be above 0: Gaussian noise is never purely private")
+                return charged, {"epsilon": e, "delta": d}
+            case Pure():
+                raise BadParameter(
+                    "budget", self._terms.budget, f"must have a delta, or be in rho: {what} need Gaussian noise"
+                )
+
+    def _counted(
+        self,
+        table: str,
+        columns: Sequence[str] | None,
+        domain: Mapping[str, Any] | Domain | None,
+        *,
+        keep: bool = False,
+    ) -> EngineSource:
+        if table not in self._schemas:
+            raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
+        found = domain_of(table, self._schemas[table], columns, domain)
+        return EngineSource(self._engine, self._schemas, table, found, neighbours=self._terms.neighbours, keep=keep)
+
+    def _payment(self, price: Event | Approx, words: str, payment: Payment | None) -> Payment:
+        if payment is not None:
+            return payment
+        if not self._budget_store.fits(price):
+            charged: Measure = price if isinstance(price, Approx) else ZCDP(price.rho)  # type: ignore[attr-defined]
+            raise OverBudget(asked=charged, left=self._budget_store.remaining)
+        return Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(words))
+
+    @staticmethod
+    def _pay(payment: Payment, price: Event | Approx) -> None:
+        payment(price)
+
+    @staticmethod
+    def _redeem(payment: Payment, price: Event | Approx) -> None:
+        if payment.receipt is not None:
+            payment.receipt.redeem(price)
+
+
+def _workload_words(workload: Asked | None) -> str:
+    return workload if isinstance(workload, str) else "its default workload" if workload is None else "its workload"

@@ -1,0 +1,1 @@
+"""Tables of a session as a source of marginals: the engine counts, and rows never come here."""

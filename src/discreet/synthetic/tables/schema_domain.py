@@ -1,0 +1,95 @@
+"""The domain of a table of a session, from what its owner declared with ``dp.table``. Public; no data is read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import BadParameter
+from discreet.query.plan.schema import Declared, Field, Schema
+from discreet.query.plan.types import Boolean, Date, Number, Timestamp
+from discreet.synthetic.columns import Column, bins, categories, days, whole
+from discreet.synthetic.domain import EQUAL, SINGLE, Domain
+
+
+def domain_of(
+    table: str, schema: Schema, columns: Sequence[str] | None = None, given: Mapping[str, Any] | Domain | None = None
+) -> Domain:
+    """The domain of some columns of a table, or of all whose values are public.
+
+    ``given`` declares single columns otherwise, such as ``{"age": dp.synthetic.bins([0, 18, 65, 120])}``. A column
+    without bounds or keys is left out, unless it is named: then it is refused.
+    """
+    said = _declared(given)
+    unit = schema.table.unit
+    if isinstance(columns, str):
+        raise BadParameter("columns", columns, "must be a list of names")
+    names = [name for name in schema.fields if name != unit] if columns is None else list(columns)
+    for name in [*names, *said]:
+        if name not in schema.fields or name == unit:
+            others = ", ".join(n for n in schema.fields if n != unit)
+            raise BadParameter("column", name, f"must be a column of {table} that is not its unit: {others}")
+    found: dict[str, Any] = {}
+    for name in dict.fromkeys([*names, *said] if columns is None else names):
+        made = said[name] if name in said else column_of(name, schema.fields[name], schema.table.columns.get(name))
+        if made is not None:
+            found[name] = made
+        elif columns is not None:
+            raise BadParameter("column", name, _hint(table, name, schema.fields[name]))
+    if not found:
+        raise BadParameter("columns", table, "must have a column with public values: declare dp.keys or dp.bounds")
+    return Domain(found)
+
+
+def _declared(given: object) -> dict[str, Any]:
+    """Columns that are declared for this call: a mapping, or a whole domain."""
+    if given is None:
+        return {}
+    if isinstance(given, Domain):
+        return {name: given[name] for name in given}
+    if not isinstance(given, Mapping):
+        raise BadParameter("domain", given, 'must map columns to their values, such as {"age": range(100)}')
+    return dict(given)
+
+
+def column_of(name: str, field: Field, said: Declared | None) -> Column | None:
+    """What a column may hold, by its declaration and its stored type; None if nobody has said."""
+    nullable = True if said is None else said.nullable
+    if field.keys is not None:
+        listed: list[Any] = [key for key in field.keys if key is not None]
+        return categories(listed, nullable=nullable or None in field.keys) if listed else None
+    if said is None or said.low is None or said.high is None:
+        return categories([False, True], nullable=nullable) if isinstance(field.kind, Boolean) else None
+    match field.kind:
+        case Number(step=step, low=low, high=high):
+            return _numbers(step, low, high, nullable=nullable)
+        case Date(low=low, high=high) | Timestamp(low=low, high=high):
+            first, last = _day(low), _day(high)
+            return days(first, last, step=(last - first).days // SINGLE + 1, nullable=nullable)
+    raise BadParameter("column", name, "must have bounds that fit its type")
+
+
+def _numbers(step: Fraction, low: int, high: int, *, nullable: bool) -> Column:
+    """One code for each of few whole numbers; otherwise bins of equal width, with whole edges for whole numbers."""
+    if step == 1 and high - low < SINGLE:
+        return whole(low, high, nullable=nullable)
+    if step == 1:
+        edges = [Fraction(low + (high - low) * i // EQUAL) for i in range(EQUAL + 1)]
+        return bins(edges, nullable=nullable, integral=True)
+    a, b = low * step, high * step
+    return bins([a + (b - a) * Fraction(i, EQUAL) for i in range(EQUAL + 1)], nullable=nullable)
+
+
+def _day(at: date) -> date:
+    return at.date() if isinstance(at, datetime) else at
+
+
+def _hint(table: str, name: str, field: Field) -> str:
+    if field.unknown:
+        return (
+            f'must have listed values: release them first, which is paid for: session.suggest_keys("{table}.{name}", '
+            "epsilon=...), then session.with_columns"
+        )
+    return "must have public values: declare dp.keys or dp.bounds for it in dp.table, or give them in domain={...}"

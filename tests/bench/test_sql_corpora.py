@@ -1,0 +1,41 @@
+"""Questions in the manner of TPC-H and ClickBench: what is answered is right, and what is refused is known."""
+
+import os
+from functools import cache
+
+import pytest
+
+from bench.sql_corpora import DELTA, OURS, PRICE, Result, Text, results, rows, texts
+from discreet import Approx, Session
+from discreet.errors import BadQuestion
+
+NOT_YET = {"tpch_like": {"20"}, "clickbench_like": {"36"}}
+"""Askable, and refused: IN of a public table, and keys that are functions of another key."""
+FOLDERS = sorted(NOT_YET)
+
+
+@cache
+def session(folder: str) -> Session:
+    _, declared = rows(OURS / folder)
+    return Session(declared, budget=Approx(10**15, "0.5"), progress=False)
+
+
+@pytest.mark.parametrize(("folder", "text"), [(f, t) for f in FOLDERS for t in texts(OURS / f)],
+                         ids=lambda given: given if isinstance(given, str) else given.name)  # fmt: skip
+def test_planned_or_refused_for_nothing(folder: str, text: Text) -> None:
+    asking = session(folder)
+    if text.refused is None and text.name not in NOT_YET[folder]:
+        assert asking.sql(text.sql).preview(epsilon=PRICE, delta=DELTA).columns is not None
+        return
+    with pytest.raises(BadQuestion):
+        asking.sql(text.sql)
+    assert asking.remaining == asking.budget
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_no_answer_is_wrong(folder: str) -> None:
+    """Every fourth question; all of them with DISCREET_AUDIT=1."""
+    every = 1 if os.environ.get("DISCREET_AUDIT") else 4
+    found: list[Result] = list(results(OURS / folder, every=every))
+    assert [(one.text.name, one.why) for one in found if one.what == "wrong"] == []
+    assert sum(one.what == "answered" for one in found) >= 3

@@ -1,0 +1,44 @@
+"""``discreet profile``: paid once, kept in a ledger, used by ``discreet ask``; refusals cost nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.helpers.commands import run
+
+
+def test_a_profile_is_printed_with_what_was_spent(visits: Path) -> None:
+    done = run("profile", visits, "--unit", "person", "--epsilon", "5", "--keys", "clinic=North,South")
+    assert done.exit_code == 0, done.output
+    assert "rows per unit" in done.output
+    assert "groups per unit of clinic" in done.output
+    assert "spent epsilon 5" in done.output
+    assert "nothing was remembered" in done.output
+
+
+def test_a_ledger_keeps_it_and_ask_uses_it(visits: Path, tmp_path: Path) -> None:
+    kept = ("--unit", "person", "--ledger", tmp_path / "kept.ledger")
+    first = run("profile", visits, *kept, "--budget", "3", "--epsilon", "1", "--json")
+    assert first.exit_code == 0, first.output
+    again = run("profile", visits, *kept, "--json")
+    shown, before = json.loads(again.stdout), json.loads(first.stdout)
+    assert shown["remaining"] == "epsilon 2"
+    assert [h["about"] for h in shown["histograms"]] == [h["about"] for h in before["histograms"]]
+    answer = run("ask", visits, "SELECT COUNT(*) AS n FROM visits", *kept, "--epsilon", "1", "--json")
+    found = json.loads(answer.stdout)
+    assert found["remaining"] == "epsilon 1"
+    assert found["notes"][0].startswith("chosen from the profile of visits: at most 1 rows of each unit")
+
+
+def test_what_is_refused_costs_nothing(visits: Path, tmp_path: Path) -> None:
+    assert run("profile", visits, "--unit", "person").exit_code == 1
+    kept = ("--unit", "person", "--ledger", tmp_path / "kept.ledger", "--budget", "1")
+    assert "must say what a profile" in run("profile", visits, *kept).output
+    assert "must be columns of visits" in run("profile", visits, *kept, "--epsilon", "1", "--column", "x").output
+    assert "left: epsilon 0" in run("profile", visits, *kept, "--epsilon", "1").output
+    bad = run(
+        "ask", visits, "SELECT COUNT(*) AS n FROM visits", "--unit", "person", "--epsilon", "1", "--max-rows", "x"
+    )
+    assert bad.exit_code == 1
+    assert "must be a whole number, or auto" in bad.output

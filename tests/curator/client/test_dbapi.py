@@ -1,0 +1,143 @@
+"""The DB-API 2.0 driver: what PEP 249 asks for, on a real curator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from inspect import isclass
+
+import pandas as pd
+import pytest
+
+from discreet.curator.client import dbapi
+from discreet.curator.client.dbapi import Connection, bind
+from tests.helpers.curator.town import COUNT, Town, charges
+
+TOWN = "SELECT city, COUNT(*) AS n FROM people WHERE city = ? GROUP BY city"
+
+
+@pytest.fixture
+def connection(served: tuple[Town, str]) -> Iterator[Connection]:
+    town, url = served
+    with dbapi.connect(url, town.ann, "town", epsilon="100") as found:
+        yield found
+
+
+def test_the_module_has_what_pep_249_asks_for() -> None:
+    assert (dbapi.apilevel, dbapi.threadsafety, dbapi.paramstyle) == ("2.0", 1, "qmark")
+    for name in ("InterfaceError", "DatabaseError"):
+        assert issubclass(getattr(dbapi, name), dbapi.Error)
+    for name in ("Data", "Operational", "Integrity", "Internal", "Programming", "NotSupported"):
+        assert issubclass(getattr(dbapi, f"{name}Error"), dbapi.DatabaseError)
+    assert isclass(dbapi.Warning)
+    assert dbapi.NUMBER == "number"
+    assert dbapi.STRING != "number"
+    assert dbapi.DATETIME == "date"
+    assert hash(dbapi.STRING) == hash(dbapi.STRING)
+    assert dbapi.DateFromTicks(0) == dbapi.Date(1970, 1, 1)
+    assert dbapi.TimestampFromTicks(1) == dbapi.Timestamp(1970, 1, 1, 0, 0, 1)
+    with pytest.raises(dbapi.NotSupportedError):
+        dbapi.Time(1, 2, 3)
+    with pytest.raises(dbapi.NotSupportedError):
+        dbapi.TimeFromTicks(1)
+    assert all(hasattr(Connection, name) for name in ("Error", "ProgrammingError", "Warning"))
+
+
+def test_rows_come_with_their_error_bars(connection: Connection) -> None:
+    with connection.cursor() as cursor:
+        assert cursor.execute(COUNT) is cursor
+        assert cursor.description is not None
+        assert [(one[0], one[1], len(one)) for one in cursor.description] == [
+            ("city", "text", 7), ("n", "number", 7), ("n_error", "number", 7),
+        ]  # fmt: skip
+        assert cursor.rowcount == 3
+        assert cursor.fetchone() == ("Aton", 40, cursor.answer.errors()["n"][0])
+        assert [row[:2] for row in cursor.fetchmany(1)] == [("Bury", 40)]
+        assert [row[:2] for row in cursor] == [("Cold", 40)]
+        assert cursor.fetchone() is None
+        assert cursor.fetchall() == []
+        cursor.setinputsizes([1])
+        cursor.setoutputsize(1)
+    connection.errors = False
+    assert connection.cursor().execute(TOWN, ["Bury"]).fetchall() == [("Bury", 40)]
+
+
+def test_a_key_pays_once_and_says_so(served: tuple[Town, str], connection: Connection) -> None:
+    town, _ = served
+    before = charges(town)
+    first, second = connection.cursor(), connection.cursor()
+    first.execute(COUNT, epsilon="1", key="nightly")
+    second.execute(COUNT, epsilon="1", key="nightly")
+    assert (first.paid_before, second.paid_before) == (False, True)
+    assert first.charge == second.charge
+    assert first.fetchall() == second.fetchall()
+    assert charges(town) == before + 1
+
+
+def test_what_cannot_be_asked_is_a_programming_error_and_costs_nothing(
+    served: tuple[Town, str], connection: Connection
+) -> None:
+    town, url = served
+    before, cursor = charges(town), connection.cursor()
+    with pytest.raises(dbapi.InterfaceError):
+        cursor.fetchone()
+    for wrong in ("SELECT nothing FROM people", "DELETE FROM people", "nonsense"):
+        with pytest.raises(dbapi.ProgrammingError) as found:
+            cursor.execute(wrong)
+        assert found.value.__cause__ is not None
+    with pytest.raises(dbapi.OperationalError):
+        cursor.execute(COUNT, epsilon="100000000")
+    connection.epsilon = None
+    with pytest.raises(dbapi.ProgrammingError, match="needs a price"):
+        cursor.execute(COUNT)
+    with pytest.raises(dbapi.NotSupportedError):
+        cursor.executemany(TOWN, [["Aton"]], epsilon=1, key="x")
+    assert charges(town) == before
+    cursor.executemany(TOWN, [["Aton"], ["Bury"]], epsilon=1)
+    assert charges(town) == before + 2
+    connection.commit()
+    connection.rollback()
+    cursor.close()
+    with pytest.raises(dbapi.InterfaceError):
+        cursor.execute(COUNT, epsilon=1)
+    connection.close()
+    with pytest.raises(dbapi.InterfaceError):
+        connection.cursor()
+    with pytest.raises(dbapi.DatabaseError):
+        dbapi.connect(url, "discreet_wrong_token")
+
+
+def test_pandas_reads_it(connection: Connection) -> None:
+    with pytest.warns(UserWarning, match="pandas only supports SQLAlchemy"):
+        frame = pd.read_sql(COUNT, connection)
+    assert list(frame.columns) == ["city", "n", "n_error"]
+    assert list(frame["n"]) == [40, 40, 40]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "NULL"),
+        (True, "TRUE"),
+        (-7, "-7"),
+        (0.1, "0.1"),
+        (1e-7, "0.0000001"),
+        (Decimal("1.50"), "1.50"),
+        ("it's", "'it''s'"),
+        ("'; DROP TABLE x; --", "'''; DROP TABLE x; --'"),
+        (date(2025, 1, 2), "DATE '2025-01-02'"),
+        (datetime(2025, 1, 2, 3, 4, 5), "TIMESTAMP '2025-01-02 03:04:05'"),
+    ],
+)
+def test_a_parameter_is_one_literal(value: object, text: str) -> None:
+    assert bind("x = ? AND '?' = \"?\"", [value]) == f"x = {text} AND '?' = \"?\""
+
+
+def test_parameters_that_do_not_fit_are_refused() -> None:
+    for operation, parameters in (("?", []), ("x", [1]), ("?", "a"), ("?", {"a": 1})):
+        with pytest.raises(dbapi.ProgrammingError):
+            bind(operation, parameters)  # type: ignore[arg-type]
+    for value in (float("nan"), float("inf"), b"x", object(), "\0"):
+        with pytest.raises(dbapi.DataError):
+            bind("?", [value])

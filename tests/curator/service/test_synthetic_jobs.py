@@ -1,0 +1,46 @@
+"""Synthetic rows as jobs: what is asked is written down whole, and a budget says when it was charged."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.curator.service.synthetic_jobs import SyntheticJobs, SyntheticQuestion
+from discreet.errors import BadParameter, LedgerBusy, OverBudget
+from discreet.session.price import Price
+from tests.helpers.curator.town import Town, charges
+
+ASKED = SyntheticQuestion(table="people", price=Price("1"), rows=20, columns=("city",), quick=True)
+
+
+def test_all_that_decides_the_rows_is_in_the_ledger() -> None:
+    assert ASKED.query == "synthesize(people)"
+    assert ASKED.parameters == {
+        "epsilon": "1",
+        "confidence": "19/20",
+        "synthetic": {"rows": 20, "columns": ["city"], "workload": None, "quick": True},
+    }
+
+
+def test_refusals_cost_nothing(new_town: Town) -> None:
+    jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
+    for bad in (
+        SyntheticQuestion(table="nobody", price=Price("1"), rows=1),
+        SyntheticQuestion(table="people", price=Price("1"), rows=10**9),
+        SyntheticQuestion(table="people", price=Price("1"), rows=1, columns=("nothing",)),
+        SyntheticQuestion(table="people", price=Price("1"), rows=1, workload="some"),
+        SyntheticQuestion(table="people", price=Price(), rows=1),
+    ):
+        with pytest.raises(BadParameter):
+            jobs.start(caller, "town", bad)
+    with pytest.raises(OverBudget):
+        jobs.start(caller, "town", SyntheticQuestion(table="people", price=Price("100000000"), rows=1))
+    assert charges(new_town) == 0
+
+
+def test_only_so_many_at_a_time(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
+    for _ in range(2):
+        jobs._free.acquire()
+    with pytest.raises(LedgerBusy, match="nothing was spent"):
+        jobs.start(caller, "town", ASKED)
+    assert charges(new_town) == 0

@@ -1,0 +1,29 @@
+"""The kernel that truncates gradients, in its compiler's interpreter, against tensor operations."""
+
+import pytest
+import torch
+
+pytest.importorskip("triton")
+from discreet.learning.torch_training.product_kernels import add_truncated
+
+GENERATOR = torch.Generator().manual_seed(5)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("kind", [torch.int32, torch.int64])
+@pytest.mark.parametrize("width", [4, 70])
+def test_the_same_integers(width: int, kind: torch.dtype) -> None:
+    """Also where rows are wider than the sum, on top of what is there, and with a row that is left out."""
+    products = torch.randn(3, 100, width, generator=GENERATOR)
+    products[1] = float("inf")
+    cells = torch.tensor([1e3, 0.0, 2.5e6])
+    for outputs, inputs in ((100, width), (90, width), (100, width - 1)):
+        into = torch.full((outputs, inputs), 3, dtype=kind)
+        squares = torch.zeros(3, dtype=torch.float64)
+        add_truncated(products[:, :outputs, :inputs], cells, into, squares)
+        rows = [products[i, :outputs, :inputs] * cells[i] for i in (0, 2)]
+        assert torch.equal(into, (rows[0].int() + rows[1].int() + 3).to(kind))
+        truth = [float(row.double().square().sum()) for row in rows]
+        assert squares[[0, 2]].tolist() == pytest.approx(truth, rel=2**-8)
+        assert all(up >= true for up, true in zip(squares[[0, 2]].tolist(), truth, strict=True))
+        assert float(squares[1]) == 0

@@ -1,0 +1,92 @@
+"""Count, sum and mean from the parts of a range: exact without noise, and less noisy than on their own."""
+
+from fractions import Fraction
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.errors import NotATheorem
+from discreet.privacy.promises.measures import Pure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.estimate import statistics as st
+from discreet.query.estimate.noise_plan import Need, noised
+from discreet.query.functions.typed_values import Typed
+from discreet.query.lower.bounding import Noise
+from discreet.query.plan.evaluate import program
+from discreet.query.plan.expressions import Column
+from discreet.query.plan.schema import Caps
+from discreet.query.plan.types import Number
+
+COLUMNS = {"v": dp.bounds(-20, 100)}
+ROWS: dict[str, list[Any]] = {"who": list(range(40)), "v": [None if i % 4 == 0 else 3 * i - 20 for i in range(40)]}
+HERE = [v for v in ROWS["v"] if v is not None]
+ALL = "SELECT COUNT(*) AS n, COUNT(v) AS m, SUM(v) AS s, AVG(v) AS a FROM t"
+
+
+def session(budget: dp.ZCDP | dp.Pure) -> dp.Session:
+    return dp.Session(t=dp.table(pa.table(ROWS), unit="who", columns=COLUMNS, max_rows=1), budget=budget)
+
+
+@pytest.mark.parametrize("budget", [dp.ZCDP(10**12), dp.Pure(10**9)])
+def test_without_noise_they_are_exact(budget: dp.ZCDP | dp.Pure) -> None:
+    price = {"rho": 10**11} if isinstance(budget, dp.ZCDP) else {"epsilon": 10**8}
+    (row,) = session(budget).sql(ALL).release(**price).rows
+    assert (row["n"], row["m"]) == (40, 30)
+    assert row["s"] == pytest.approx(sum(HERE), abs=1e-2)
+    assert row["a"] == pytest.approx(sum(HERE) / 30, abs=1e-3)
+
+
+def test_gaussian_noise_in_a_count_beside_an_average_of_a_column_with_gaps_is_less_than_half_more_than_alone() -> None:
+    """It was √3 times as much when a row without a value was in the third sum only."""
+    s = session(dp.ZCDP(1))
+    alone = s.sql("SELECT COUNT(*) AS n FROM t").preview(rho="1/10")
+    both = s.sql("SELECT COUNT(*) AS n, AVG(v) AS a FROM t").preview(rho="1/10", rows=1000)
+    assert both.error("n") < 1.47 * alone.error("n") + 0.5
+    mean = s.sql("SELECT AVG(v) AS a FROM t").preview(rho="1/10", rows=1000)
+    assert both.error("a") < 1.4 * mean.error("a")
+
+
+@pytest.mark.parametrize("high", [1, 2, 3, 7, 120])
+def test_no_row_is_longer_than_the_bound(high: int) -> None:
+    argument = Typed(Number(Fraction(1), 0, high), True, lowered=Column("v"))
+    found = st.sides(argument, None, "AVG", absent=True, by_length=True)
+    assert found.absent is not None
+    parts = [program(part.value) for part in (found.above, found.below, found.absent)]
+    for v in (None, *range(high + 1)):
+        values = [run({"v": v}) or 0 for run in parts]
+        assert all(isinstance(x, int) and x >= 0 for x in values)
+        assert sum(x * x for x in values) <= found.above.bound**2
+    assert found.above.by_length == (found.null_side > 0) == (high > 2)
+
+
+def test_laplace_noise_is_refused_for_parts_that_are_bounded_in_length() -> None:
+    argument = Typed(Number(Fraction(1), 0, 100), True, lowered=Column("v"))
+    found = st.sides(argument, None, "AVG", absent=True, by_length=True)
+    need = Need(caps=Caps(max_rows=1), statistics={found.above: 1.0}, grouped=False, selects=False)
+    with pytest.raises(NotATheorem, match="Gaussian"):
+        noised(found.above, need, Noise.LAPLACE, Pure(1), Neighbours.ADD_REMOVE)
+
+
+def test_the_query_keeps_its_price_on_made_up_neighbours() -> None:
+    assert dp.check(session(dp.ZCDP(1)).sql(ALL), searches=40).ok
+
+
+@pytest.mark.parametrize("sets", ["k", "ROLLUP (k)"])
+def test_numbers_that_agree_are_those_of_values_within_their_bounds(sets: str) -> None:
+    """With much noise and few rows: no count below 0, none of some rows above that of all, no impossible sum."""
+    rows = {"who": list(range(6)), "k": ["a", "b"] * 3, "v": [None, None, 5, None, 7, None]}
+    columns = {"v": dp.bounds(0, 100), "k": dp.keys(["a", "b", "c"])}
+    table = dp.table(pa.table(rows), unit="who", columns=columns, max_rows=2)
+    s = dp.Session(t=table, budget=dp.ZCDP(1))
+    text = f"SELECT k, COUNT(*) AS n, COUNT(v) AS m, SUM(v) AS s, AVG(v) AS a FROM t GROUP BY {sets}"
+    for _ in range(8):
+        answer = s.sql(text).release(rho="1/100").consistent()
+        bars = answer.intervals("0.95")
+        for i, row in enumerate(answer):
+            assert 0 <= row["m"] <= row["n"] + 1
+            assert -1e-6 <= row["s"] <= 100 * (row["m"] + 1) + 1e-6
+            for name in ("n", "m", "s", "a"):
+                low, high = bars[name][i] or (None, None)
+                assert low <= row[name] <= high

@@ -1,0 +1,38 @@
+"""A released histogram: its labels, its errors, and how it is read back from what a ledger keeps."""
+
+import pytest
+
+import discreet as dp
+from discreet.errors import BadData
+from discreet.query.answer.serialize import answer as written
+from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.questions import COUNT, KEY, About, table_questions
+from discreet.session.price import Price
+from discreet.session.query import Order
+
+
+@pytest.mark.parametrize("budget", [dp.Pure(1), dp.ZCDP(1, "1e-6")], ids=str)
+def test_what_was_stored_is_read_back(budget: dp.Pure | dp.ZCDP) -> None:
+    visits = dp.table({"patient": [1, 2, 2], "paid": [True, False, None]}, unit="patient")
+    session = dp.Session(visits=visits, budget=budget)
+    asked = table_questions("visits", session.schemas)
+    price = Price(rho=1) if isinstance(budget, dp.ZCDP) else Price(1)
+    quote = session.quote([one.prepared for one in asked], price)
+    answers = session.release(Order(quote, tuple(one.prepared.outcome for one in asked)))
+    for one, answer in zip(asked, answers, strict=True):
+        first, second = Histogram.of(one, answer), Histogram.read(one, written(answer, "0.95"))
+        assert first.counts == pytest.approx(second.counts)
+        assert first.scale == pytest.approx(second.scale, rel=1e-3)
+        assert (first.gaussian, first.labels) == (second.gaussian, second.labels)
+        assert first.gaussian is isinstance(budget, dp.ZCDP)
+    with pytest.raises(BadData, match="other keys"):
+        Histogram.read(asked[0], written(answers[0], "0.95") | {"rows": [[0, 1.0]]})
+
+
+def test_labels_are_words() -> None:
+    rows = Histogram(About.ROWS, "", tuple(range(32)), (0.0,) * 32, 1.0, gaussian=False)
+    assert [rows.label(i) for i in (0, 3, 31)] == ["1", "4 to 5", "65,536 and more"]
+    keys = Histogram(About.KEYS, "clinic", ("North", None), (3.0, -1.0), 1.0, gaussian=False)
+    assert [keys.label(i) for i in (0, 1)] == ["North", "NULL"]
+    assert keys.shares().tolist() == [1.0, 0.0]
+    assert (KEY, COUNT) == ("class", "n")

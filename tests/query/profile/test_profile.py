@@ -1,0 +1,50 @@
+"""A profile as a user sees it: numbers with error bars, a table, a picture."""
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.errors import BadParameter
+
+
+@pytest.fixture(scope="module")
+def profile() -> dp.Profile:
+    rng = np.random.default_rng(1)
+    people = np.repeat(np.arange(3000), rng.integers(1, 30, 3000))
+    cost = rng.lognormal(3, 1, len(people))
+    cost[rng.random(len(people)) < 0.25] = np.nan
+    table = dp.table(
+        {"patient": people, "clinic": rng.choice(["N", "S"], len(people)), "cost": cost},
+        unit="patient",
+        columns={"clinic": dp.keys(["N", "S"])},
+    )
+    return dp.Session(visits=table, budget=dp.Pure(20)).profile("visits", epsilon=20)
+
+
+def test_its_numbers_are_near_the_truth(profile: dp.Profile) -> None:
+    """Each claim is off by at most its bar, at confidence 1 - 1e-7."""
+    units, error = profile.units("0.9999999")
+    assert abs(units - 3000) <= error
+    share, bar = profile.nulls("cost", "0.9999999")
+    assert abs(share - 0.25) <= bar + 0.02  # a unit weighs one: not quite the share of the rows
+    assert profile.groups("clinic") is not None
+    assert profile.groups("cost") is None
+    keys = profile.keys("clinic")
+    assert keys is not None
+    assert abs(keys.shares()[0] - 0.5) < 0.1
+    assert profile.cut(30).share < 0.02 < profile.cut(4).share
+
+
+def test_it_prints_and_draws(profile: dp.Profile) -> None:
+    text = str(profile)
+    assert "rows per unit" in text
+    assert "values of cost" in text
+    assert "NULL" in text
+    assert "spent epsilon 20" in text
+    pytest.importorskip("matplotlib")
+    assert len(profile.plot().axes) == len(profile.histograms)
+
+
+def test_nulls_are_of_columns_of_values(profile: dp.Profile) -> None:
+    with pytest.raises(BadParameter, match="must be a column of numbers"):
+        profile.nulls("clinic")

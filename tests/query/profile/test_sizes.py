@@ -1,0 +1,73 @@
+"""What a cap cuts, from noisy sizes: near the truth, and within its interval as often as it says."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from discreet.query.profile.classes import STARTS
+from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.questions import About
+from discreet.query.profile.sizes import UnitSizes
+
+
+def histogram(sizes: NDArray[np.int64], scale: float, rng: np.random.Generator) -> Histogram:
+    places = np.searchsorted(STARTS, sizes, side="right") - 1
+    counts = np.bincount(places, minlength=len(STARTS)) + rng.laplace(0, scale, len(STARTS))
+    return Histogram(About.ROWS, "", tuple(range(len(STARTS))), tuple(counts.tolist()), scale, gaussian=False)
+
+
+KINDS: dict[str, Callable[[np.random.Generator], NDArray[np.int64]]] = {
+    "light": lambda rng: rng.poisson(5, 20_000) + 1,
+    "heavy": lambda rng: np.ceil(rng.lognormal(2, 1.3, 20_000)).astype(int),
+    "one row": lambda rng: np.ones(20_000, dtype=int),
+    "pareto": lambda rng: np.minimum(np.ceil(rng.pareto(1.5, 20_000) * 3 + 1), 60_000).astype(int),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_interval_of_a_cut_holds(kind: str) -> None:
+    """60 draws; a 95 % interval that misses more than 16 of them has a chance of less than 1e-6."""
+    rng = np.random.default_rng(3)
+    sizes = KINDS[kind](rng)
+    missed = 0
+    for _ in range(60):
+        found = UnitSizes(histogram(sizes, 20.0, rng))
+        cut = found.cut(12)
+        near = sizes[sizes <= cut.reach]
+        truth = np.maximum(near - 12, 0).sum() / near.sum()
+        missed += not cut.low <= truth <= cut.high
+    assert missed <= 16
+    assert abs(cut.share - truth) < 0.1
+
+
+def test_a_cut_that_forgets_the_noise_is_caught() -> None:
+    """The planted twin: an interval without noise misses nearly always."""
+    rng = np.random.default_rng(3)
+    sizes = KINDS["heavy"](rng)
+    missed = 0
+    for _ in range(60):
+        noisy = histogram(sizes, 400.0, rng)
+        forgetful = Histogram(noisy.about, "", noisy.labels, noisy.counts, 1e-9, gaussian=False)
+        cut = UnitSizes(forgetful).cut(12)
+        near = sizes[sizes <= cut.reach]
+        missed += not cut.low <= np.maximum(near - 12, 0).sum() / near.sum() <= cut.high
+    assert missed > 16
+
+
+def test_more_units_may_be_beyond_the_reach_than_are() -> None:
+    rng = np.random.default_rng(3)
+    sizes = np.concatenate([KINDS["light"](rng), [50_000]])
+    cut = UnitSizes(histogram(sizes, 20.0, rng)).cut(12)
+    assert cut.reach < 1000
+    assert cut.beyond >= 1
+    assert "not in this estimate" in str(cut)
+
+
+def test_nothing_stands_out_of_an_empty_table() -> None:
+    rng = np.random.default_rng(3)
+    found = UnitSizes(histogram(np.array([], dtype=int), 20.0, rng))
+    assert found.empty
+    assert found.reach == 1
+    assert not UnitSizes(histogram(np.ones(5000, dtype=int), 20.0, rng)).empty

@@ -1,0 +1,136 @@
+"""max_rows="auto": a tenth of the price finds out, the rest answers; what is cut is reported; refusals cost nothing."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import discreet as dp
+from discreet.errors import BadParameter, BadQuestion, OverBudget
+
+RNG = np.random.default_rng(2)
+PEOPLE = np.repeat(np.arange(4000), np.ceil(RNG.lognormal(1.5, 1, 4000)).astype(int))
+CLINICS = ["N", "S", "W", "E"]
+ROWS = {
+    "patient": PEOPLE,
+    "clinic": RNG.choice(CLINICS, len(PEOPLE)),
+    "cost": RNG.integers(0, 100, len(PEOPLE)),
+    "ward": RNG.integers(0, 60, len(PEOPLE)),
+}
+COLUMNS = {"clinic": dp.keys(CLINICS), "cost": dp.bounds(0, 100), "ward": dp.keys(range(60))}
+GROUPS = "SELECT clinic, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY clinic"
+
+
+FOUR = dp.Pure(4)
+
+
+def session(rows: Any = ROWS, budget: dp.Pure | dp.Approx | dp.ZCDP = FOUR) -> dp.Session:
+    return dp.Session(visits=dp.table(rows, unit="patient", max_rows="auto", columns=COLUMNS), budget=budget)
+
+
+def truth() -> list[int]:
+    return [int((ROWS["clinic"] == clinic).sum()) for clinic in sorted(CLINICS)]
+
+
+def test_the_whole_price_is_paid_and_no_more() -> None:
+    own = session()
+    answer = own.sql(GROUPS).release(epsilon=1)
+    assert own.remaining == dp.Pure(3)
+    assert answer["n"] == pytest.approx(truth(), rel=0.2)
+    assert answer.cut is not None
+    assert 0 <= answer.cut.low <= answer.cut.share <= answer.cut.high <= 1
+    assert "cuts about" in str(answer)
+    assert "chosen from the profile" in answer.explain()
+    own.sql(GROUPS).release(epsilon=1)  # what was found out is known
+    assert own.remaining == dp.Pure(2)
+
+
+def test_with_a_profile_preview_and_answer_agree() -> None:
+    own = session()
+    assert "caps are not chosen yet" in str(own.sql(GROUPS).preview(epsilon=1))
+    with pytest.raises(BadQuestion, match="no profile of visits yet"):
+        own.sql(GROUPS).quote(epsilon=1)
+    own.profile("visits", epsilon=1)
+    found = own.sql(GROUPS).preview(epsilon=1)
+    assert any("predicted error" in note for note in found.notes)
+    answer = own.sql(GROUPS).release(epsilon=1)
+    assert answer.notes[0] == found.notes[0]
+    assert own.remaining == dp.Pure(2)
+
+
+def test_corrected_values_are_marked_and_their_intervals_hold_the_raw_counts() -> None:
+    own = session(budget=dp.Pure(100))
+    own.profile("visits", epsilon=50)
+    answer = own.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward").release(epsilon="0.4")
+    assert any("n is corrected" in note for note in answer.notes)
+    counts = np.bincount(ROWS["ward"], minlength=60)
+    held = [low <= n <= high for n, (low, high) in zip(counts, answer.intervals("0.9999999")["n"], strict=True)]  # type: ignore[misc]
+    assert all(held)
+
+
+def test_correction_can_be_left_out() -> None:
+    table = dp.table(ROWS, unit="patient", max_rows="auto", correct=False, columns=COLUMNS)
+    own = dp.Session(visits=table, budget=dp.Pure(100))
+    own.profile("visits", epsilon=50)
+    answer = own.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward").release(epsilon="0.4")
+    assert not any("corrected" in note for note in answer.notes)
+
+
+@pytest.mark.parametrize("text", [
+    "SELECT COUNT(*) AS n FROM visits",
+    "SELECT clinic, COUNT(DISTINCT patient) AS n FROM visits GROUP BY clinic",
+    "SELECT AVG(cost) AS m, MEDIAN(cost) AS d FROM visits",
+    "SELECT clinic, COUNT(*) AS n FROM visits WHERE cost > 50 GROUP BY ROLLUP(clinic)",
+])  # fmt: skip
+@pytest.mark.parametrize("budget", [dp.Pure(1), dp.Approx(1, "1e-6"), dp.ZCDP(1, "1e-6")], ids=str)
+def test_every_kind_of_question_and_budget(text: str, budget: dp.Pure | dp.Approx | dp.ZCDP) -> None:
+    own = session(budget=budget)
+    price = {"rho": "0.5"} if isinstance(budget, dp.ZCDP) else {"epsilon": "0.5"}
+    answer = own.sql(text).release(**price)
+    assert len(answer) > 0
+    assert answer.cut is not None
+
+
+def test_keys_that_nobody_listed() -> None:
+    table = dp.table(ROWS, unit="patient", max_rows="auto", columns={"clinic": dp.unknown_keys()})
+    own = dp.Session(visits=table, budget=dp.Approx(1, "1e-6"))
+    answer = own.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon=1)
+    assert answer["clinic"] == sorted(CLINICS)
+
+
+def test_a_workload_chooses_for_each_of_its_questions() -> None:
+    own = session()
+    answers = own.workload([GROUPS, "SELECT COUNT(*) AS n FROM visits"]).release(epsilon=1)
+    assert own.remaining == dp.Pure(3)
+    assert all(answer.cut is not None for answer in answers)
+
+
+@pytest.mark.parametrize("rows", [
+    {"patient": np.array([], dtype=int), "clinic": np.array([], dtype=str), "cost": np.array([], dtype=int)},
+    {"patient": [None], "clinic": ["N"], "cost": [1]},
+    {"patient": [7], "clinic": [None], "cost": [None]},
+], ids=["empty", "no unit", "all NULL"])  # fmt: skip
+def test_a_table_with_next_to_nothing_gets_a_wide_answer(rows: dict[str, Any]) -> None:
+    import pyarrow as pa
+
+    kinds = pa.schema({"patient": pa.int64(), "clinic": pa.string(), "cost": pa.int64(), "ward": pa.int64()})
+    answer = session(pa.table({**rows, "ward": rows["cost"]}, schema=kinds)).sql(GROUPS).release(epsilon=1)
+    assert len(answer) == 4
+
+
+def test_refusals_cost_nothing() -> None:
+    own = session(budget=dp.Pure(1))
+    with pytest.raises(OverBudget):
+        own.sql(GROUPS).release(epsilon="1.01")
+    with pytest.raises(BadParameter, match="buy one first"):
+        own.sql(GROUPS).release(error=5)
+    assert own.remaining == dp.Pure(1)
+
+
+@pytest.mark.parametrize(("options", "problem"), [
+    ({"max_rows": "many"}, "must be a whole number, or"),
+    ({"max_rows": "auto", "max_groups": 3}, "must be left out"),
+])  # fmt: skip
+def test_caps_that_make_no_sense(options: dict[str, object], problem: str) -> None:
+    with pytest.raises(BadParameter, match=problem):
+        dp.table(ROWS, unit="patient", **options)  # type: ignore[arg-type]
