@@ -123,6 +123,7 @@ class State:
             spent=dict(self.spent),
             acts={kind: list(acts) for kind, acts in self.acts.items()},
             acknowledged=list(self.acknowledged),
+            streams=dict(self.streams),
         )
 
     @property
