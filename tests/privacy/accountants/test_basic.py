@@ -139,6 +139,11 @@ def test_samples() -> None:
                 price(event)
 
 
+def test_what_stays_open_costs_what_it_answers() -> None:
+    inner = events.Approx("1/2", "1e-9")
+    assert price_basic(events.Interactive(inner)) == price_basic(inner)
+
+
 @pytest.mark.parametrize("inner", [events.Gaussian(5), events.Laplace(3), events.Composed([events.Gaussian(5)] * 2)])
 def test_what_is_stated_changes_no_other_price(inner: events.Event) -> None:
     """An accountant that does not add up (ε, δ) takes the law itself."""

@@ -57,6 +57,7 @@ trees: Any = st.recursive(
     leaves,
     lambda inner: st.one_of(
         st.builds(events.Repeat, inner, wholes),
+        st.builds(events.Interactive, inner),
         st.builds(agreeing(events.Composed), st.lists(inner, max_size=3)),
         st.builds(agreeing(events.Parallel), st.lists(inner, max_size=3)),
         st.builds(events.Stated, inner, numbers, st.just("1e-9")),
