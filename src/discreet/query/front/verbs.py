@@ -342,8 +342,6 @@ def _shown(said: Said) -> str:
             return column
         case Literal(value=value):
             return str(value) if isinstance(value, Fraction) else "NULL" if value is None else repr(value)
-        case Windowed(function=function, arguments=arguments):
-            return f"{function}({', '.join(map(_shown, arguments))}) over (...)"
         case Total(aggregate=aggregate, arguments=arguments):
             return f"{aggregate.value}({', '.join(_shown(a) for a in arguments) or '*'})"
         case Windowed(function=function, arguments=arguments):
