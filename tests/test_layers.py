@@ -82,7 +82,7 @@ TOUCH_THE_WORLD = (
     "curator",
     "commands",
     "session.local_ledger",
-    "session.board_record",
+    "session.ledger_budget",
     "query.answer.export",
 )
 WORLD = {"socket", "subprocess", "shutil", "tempfile", "pathlib", "sqlite3", "urllib", "http", "io", "ftplib"}

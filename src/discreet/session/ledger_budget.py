@@ -3,20 +3,34 @@
 Promise: ``spend`` returns only after the charge is durable, under the budget of the people and the cap of the analyst
 both. A key that was charged before is never charged again: ``AlreadyCharged`` carries what was stored for it, and
 nothing is read or drawn.
+
+Dashboards are kept there too. A dashboard is paid once, before its first day is read. A day's state is kept before its
+answer leaves, and no position is kept twice: after a crash the last state that was kept gives the answers that were
+drawn, or the day is read again and nobody has seen what was drawn. Any other state is refused. The position and the
+hash of the state are in the chain; the state itself, which is as secret as the data, is a file beside the ledger that
+only its owner can read.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from discreet.errors import ReceiptRefused
+from discreet.answer import CONFIDENCE
+from discreet.errors import BadParameter, LedgerUnavailable, ReceiptRefused, StaleState
 from discreet.ledger.charges import Charge
+from discreet.ledger.durable_files import create_file
+from discreet.ledger.entries import canonical
+from discreet.ledger.records import StreamRecord
 from discreet.ledger.standing import Quote, Standing
+from discreet.ledger.state import StreamPosition
 from discreet.ledger.store import Ledger
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
+from discreet.query.answer.serialize import dump
 
 
 class AlreadyCharged(Exception):
@@ -98,3 +112,140 @@ class RetryBudget(LedgerBudget):
     def fits(self, what: Event | Measure) -> bool:
         """Always: a key that was charged before needs no budget."""
         return True
+
+
+# --- dashboards ------------------------------------------------------------------------------------------------------
+
+
+class LedgerBoard:
+    """A dashboard in a ledger: the stream ``name`` of one analyst, for one question with its parameters."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        dataset: str,
+        analyst: str,
+        *,
+        name: str,
+        query: str,
+        parameters: Mapping[str, Any],
+        folder: Path,
+    ) -> None:
+        self._ledger = ledger
+        self._dataset = dataset
+        self._analyst = analyst
+        self._name = stream_name(analyst, dataset, name)
+        self._question = query, dict(parameters)
+        self._folder = folder / hashlib.sha256(self._name.encode()).hexdigest()[:32]
+
+    @property
+    def budget_store(self) -> LedgerBudget:
+        """What pays for it, once: the key is that of the dashboard."""
+        query, parameters = self._question
+        return LedgerBudget(
+            self._ledger, self._dataset, self._analyst, key=_key(self._name), query=query, parameters=parameters
+        )
+
+    def pay(self, price: Event | Measure) -> None:
+        """Charge the whole horizon and open the stream, unless that was done."""
+        if self._known() is not None:
+            return
+        budget_store = self.budget_store
+        try:
+            budget_store.spend(price).redeem(price)
+            charge = budget_store.charge
+        except AlreadyCharged as before:
+            charge = before.charge
+            if self._ledger.look().acknowledged:
+                raise StaleState(
+                    "this dashboard was paid, and the ledger was set back since: it may have answered already; open "
+                    "another one"
+                ) from None
+        assert charge is not None  # noqa: S101
+        if charge.fresh:
+            opening = {"answers": [], "confidence": str(CONFIDENCE), "cost": str(charge.price)}
+            self._ledger.store_answer(charge, dump(opening))  # a workload without answers yet: they come day by day
+        try:
+            self._record(charge, 0, "", b"")
+        except StaleState:  # another process was quicker
+            if self._ledger.stream(self._name) is None:
+                raise
+
+    def latest(self) -> bytes | None:
+        """The state that was kept last; StaleState if the file is another one, or gone."""
+        known = self._known()
+        if known is None or not known.position:
+            return None
+        try:
+            found = self._file(known).read_bytes()
+        except OSError:
+            if known.ended:
+                raise StaleState(
+                    "the ledger was set back, and this dashboard has gone further; open another one"
+                ) from None
+            raise StaleState(
+                f"the state after {known.step} is not here: restore the folder {self._folder.parent} as it was left, "
+                "on the machine that went on with this dashboard"
+            ) from None
+        if _hash(found) != known.state:
+            raise StaleState(f"the state in {self._folder} is not the one that was kept after {known.step}")
+        return found
+
+    def advance(self, position: int, state: bytes, step: str) -> None:
+        """Keep the state of the next day: first the file, then its hash in the chain, which decides."""
+        known = self._ledger.stream(self._name)
+        if known is None:
+            raise LedgerUnavailable("this dashboard was not opened in the ledger, so its answer may not be shown")
+        path = self._path(position, _hash(state))
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            create_file(path, state)
+        except OSError:
+            raise LedgerUnavailable(f"the state of this dashboard cannot be kept in {self._folder}") from None
+        try:
+            self._ledger.record_step(
+                StreamRecord(known.population, self._name, known.charge, position, step, _hash(state)), by=self._analyst
+            )
+        except StaleState:
+            path.unlink(missing_ok=True)
+            raise
+        for other in self._folder.glob("*.json"):
+            if other != path and int(other.name.partition("-")[0]) <= position:  # others may be further already
+                other.unlink(missing_ok=True)
+
+    def _known(self) -> StreamPosition | None:
+        """Where the stream stands; BadParameter if it was paid for another question."""
+        known = self._ledger.stream(self._name)
+        if known is not None:
+            paid = self._ledger.charge(known.charge).record
+            if (paid.query, dict(paid.parameters)) != self._question:
+                raise BadParameter("name", self._name, "must be new: it is that of another dashboard")
+        return known
+
+    def _record(self, charge: Charge, position: int, step: str, state: bytes) -> None:
+        population = charge.record.population
+        record = StreamRecord(population, self._name, charge.sequence, position, step, _hash(state))
+        self._ledger.record_step(record, by=self._analyst)
+
+    def _file(self, known: StreamPosition) -> Path:
+        return self._path(known.position, known.state)
+
+    def _path(self, position: int, digest: str) -> Path:
+        return self._folder / f"{position}-{digest[:32]}.json"
+
+
+def stream_name(analyst: str, dataset: str, name: str) -> str:
+    """What a dashboard is called in the ledger; whatever the names hold, no two are called the same.
+
+    >>> stream_name("ann", "hospital", "clinics")
+    '["ann","hospital","clinics"]'
+    """
+    return canonical([analyst, dataset, name])
+
+
+def _hash(state: bytes) -> str:
+    return hashlib.sha256(state).hexdigest()
+
+
+def _key(name: str) -> str:
+    return f"dashboard {hashlib.sha256(name.encode()).hexdigest()[:32]}"

@@ -32,8 +32,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer import serialize
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.plan.schema import Table
-from discreet.session.board_record import LedgerBoard
-from discreet.session.ledger_budget import LedgerBudget
+from discreet.session.ledger_budget import LedgerBoard, LedgerBudget
 
 ANALYST = "local"
 _SQLITE = b"SQLite format 3\x00"

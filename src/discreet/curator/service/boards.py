@@ -21,7 +21,7 @@ from discreet.ledger.owner_acts import check_name
 from discreet.ledger.state import StreamPosition
 from discreet.query.answer.serialize import plain
 from discreet.session.board import Board, BoardDay, parameters
-from discreet.session.board_record import LedgerBoard, stream_name
+from discreet.session.ledger_budget import LedgerBoard, stream_name
 from discreet.session.price import Price
 
 

@@ -1,4 +1,4 @@
-"""board_record.py: dashboards that outlive the process; no crash, copy or race answers a day twice."""
+"""ledger_budget.py: dashboards that outlive the process; no crash, copy or race answers a day twice."""
 
 from __future__ import annotations
 
