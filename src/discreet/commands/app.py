@@ -11,24 +11,24 @@ import typer
 from rich.console import Console
 
 from discreet.commands import demo as demonstration
-from discreet.commands.analysts import analyst_app
 from discreet.commands.ask import ask_command, preview_command
 from discreet.commands.budget import budget_command
 from discreet.commands.check import audit_command, check_command
 from discreet.commands.continual import continual_app
 from discreet.commands.init import init_command
 from discreet.commands.ledger import ledger_app
+from discreet.commands.operate.analysts import analyst_app
 from discreet.commands.operate.audit_log import audit_log_command
 from discreet.commands.operate.keys import key_app
 from discreet.commands.operate.prepare import prepare_command
 from discreet.commands.operate.remote import history_command
+from discreet.commands.operate.serve import serve_command
 from discreet.commands.operate.tokens import token_app
 from discreet.commands.operate.upkeep import add_upkeep
 from discreet.commands.output import fail_plainly
 from discreet.commands.profile import profile_command
 from discreet.commands.receipt import receipt_app
 from discreet.commands.sample_hospital import write_hospital
-from discreet.commands.serve import serve_command
 from discreet.commands.synthesize import synthesize_command
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)

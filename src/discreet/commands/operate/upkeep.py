@@ -111,7 +111,7 @@ def migrate_ledger(config: LedgerOrConfig, as_json: AsJson = False) -> None:
 @fail_plainly
 def move_here_command(config: ConfigFile, reason: Reason, as_json: AsJson = False) -> None:
     """Serve this ledger from this machine and folder from now on; the one it was copied from must be stopped."""
-    from discreet.curator.service.place import move_here
+    from discreet.curator.service.copies.place import move_here
 
     with open_ledger_of(config) as ledger:
         done = move_here(ledger, ledger_location(config)[0], reason)
@@ -122,7 +122,7 @@ def move_here_command(config: ConfigFile, reason: Reason, as_json: AsJson = Fals
 def accept_witness_command(config: ConfigFile, reason: Reason, as_json: AsJson = False) -> None:
     """After a restore: record that the witness has seen more than the ledger has, and continue."""
     from discreet.curator.service.config import read_config
-    from discreet.curator.service.witness import accept_witness
+    from discreet.curator.service.copies.witness import accept_witness
 
     witness = read_config(config).witness
     if witness is None:

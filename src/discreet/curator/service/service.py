@@ -26,9 +26,10 @@ from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
-from discreet.curator.service.marker import mark
+from discreet.curator.service.copies.marker import mark
+from discreet.curator.service.copies.place import check_place
+from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
-from discreet.curator.service.place import check_place
 from discreet.curator.service.profiles import read_profiles
 from discreet.curator.service.questions import (
     AnyQuestion,
@@ -40,7 +41,6 @@ from discreet.curator.service.questions import (
 )
 from discreet.curator.service.readiness import Readiness
 from discreet.curator.service.reply_timing import Grid
-from discreet.curator.service.witness import Publisher, check_witness
 from discreet.errors import (
     AlreadyProtected,
     BadParameter,

@@ -9,8 +9,8 @@ import pytest
 
 from discreet.curator.service import place
 from discreet.curator.service.config import read_config
+from discreet.curator.service.copies.place import KIND, check_place, move_here, place_of
 from discreet.curator.service.opening import open_curator
-from discreet.curator.service.place import KIND, check_place, move_here, place_of
 from discreet.errors import BadParameter, LedgerMismatch
 from discreet.ledger import open_ledger
 from tests.helpers.curator.land import write_town

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator.service.witness import KIND, Publisher, Witness, accept_witness, check_witness
+from discreet.curator.service.copies.witness import KIND, Publisher, Witness, accept_witness, check_witness
 from discreet.errors import LedgerMismatch, LedgerUnavailable
 from discreet.ledger import Ledger, open_ledger
 from discreet.ledger.head_file import Head

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from discreet.commands.serve import first_token
+from discreet.commands.operate.serve import first_token
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from discreet.errors import BadParameter

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from discreet.curator.service.config import read_config
-from discreet.curator.service.marker import NAME, mark
+from discreet.curator.service.copies.marker import NAME, mark
 from discreet.curator.service.opening import open_curator
 from tests.helpers.curator.land import write_town
 
