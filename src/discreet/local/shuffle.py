@@ -75,7 +75,7 @@ def shuffled_event(oracle: Oracle | MeanOracle, people: int, *, delta: Number) -
 def shuffled_closed_form(local_epsilon: Number, people: int, *, delta: Number) -> Approx:
     """The closed form: ε = ln(1 + s (1 - e^-ε₀)/(1 + e^-ε₀/(1 + s))), s = 8 √(e^ε₀ ln(4/δ)/n) + 8 e^ε₀/n, rounded up.
 
-    Feldman, McMillan and Talwar (2021), in the weakest form that is in print; for ε₀ <= ln(n / (16 ln(4/δ))) only.
+    Feldman, McMillan and Talwar (2021), in the weakest of the forms in use; for ε₀ <= ln(n / (16 ln(4/δ))) only.
 
     >>> 0.05 < shuffled_closed_form(1, 100_000, delta="1e-6").epsilon < 0.1
     True

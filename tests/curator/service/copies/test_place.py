@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from discreet.curator.service import place
 from discreet.curator.service.config import read_config
+from discreet.curator.service.copies import place
 from discreet.curator.service.copies.place import KIND, check_place, move_here, place_of
 from discreet.curator.service.opening import open_curator
 from discreet.errors import BadParameter, LedgerMismatch
