@@ -2,7 +2,7 @@
 
 ``python -m tools.servers`` installs from Debian's packages what is missing, and nothing else. Where it cannot (no
 apt-get, not root, no network) it says so in one line and ends well: the tests that need the part then fail, by name.
-Tests ask ``find`` where a part is.
+Tests ask ``find`` where a part is. The accessibility checker axe-core comes from the npm registry, if there is npm.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ OLDEST_JAVA = 17  # what Spark 4 asks for
 APT = ("apt-get", "-qq", "-o", "DPkg::Lock::Timeout=600")
 # Read by Debian's postgresql-common: a new server package makes and starts no cluster of its own.
 NO_CLUSTER = Path("/etc/postgresql-common/createcluster.d/discreet-tests.conf")
+
+AXE = Path(sys.prefix) / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 class Missing(Exception):
@@ -136,6 +138,16 @@ def no_cluster() -> Iterator[None]:
         NO_CLUSTER.unlink()
 
 
+def add_axe() -> str | None:
+    """Install the accessibility checker axe-core beside the environment, by npm; what went wrong, or None."""
+    npm = shutil.which("npm")
+    if AXE.is_file() or npm is None:
+        return None if AXE.is_file() else "no npm, so the pages are not checked for accessibility"
+    options = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(AXE.parents[2]))
+    done = subprocess.run((npm, "install", *options, "axe-core"), stdin=subprocess.DEVNULL, check=False)
+    return None if done.returncode == 0 else "npm could not install axe-core: the pages are not checked with it"
+
+
 def main() -> None:
     """Install what is missing, and say what could not be."""
     missing = [part for part in PARTS if part.look() is None]
@@ -143,8 +155,8 @@ def main() -> None:
     if missing and trouble is None:
         print(f"servers: installing {_names(missing)}")
         trouble = install(missing)
-    if trouble:
-        print(f"servers: {trouble}", file=sys.stderr)
+    for line in filter(None, (trouble, add_axe())):
+        print(f"servers: {line}", file=sys.stderr)
 
 
 if __name__ == "__main__":

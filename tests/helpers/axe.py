@@ -1,4 +1,4 @@
-"""The accessibility checker axe-core, run inside of the page. ``npm install -g axe-core`` brings it."""
+"""The accessibility checker axe-core, run inside of the page. ``make setup`` brings it, if there is npm."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.helpers.browser import Browser
+from tools.servers import AXE
 
 PLACES = ("/usr/local/lib/node_modules", "/usr/lib/node_modules", "/usr/share/nodejs", "node_modules")
 RUN = """
@@ -22,7 +23,7 @@ axe.run(document, {runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-p
 def source() -> str:
     """The text of axe-core."""
     places = [Path(os.environ["AXE_CORE"])] if os.environ.get("AXE_CORE") else []
-    places += [Path(place) / "axe-core" / "axe.min.js" for place in PLACES]
+    places += [AXE, *(Path(place) / "axe-core" / "axe.min.js" for place in PLACES)]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
         pytest.skip("axe-core is not on this machine: npm install -g axe-core, or AXE_CORE=/path/to/axe.min.js")

@@ -13,6 +13,7 @@ from discreet.continual.counter import counter
 from discreet.local.means import mean
 from discreet.local.response import response
 from discreet.privacy.promises.measures import ZCDP, Pure
+from tests.helpers.extent import only_in_audit
 
 THINGS = {name: given for name, given in OWN.items() if isinstance(given[0], OneReport | WholeStream)}
 
@@ -21,7 +22,10 @@ def test_all_randomizers_and_strategies_are_on_the_list() -> None:
     assert len(THINGS) == 12
 
 
-@pytest.mark.parametrize("name", THINGS)
+SLOW = {"prefixes over time", "tree over time, one person in 3 steps", "values over time, one person in 3 steps"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=only_in_audit if n in SLOW else ()) for n in THINGS])
 def test_a_little_less_than_the_price_is_refuted(name: str) -> None:
     """By enumeration: each claim is nearly used up by one of the pairs."""
     thing, options = THINGS[name]
