@@ -20,6 +20,7 @@ TOML = """
 [server]
 data = "data"
 quantum = 0.01
+grid = "even"
 [limits]
 requests_per_second = 100000
 burst = 100000
