@@ -35,7 +35,7 @@ def test_as_json_with_a_budget_in_a_ledger(visits: Path, tmp_path: Path) -> None
     assert done.exit_code == 0, done.output
     shown = json.loads(done.stdout)
     assert (shown["rows"], shown["columns"], shown["complete"]) == (50, ["clinic", "cost"], True)
-    assert shown["remaining"] == "epsilon 1, delta 5e-10"
+    assert shown["remaining"] == "epsilon 1, delta 2.5e-10"
     assert pyarrow.csv.read_csv(tmp_path / "made.csv").num_rows == 50
     assert verify_ledger(tmp_path / "kept.ledger").good
     again = run(*asked, "--epsilon", "1")
@@ -50,7 +50,7 @@ def test_as_json_with_a_budget_in_a_ledger(visits: Path, tmp_path: Path) -> None
         (("nowhere/made.csv", *PRICE), "folder that is there"),
         (("made.csv", "--epsilon", "1"), "Gaussian noise"),
         (("made.csv", *PRICE, "--rows", "-1"), "at least 1"),
-        (("made.csv", *PRICE, "--columns", "note"), "declare dp.keys or dp.bounds"),
+        (("made.csv", *PRICE, "--columns", "note"), "declare --keys"),
         (("made.csv", *PRICE, "--workload", "everything"), "all k-way"),
         (("made.csv", *PRICE, "--columns", "nothing"), "must be a column"),
     ],

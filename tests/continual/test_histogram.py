@@ -8,7 +8,7 @@ import pytest
 from discreet.continual.histogram import histogram
 from discreet.continual.record import MemoryRecord
 from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
-from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from tests.helpers.databases import too_few
@@ -146,6 +146,6 @@ def test_keys_that_nobody_listed_make_a_stream_interactive() -> None:
     with pytest.raises(NotATheorem, match="closed"):
         words.push({"a": 1})
     pure = histogram(horizon=6, budget=Pure("1/2"), delta="1e-9")
-    basic = Filter(Approx(2, "1e-6"))
+    basic = Filter(Approx(2, "1e-6"), Rule.BASIC)
     basic.spend(pure.event)
     assert basic.remaining == Approx("3/2", Approx(1, "1e-6").delta - Approx(1, "1e-9").delta)

@@ -78,7 +78,7 @@ def ask(wanted, step):
     except dp.errors.DiscreetError as error:
         said = type(error).__name__
     left = [str(path) for path in (folder / "staging").iterdir()]
-    print("SAID", json.dumps([step, said, float(s.remaining.epsilon), left]), flush=True)
+    print("SAID", json.dumps([step, said, float(s.remaining_by_account[0].epsilon), left]), flush=True)
 
 for wanted in json.loads(sys.argv[3]):
     ask(wanted, str(wanted))

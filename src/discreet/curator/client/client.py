@@ -238,6 +238,8 @@ class RemoteSession:
     with_columns = _refused("with_columns", _OWNER)
     pmw = _refused("pmw", "use synthesize, whose rows answer any number of questions")
     suggest_keys = _refused("suggest_keys", _OWNER)
+    prepare = _refused("prepare", _OWNER)
+    learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
     plan = _refused("a plan", "session.workload([...]) asks several questions together")
 
     def _prepared(self, asked: Question) -> Prepared | None:
