@@ -143,6 +143,7 @@ class Terms:
                     return check_allowance(ZCDP(positive(rho, "rho"), own))
                 return check_allowance(ZCDP(largest_zcdp(Approx(_wanted(epsilon, "epsilon"), self._slack)).rho, own))
             case Approx(epsilon=most, delta=whole):
+                _absent(rho, "rho", "a budget in epsilon and delta, and this is paid in epsilon")
                 e = _wanted(epsilon, "epsilon")
                 share = min(e / most, Fraction(1)) if most else Fraction(0)
                 several = self.rule is Rule.EITHER and e < most  # else it is the first question, and the last

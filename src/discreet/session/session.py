@@ -322,7 +322,7 @@ class Session(ManyQuestions):
         >>> session = Session(visits=table({"patient": [1, 2, 2]}, unit="patient"), budget=Pure(2))
         >>> profile = session.profile("visits", epsilon=1)
         >>> profile is session.profile("visits"), session.remaining
-        (True, Pure(epsilon='1'))
+        (True, Pure(epsilon=1))
         """
         if epsilon is not None or rho is not None:
             self._profiles[table] = buy_profile(self, table, Price.of(epsilon, delta, rho), columns)

@@ -51,7 +51,7 @@ def expressions() -> st.SearchStrategy[Expression]:
 )
 def test_every_value_is_inside(expression: Expression, ends: Any, at: Any) -> None:
     within = dict(zip("abc", ends, strict=True))
-    point = {name: low + share * (high - low) if math.isfinite(high - low) else low
+    point = {name: min(max(low + share * (high - low), low), high) if math.isfinite(high - low) else low
              for (name, (low, high)), share in zip(within.items(), at, strict=True)}  # fmt: skip
     value, found = evaluate(expression, point), enclose(expression, within, point)
     if value is not None and found is not None:

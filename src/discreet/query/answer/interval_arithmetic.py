@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from discreet.exact import float_down, float_up
 from discreet.query.answer.postprocess import evaluate
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 
@@ -19,7 +20,6 @@ Interval: TypeAlias = tuple[float, float]
 
 EVERYTHING: Interval = (-math.inf, math.inf)
 _WIDER = 1e-12
-_LARGEST = 1.7976931348623157e308
 
 
 def enclose(expression: Expression, within: Mapping[str, Interval], row: Mapping[str, Any]) -> Interval | None:
@@ -57,10 +57,10 @@ def _is_constant(arguments: tuple[Expression, ...], within: Mapping[str, Interva
 def _point(value: Any) -> Interval | None:
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return None
-    try:
-        return float(value), float(value)
-    except OverflowError:
-        return (_LARGEST, math.inf) if value > 0 else (-math.inf, -_LARGEST)
+    if isinstance(value, float):
+        return value, value
+    exact = Fraction(value)
+    return float_down(exact), float_up(exact)
 
 
 def _wider(found: Interval | None) -> Interval | None:

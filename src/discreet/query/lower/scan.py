@@ -69,7 +69,9 @@ def stored_kind(stored: Stored, declared: Kind) -> Kind:
 
     Numbers that are farther away are read as its ends: ±2^62 steps, of floats and decimals with bounds a bit less.
 
-    >>> stored_kind(Stored(StoredKind.INTEGER), Number(Fraction(1), 0, 98)) == Number(Fraction(1), -LARGEST, LARGEST)
+    >>> from fractions import Fraction
+    >>> kind = Number(Fraction(1), 0, 98)
+    >>> stored_kind(Stored(StoredKind.INTEGER), kind) == Number(Fraction(1), -LARGEST, LARGEST)
     True
     """
     match declared:
