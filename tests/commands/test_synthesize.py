@@ -29,7 +29,7 @@ def test_rows_of_the_declared_columns_are_written(visits: Path, tmp_path: Path) 
 
 def test_as_json_with_a_budget_in_a_ledger(visits: Path, tmp_path: Path) -> None:
     kept = ("--ledger", tmp_path / "kept.ledger")
-    asked = ("synthesize", visits, tmp_path / "made.csv", *OPTIONS, "--columns", "clinic, cost",
+    asked = ("synthesize", visits, tmp_path / "made.csv", *OPTIONS, "--max-rows", 3, "--columns", "clinic, cost",
              "--workload", "all 1-way", "--rows", 50, "--json", *kept)  # fmt: skip
     done = run(*asked, *PRICE, "--budget", "2")
     assert done.exit_code == 0, done.output
@@ -59,7 +59,15 @@ def test_bad_input_writes_nothing_and_spends_nothing(
     visits: Path, tmp_path: Path, options: tuple[str, ...], words: str
 ) -> None:
     out, *rest = options
-    done = run("synthesize", visits, tmp_path / out, *OPTIONS, *rest)
+    done = run("synthesize", visits, tmp_path / out, *OPTIONS, "--max-rows", 3, *rest)
     assert done.exit_code == 1
     assert words in done.output.replace("\n", " ")
     assert not (tmp_path / out).exists()
+
+
+def test_a_cap_must_be_declared(visits: Path, tmp_path: Path) -> None:
+    """No question says which cap would fit, and none is taken without a word."""
+    done = run("synthesize", visits, tmp_path / "made.csv", *OPTIONS, *PRICE)
+    assert done.exit_code == 2
+    assert "--max-rows" in done.output
+    assert not (tmp_path / "made.csv").exists()

@@ -26,7 +26,7 @@ def source() -> str:
     places += [AXE, *(Path(place) / "axe-core" / "axe.min.js" for place in PLACES)]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
-        pytest.skip("axe-core is not on this machine: npm install -g axe-core, or AXE_CORE=/path/to/axe.min.js")
+        pytest.skip("no axe-core: `make setup` brings it where there is npm, or set AXE_CORE=/path/to/axe.min.js")
     return found.read_text(encoding="utf-8")
 
 

@@ -15,7 +15,20 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
-from discreet.commands.ask import AsJson, Bounds, Budget, Confidence, Delta, Epsilon, File, Keys, Name, Rows, Sql, Unit
+from discreet.commands.ask import (
+    AsJson,
+    Bounds,
+    Budget,
+    Confidence,
+    DeclaredRows,
+    Delta,
+    Epsilon,
+    File,
+    Keys,
+    Name,
+    Sql,
+    Unit,
+)
 from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
@@ -54,6 +67,7 @@ def preview_command(
     sql: Sql,
     *,
     unit: Unit,
+    max_rows: DeclaredRows,
     by: By,
     horizon: Horizon,
     epsilon: Epsilon,
@@ -64,13 +78,12 @@ def preview_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = "",
     budget: Budget = "",
     name: Board_ = "",
     as_json: AsJson = False,
 ) -> None:
     """What a dashboard costs for all of its days, and its error bars. Free: no data is touched."""
-    options = TableOptions(file, unit, table_name, bound, key, [], max_rows)
+    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
     _, board = _opened(options, sql, _asked(epsilon, by, horizon, days), ledger, budget, delta, name)
     found = board.preview(confidence)
     shown = {field: getattr(found, field) for field in found.__slots__}
@@ -85,6 +98,7 @@ def advance_command(
     *,
     day: Day,
     unit: Unit,
+    max_rows: DeclaredRows,
     by: By,
     horizon: Horizon,
     epsilon: Epsilon,
@@ -95,13 +109,12 @@ def advance_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = "",
     budget: Budget = "",
     name: Board_ = "",
     as_json: AsJson = False,
 ) -> None:
     """Read one more day of a file, release it, and keep it. The first day pays for all."""
-    options = TableOptions(file, unit, table_name, bound, key, [], max_rows)
+    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
     session, board = _opened(options, sql, _asked(epsilon, by, horizon, days), ledger, budget, delta, name)
     with Console(stderr=True).status("paying, reading the day, adding noise"):
         released = board.advance(day)
@@ -125,6 +138,7 @@ def show_command(
     sql: Sql,
     *,
     unit: Unit,
+    max_rows: DeclaredRows,
     by: By,
     horizon: Horizon,
     epsilon: Epsilon,
@@ -136,13 +150,12 @@ def show_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = "",
     budget: Budget = "",
     name: Board_ = "",
     as_json: AsJson = False,
 ) -> None:
     """All days that were released, or sums over the last days up to each. Free: no data is touched."""
-    options = TableOptions(file, unit, table_name, bound, key, [], max_rows)
+    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
     _, board = _opened(options, sql, _asked(epsilon, by, horizon, days), ledger, budget, delta, name)
     if window < 0:
         raise BadParameter("window", window, "must be a number of days, or 0 for all of them")

@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Printed
 
-from discreet.commands.ask import AsJson, Bounds, Budget, File, Keys, LedgerFile, Name, Rows, Unit, open_session
+from discreet.commands.ask import AsJson, Bounds, Budget, DeclaredRows, File, Keys, LedgerFile, Name, Unit, open_session
 from discreet.commands.output import fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
@@ -39,6 +39,7 @@ def synthesize_command(
     out: Out,
     *,
     unit: Unit,
+    max_rows: DeclaredRows,
     epsilon: Epsilon,
     delta: Delta = "",
     rows: Count = 0,
@@ -47,7 +48,6 @@ def synthesize_command(
     table_name: Name = "",
     bound: Bounds = [],  # noqa: B006 - typer copies it
     key: Keys = [],  # noqa: B006
-    max_rows: Rows = "",
     ledger: LedgerFile = None,
     budget: Budget = "",
     quick: Quick = False,
@@ -62,7 +62,7 @@ def synthesize_command(
         raise BadParameter("rows", rows, "must be at least 1")
     if not delta and (ledger is None or budget):
         raise BadParameter("delta", None, "must be given, such as 1e-9: Gaussian noise is never purely private")
-    options = TableOptions(file, unit, table_name, bound, key, [], max_rows)
+    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
     whole = Approx(budget or epsilon, delta) if budget or ledger is None else None
     session = open_session(options, whole, ledger, "", delta)
     made = session.synthesize(

@@ -20,7 +20,7 @@ from discreet.answer import CONFIDENCE, Accuracy, Answer
 from discreet.continual import binned, toeplitz
 from discreet.continual.binned import Binned
 from discreet.continual.record import Record
-from discreet.continual.release import Plan, Stream
+from discreet.continual.release import OverStream, Plan, Stream
 from discreet.continual.strategies import Appearances, Floats, Integers, Prefixes, Strategy, Values, read_horizon
 from discreet.continual.toeplitz import Toeplitz
 from discreet.continual.tree import Tree
@@ -33,9 +33,7 @@ from discreet.mechanisms.statistics.budget import Moves, noise_for
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
 from discreet.noise.additive import LARGEST
 from discreet.privacy.accountants.conversions import largest_zcdp
-from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
-from discreet.privacy.promises.receipt import Receipt
 
 Budget: TypeAlias = Pure | ZCDP | Approx
 DENSE = 4096
@@ -56,10 +54,10 @@ class Method(Enum):
     BEST = "best"
 
 
-class Counter:
+class Counter(OverStream):
     """Made by ``counter(...)``: push the value of each step, get the noisy total so far."""
 
-    __slots__ = ("_cell", "_stream", "_unit")
+    __slots__ = ("_cell", "_unit")
 
     def __init__(self, stream: Stream, cell: Fraction, unit: Appearances) -> None:
         self._stream = stream
@@ -67,33 +65,9 @@ class Counter:
         self._unit = unit
 
     @property
-    def plan(self) -> Plan:
-        """The strategy and its noise."""
-        return self._stream.plan
-
-    @property
-    def event(self) -> events.Event:
-        """What the whole stream writes into the ledger, once."""
-        return self.plan.event
-
-    @property
-    def cost(self) -> str:
-        """The price of the whole stream in words."""
-        return self.plan.cost
-
-    @property
-    def position(self) -> int:
-        """How many steps have been answered."""
-        return self._stream.position
-
-    @property
     def horizon(self) -> int | None:
         """How many steps were paid for; None if there is no last one."""
         return self.plan.strategy.horizon
-
-    def pay(self, receipt: Receipt) -> None:
-        """Use a receipt for the whole stream, before its first step."""
-        self._stream.pay(receipt)
 
     def accuracy(self, t: int) -> Accuracy:
         """How far the answer after t steps may lie from the exact total; known before any value is.

@@ -31,14 +31,12 @@ from discreet.continual.counter import (
     read_window,
 )
 from discreet.continual.record import Record
-from discreet.continual.release import Plan, Stream
+from discreet.continual.release import OverStream, Plan, Stream
 from discreet.continual.strategies import Appearances
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
-from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import small_probability
-from discreet.privacy.promises.receipt import Receipt
 
 Key = Hashable
 _MOST_TESTS = 1 << 40  # of unknown keys where there is no last step
@@ -62,10 +60,10 @@ class Naming:
         return float(self.alone + ceil(Fraction(spread)) + 1)
 
 
-class Histogram:
+class Histogram(OverStream):
     """Made by ``histogram(...)``: push a mapping from key to value for each step, get the noisy totals so far."""
 
-    __slots__ = ("_cell", "_keys", "_named", "_naming", "_places", "_stream")
+    __slots__ = ("_cell", "_keys", "_named", "_naming", "_places")
 
     def __init__(self, stream: Stream, keys: Sequence[Key], cell: Fraction, naming: Naming | None) -> None:
         self._stream = stream
@@ -76,33 +74,9 @@ class Histogram:
         self._naming = naming
 
     @property
-    def plan(self) -> Plan:
-        """The strategy and its noise."""
-        return self._stream.plan
-
-    @property
-    def event(self) -> events.Event:
-        """What the whole stream writes into the ledger, once."""
-        return self.plan.event
-
-    @property
-    def cost(self) -> str:
-        """The price of the whole stream in words."""
-        return self.plan.cost
-
-    @property
-    def position(self) -> int:
-        """How many steps have been answered."""
-        return self._stream.position
-
-    @property
     def keys(self) -> tuple[Key, ...]:
         """The keys that are listed or have been named so far, in the order of their text."""
         return tuple(sorted(self._named, key=lambda key: (type(key).__name__, repr(key))))
-
-    def pay(self, receipt: Receipt) -> None:
-        """Use a receipt for the whole stream, before its first step."""
-        self._stream.pay(receipt)
 
     def threshold(self, t: int) -> float:
         """The noisy total at which an unknown key is named after t steps."""

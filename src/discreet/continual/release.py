@@ -263,3 +263,35 @@ def _beside(mine: Any, new: Any) -> Any:
     if isinstance(mine, list):
         return mine + new
     return mine
+
+
+class OverStream:
+    """What everything that is answered from one stream has: its plan, its price, how far it is, and its payment."""
+
+    __slots__ = ("_stream",)
+
+    _stream: Stream
+
+    @property
+    def plan(self) -> Plan:
+        """The strategy and its noise."""
+        return self._stream.plan
+
+    @property
+    def event(self) -> events.Event:
+        """What the whole stream writes into the ledger, once."""
+        return self.plan.event
+
+    @property
+    def cost(self) -> str:
+        """The price of the whole stream in words."""
+        return self.plan.cost
+
+    @property
+    def position(self) -> int:
+        """How many steps have been answered."""
+        return self._stream.position
+
+    def pay(self, receipt: Receipt) -> None:
+        """Use a receipt for the whole stream, before its first step."""
+        self._stream.pay(receipt)

@@ -7,35 +7,32 @@ which looks at the data again and pays for it.
 from __future__ import annotations
 
 import json
-import os
 from base64 import b64encode
 from dataclasses import dataclass
 from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import Answer
-from discreet.errors import BadParameter, BadQuestion, MissingExtra
+from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, positive
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.privacy.promises.receipt import Receipt
-from discreet.query.answer.export import write_rows
 from discreet.synthetic.aim import Run
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.rows import draw_rows
 from discreet.synthetic.predicate import Predicate, predicate
+from discreet.synthetic.public_rows import PublicRows
 from discreet.synthetic.source import MarginalSource
 from discreet.synthetic.spending import Spending
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_PIECE = 100_000
 STORED = 1 << 22
 """Rows of at most so many values are kept in a ledger."""
 
@@ -54,7 +51,7 @@ class Quality:
 
 
 @dataclass(frozen=True, eq=False)
-class Synthetic:
+class Synthetic(PublicRows):
     """Made by ``synthesize``."""
 
     domain: Domain
@@ -75,28 +72,6 @@ class Synthetic:
     def to_arrow(self) -> Any:
         """The rows as an Arrow table. Bins and stretches of days are filled with values drawn evenly inside."""
         return self.domain.decode(self.codes)
-
-    def to_polars(self) -> Any:
-        """The rows as a Polars frame."""
-        try:
-            import polars
-        except ImportError:
-            raise MissingExtra("Polars frames", extra="frames") from None
-        return polars.from_arrow(self.to_arrow())
-
-    def to_pandas(self) -> Any:
-        """The rows as a pandas frame."""
-        try:
-            import pandas
-        except ImportError:
-            raise MissingExtra("pandas frames", extra="frames") from None
-        frame: pandas.DataFrame = self.to_arrow().to_pandas()
-        return frame
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """The rows as a Parquet or CSV file, by the ending of its name; nothing is written over."""
-        table = self.to_arrow()
-        write_rows(path, lambda: (table.slice(i, _PIECE) for i in range(0, max(1, table.num_rows), _PIECE)))
 
     def draw(self, rows: int) -> Any:
         """More rows of the same model, as an Arrow table. Free."""
@@ -127,23 +102,6 @@ class Synthetic:
         asked = predicate(self.domain, where)
         value = float(asked.count(self.run.fit.model.marginal(asked.clique))) * self.total
         return Answer(value=value, event=Composed([]), cost="nothing", story=("asked the model, not the data",))
-
-    def sql(self, question: str) -> Any:
-        """Any SQL over the rows, which are the table ``synthetic``; an Arrow table comes back. Free.
-
-        DuckDB runs it on these rows alone: no file and no network can be reached.
-        """
-        connection = duckdb.connect(config={"enable_external_access": False, "lock_configuration": True})
-        try:
-            connection.register("synthetic", self.to_arrow())
-            found = connection.sql(question)
-            if found is None:
-                raise BadQuestion("this returns no rows; ask with SELECT")
-            return found.to_arrow_table()
-        except duckdb.Error as error:  # the rows are public, and so is what DuckDB says of them
-            raise BadQuestion(f"DuckDB cannot answer this: {error}") from None
-        finally:
-            connection.close()
 
     # --- quality ----------------------------------------------------------------------------------------------------
 

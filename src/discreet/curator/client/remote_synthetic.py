@@ -5,20 +5,16 @@ Promise: a job is charged once, under its key, however often the connection brea
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import duckdb
-
 from discreet.curator.client.transport import Transport
-from discreet.errors import BadQuestion, EngineFailed, LedgerUnavailable, MissingExtra
-from discreet.query.answer.export import write_rows
+from discreet.errors import EngineFailed, LedgerUnavailable
+from discreet.synthetic.public_rows import PublicRows
 
 _PAUSE = 0.5
-_PIECE = 100_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +47,7 @@ class RemoteJob:
 
 
 @dataclass(frozen=True)
-class RemoteSynthetic:
+class RemoteSynthetic(PublicRows):
     """Synthetic rows with their report, as the curator stored them."""
 
     number: int
@@ -74,34 +70,3 @@ class RemoteSynthetic:
         import pyarrow.parquet as pq
 
         return pq.read_table(pa.BufferReader(self.parquet))
-
-    def to_polars(self) -> Any:
-        """The rows as a Polars frame."""
-        try:
-            import polars
-        except ImportError:
-            raise MissingExtra("Polars frames", extra="frames") from None
-        return polars.from_arrow(self.to_arrow())
-
-    def to_pandas(self) -> Any:
-        """The rows as a pandas frame."""
-        return self.to_arrow().to_pandas()
-
-    def write(self, path: str | os.PathLike[str]) -> None:
-        """The rows as a Parquet or CSV file, by the ending of its name; nothing is written over."""
-        table = self.to_arrow()
-        write_rows(path, lambda: (table.slice(i, _PIECE) for i in range(0, max(1, table.num_rows), _PIECE)))
-
-    def sql(self, question: str) -> Any:
-        """Any SQL over the rows, which are the table ``synthetic``; an Arrow table comes back. Free."""
-        connection = duckdb.connect(config={"enable_external_access": False, "lock_configuration": True})
-        try:
-            connection.register("synthetic", self.to_arrow())
-            found = connection.sql(question)
-            if found is None:
-                raise BadQuestion("this returns no rows; ask with SELECT")
-            return found.to_arrow_table()
-        except duckdb.Error as error:  # the rows are public, and so is what DuckDB says of them
-            raise BadQuestion(f"DuckDB cannot answer this: {error}") from None
-        finally:
-            connection.close()

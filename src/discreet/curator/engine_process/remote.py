@@ -1,4 +1,4 @@
-"""Engines on other machines, as an engine's process is told to open them: PostgreSQL and Spark.
+"""Engines on other machines, as an engine's process opens them: PostgreSQL and Spark.
 
 Promise: an address with a password travels through the pipe to the engine's process and nowhere else: not into
 arguments, logs, the ledger or errors.

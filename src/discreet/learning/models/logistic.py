@@ -5,6 +5,7 @@ Both are fitted by noisy gradients in a whitened space (whitened.py), with no se
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self
 
@@ -22,7 +23,7 @@ from discreet.learning.sums import Floats
 from discreet.privacy.promises.receipt import Receipt
 
 
-class _Linear(Estimator):
+class _Linear(Estimator, ABC):
     """Scores that are linear in integer rows; the probability of a class is logistic in them."""
 
     kind: ClassVar[str] = "classifier"
@@ -48,8 +49,9 @@ class _Linear(Estimator):
         self.score_error_ = fitted.noise
         return self
 
+    @abstractmethod
     def _rows(self, data: Any) -> Rows:
-        raise NotImplementedError
+        """The rows as integers on the grid of the fit."""
 
     def decision_function(self, X: Any) -> Floats:
         """The score of the second class, or of each class."""

@@ -6,6 +6,7 @@ alone, so its whole contribution is one short vector. Proof: ../sums.md.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, Self
@@ -23,7 +24,7 @@ _BITS = 16
 _LEAST_VARIANCE = 1e-3  # of a range of length 2
 
 
-class _Bayes(Estimator):
+class _Bayes(Estimator, ABC):
     kind: ClassVar[str] = "classifier"
     needs_target: ClassVar[bool] = True
 
@@ -33,8 +34,9 @@ class _Bayes(Estimator):
     class_count_: Floats
     """Noisy number of rows of each class, at least 1."""
 
+    @abstractmethod
     def _log_joint(self, X: Any) -> Floats:
-        raise NotImplementedError
+        """The logarithm of each class's weight, before they are made to add up to 1."""
 
     def predict_log_proba(self, X: Any) -> Floats:
         """The logarithm of each class's probability."""

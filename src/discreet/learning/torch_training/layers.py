@@ -7,6 +7,7 @@ normalisation layers a row's gradient is small and is.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,22 +25,22 @@ _WIDE = 1 << 13  # wider sums of squares are taken in doubles
 _SMALL = 1 << 16  # gradients of a row that are smaller are written side by side
 
 
-class Part:
+class Part(ABC):
     """The gradient of some parameters of a layer, for every row."""
 
     shrinks: bool
     """Whether integers are never longer than the gradient itself; where not, their length is looked at."""
 
+    @abstractmethod
     def squares(self) -> Tensor:
         """The squared length of each row's gradient, in floats."""
-        raise NotImplementedError
 
+    @abstractmethod
     def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
         """Add each row's gradient as integers, so many cells for one unit; none where a row has 0 cells.
 
         Upper bounds of the squared lengths of these integers are added to ``squares``, doubles, if it is given.
         """
-        raise NotImplementedError
 
 
 @dataclass(slots=True, eq=False)
