@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 
 from tests.helpers.extent import AUDIT
+from tools import slow_tests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,13 +28,19 @@ os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for graphics cards run
 settings.register_profile("discreet", deadline=None, derandomize=not AUDIT)
 settings.load_profile("discreet")
 HEAVY = {"spark", "spark_cluster"}
+SERVERS = HEAVY | {"postgres", "_durable_server", "mariadb", "_browser", "town", "new_town", "shop"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test with Spark says so in its name or in that of its file."""
+    """Slow tests are those with a server and those of the list. A test with Spark says so in its name or its file's."""
+    slow = slow_tests.listed()
     for item in items:
-        if HEAVY & set(getattr(item, "fixturenames", ())) and "spark" not in item.nodeid:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if HEAVY & fixtures and "spark" not in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} uses Spark: put the word into its name")
+        if SERVERS & fixtures or slow_tests.function_of(item.nodeid) in slow:
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -163,7 +170,7 @@ def postgres_place(tmp_path: Path, durable_postgres_dsn: str) -> Place:
     return _place(tmp_path, durable_postgres_dsn)
 
 
-@pytest.fixture(params=["lite", "postgres_place"])
+@pytest.fixture(params=["lite", pytest.param("postgres_place", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest) -> Place:
     """Where a ledger lies: every test that takes this runs on both stores."""
     found: Place = request.getfixturevalue(request.param)

@@ -68,13 +68,11 @@ def create(place: Place, barrier: Any, results: Any) -> None:
 # --- kill -9 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_kill_nine_at_any_instant(place: Place, tmp_path: Path) -> None:
     rounds = ROUNDS if place.is_file else ROUNDS // 2
     assert kill_in_rounds(place, tmp_path, rounds, seed=1) > rounds
 
 
-@pytest.mark.slow
 def test_the_server_of_the_database_is_killed(
     postgres_place: Place, durable_postgres: Postgres, tmp_path: Path
 ) -> None:

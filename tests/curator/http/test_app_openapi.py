@@ -61,7 +61,6 @@ def test_an_answer_has_the_shape_that_is_described(town: Town) -> None:
     assert set(seen["tables"]["people"]["columns"][0]) == set(responses.ColumnOut.model_fields)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("role", ["owner", "ann"])
 def test_schemathesis_finds_nothing(served: tuple[Town, str], role: str, tmp_path: Path) -> None:
     town, url = served
