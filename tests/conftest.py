@@ -45,17 +45,27 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All tests with Spark run on one worker: a second Java would cost more than it brings.
+    """Tests that share a server run on one worker: a second one would cost more than it brings.
 
-    By name, since the marks of xdist 3.8 (``xdist_group``) do nothing with pytest 9.2.
+    By name, since the marks of xdist 3.8 (``xdist_group``) do nothing with pytest 9.2. The largest groups go first.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSpark(LoadScopeScheduling):  # type: ignore[misc]
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid else nodeid
+            return together(nodeid)
 
-    return OneSpark(config, log)
+    return Together(config, log)
+
+
+def together(nodeid: str) -> str:
+    """The name of the group of a test: that of its server, the file where a file has a curator, or its own."""
+    file = nodeid.split("::", 1)[0]
+    if "spark" in nodeid:
+        return "spark"
+    if file.startswith("tests/curator/"):
+        return file
+    return next((server for server in ("mariadb", "postgres") if server in nodeid), nodeid)
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from tests.helpers.processes import stopped, until
 if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
 
-ROUNDS = extent(40, 300)
+ROUNDS = extent(24, 300)
 RACES = extent(3, 20)
 
 

@@ -98,17 +98,28 @@ def _postgres(request: pytest.FixtureRequest) -> Lab:
     server = request.getfixturevalue("postgres")
     dsn = server.fresh()
     request.addfinalizer(lambda: server.drop(dsn))
-    return Lab(postgres(dsn), lambda _name, table: postgres_tables.load(dsn, table), lacks=frozenset({"nul"}))
+    return Lab(
+        postgres(dsn),
+        lambda _name, table: postgres_tables.load(dsn, table),
+        lacks=frozenset({"nul"}),
+        every=extent(2, 1),
+    )
 
 
 def _mariadb(request: pytest.FixtureRequest) -> Lab:
     server: MariaDB = request.getfixturevalue("mariadb")
     engine = Experimental(WAREHOUSES["mariadb"], server.connect)
-    return Lab(engine, lambda _name, table: server.load(table), lacks=frozenset({"beyond"}), tame=cached_tame)
+    return Lab(
+        engine,
+        lambda _name, table: server.load(table),
+        lacks=frozenset({"beyond"}),
+        tame=cached_tame,
+        every=extent(3, 1),
+    )
 
 
 def _spark(request: pytest.FixtureRequest) -> Lab:
-    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=extent(10, 1))
+    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=extent(20, 1))
 
 
 ENGINES = [

@@ -74,6 +74,8 @@ def test_schemathesis_finds_nothing(served: tuple[Town, str], role: str, tmp_pat
         url,
         "--warnings",
         "off",
+        "--workers",  # most of the time is waiting for the grid of replies
+        "4",
     ]
     options = ["--header", f"Authorization: Bearer {getattr(town, role)}", "--checks", "all", "--continue-on-failure"]
     some = ALL if AUDIT else SOME[role]
