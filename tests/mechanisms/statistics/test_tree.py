@@ -96,7 +96,7 @@ def test_error_bars_cover_for_all_leaves_and_prefixes_at_once(cost: dict[str, An
     assert not too_few(sum(abs(np.cumsum(e)).max() <= prefix for e in errors), 300, 0.8)
     assert too_few(sum(abs(e).max() <= leaf / 4 for e in errors), 300, 0.8)
     spread = np.sqrt(np.mean([e[-1] ** 2 for e in errors]))
-    assert np.mean([abs(e).mean() for e in errors]) <= m.accuracy.expected_error < 4 * spread
+    assert np.mean([abs(e).mean() for e in errors]) <= 1.1 * m.accuracy.expected_error < 4.4 * spread
 
 
 def test_prices_and_choices() -> None:

@@ -19,6 +19,7 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Moves, noise_for, part
 from discreet.mechanisms.statistics.budget import Noise as Drawn
 from discreet.mechanisms.statistics.tree import Tree
+from discreet.mechanisms.statistics.worst_sum import noise_sum
 from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.gaussian_vectors import VectorBudget, vector_budget
 from discreet.privacy.promises import events
@@ -26,7 +27,6 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_share, paid_with
-from discreet.query.estimate.worst_sum import laplace_sum, sub_exponential
 from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.work import Weights
@@ -104,18 +104,8 @@ class Noised:
 
     def _prefix_error(self, bins: Bins, miss: float, level: Fraction = Fraction(0)) -> float:
         """Error of the worst prefix of the least-squares fit, by the length of its weights. Proof: noise_plan.md."""
-        tree = tree_of(bins)
-        weight = float(tree.prefix_weight(level))
-        rounding = math.sqrt(tree.size * weight)  # at least Σ |a_i|: discrete noise is within a cell of continuous
-        if not isinstance(self.noise, Gaussian):
-            scale = float(self.noise.scale)
-            cells = min(scale * sub_exponential(weight, miss), scale * laplace_sum(weight, miss) + rounding)
-        else:
-            deviation = math.sqrt(float(self.noise.sigma_squared) * weight)
-            cells = deviation * math.sqrt(2 * math.log(2 / miss))  # sub-Gaussian, whatever σ
-            if self.noise.sigma_squared >= 1:
-                cells = min(cells, deviation * -_NORMAL.inv_cdf(miss / 2) + rounding)
-        return (cells + 1) * float(self.unit)
+        weight = float(tree_of(bins).prefix_weight(level))
+        return (noise_sum(self.noise, weight, miss) + 1) * float(self.unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,10 +19,17 @@ from discreet.mechanisms.additive.gaussian import gaussian as make_gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.mechanisms.additive.laplace import laplace as make_laplace
 from discreet.mechanisms.statistics.tree import Tree
+from discreet.mechanisms.statistics.worst_sum import (
+    _wider,
+    _wider_gaussian,
+    laplace_sum,
+    noise_sum,
+    sub_exponential,
+    tail,
+)
 from discreet.query.estimate.error_bounds import _laplace
 from discreet.query.estimate.noise_plan import Noised, tree_of
 from discreet.query.estimate.statistics import Bins
-from discreet.query.estimate.worst_sum import laplace_sum, sub_exponential, tail
 from discreet.query.plan.expressions import Column
 from discreet.randomness import SystemBits
 
@@ -77,6 +84,45 @@ def test_the_tail_by_another_quadrature(weight: float, t: float) -> None:
     ends = [0.0, bend / 8, bend / 2, bend, max(2 * bend, law.ppf(0.5)), bend + law.isf(1e-30) + 60 * each]
     wanted = sum(quad(lambda v: g(v) * law.pdf(v), a, b, epsrel=1e-11, epsabs=0)[0] for a, b in pairwise(ends))
     assert wanted <= tail(t, weight) <= wanted * (1 + 2e-6)
+
+
+@pytest.mark.parametrize("noise", [make_laplace(sensitivity=1, scale="1/4"), make_laplace(sensitivity=1, scale=3)])
+def test_the_wider_law_is_wider_in_every_cell(noise: Laplace) -> None:
+    """P[|Z + U| > x] against e^(-x/b'), at many x; the scale of the noise itself would not do (twin)."""
+    x = np.arange(0, 30, 0.01)
+    n = np.floor(x + 0.5)
+    q = math.exp(-1 / float(noise.scale))
+    discrete = 2 * q ** (n + 1) / (1 + q) + (1 - q) / (1 + q) * q**n * (1 - 2 * (x - n))
+    discrete = np.where(n > 0, discrete, 1 - 2 * x * (1 - q) / (1 + q))
+    assert (discrete <= np.exp(-x / _wider(float(noise.scale))) * (1 + 1e-12)).all()
+    assert (discrete > np.exp(-x / float(noise.scale)) * (1 + 1e-12)).any()
+
+
+@pytest.mark.parametrize("squared", [1e-3, 0.04, 0.3, 1.0, 6.0, 100.0, 256.0, 4096.0, 2.0**24])
+def test_the_wider_normal_law_is_found_for_every_noise(squared: float) -> None:
+    """Against sums of the discrete law at many points of every cell; σ² alone is not enough (twin)."""
+    wide = _wider_gaussian(squared)
+    assert squared < wide**2 <= squared * (1 + 1 / 256) + 0.51
+    if squared > 5000:
+        return
+    n = np.arange(0, 12 * math.sqrt(squared) + 3)
+    law = np.exp(-(np.arange(len(n) + 200.0) ** 2) / (2 * squared))
+    law /= law[0] + 2 * law[1:].sum()
+    beyond = 2 * np.cumsum(law[::-1])[::-1][1:][: len(n)]
+    y = np.linspace(-0.5, 0.5, 51)[:, None]
+    discrete, x = beyond + law[: len(n)] * (1 - 2 * y), n + y
+    kept = x >= 0
+    assert (discrete[kept] <= 2 * norm.sf(x[kept] / wide) * (1 + 1e-12)).all()
+    assert (discrete[kept] > 2 * norm.sf(x[kept] / math.sqrt(squared)) * (1 + 1e-12)).any()
+
+
+@pytest.mark.parametrize("miss", [0.2, 0.05, 1e-4])
+def test_discrete_sums_cost_little_more_than_continuous_ones(miss: float) -> None:
+    for scale, most in ((6, 1.12), (40, 1.03), (10**5, 1.001)):
+        normal = scale * math.sqrt(7.3) * -norm.ppf(miss / 2)
+        assert 1 <= noise_sum(make_gaussian(sensitivity=1, sigma=scale), 7.3, miss) / normal < most
+        continuous = scale * laplace_sum(7.3, miss)
+        assert 1 <= noise_sum(make_laplace(sensitivity=1, scale=scale), 7.3, miss) / continuous < most
 
 
 # --- trees ----------------------------------------------------------------------------------------------------------
