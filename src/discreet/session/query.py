@@ -72,8 +72,8 @@ class QuerySession(Protocol):
     def knows(self, question: Prepared) -> bool:
         """Whether something was released about the units of a question."""
 
-    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
-        """Buy the sizes of a question's units if caps are to be chosen and nothing is known; the price that is left."""
+    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
+        """Buy the sizes of units if caps are to be chosen and nothing is known of them; the price that is left."""
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
@@ -150,10 +150,13 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        price = Price.of(epsilon, delta, rho, error, confidence)
+        return self.session.preview(self._expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+
+    def _expected(self, price: Price) -> Order:
+        """The order, or what is likely if its caps are not chosen yet."""
         if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
-            return self.session.preview(self._chosen(unknown_yet(self.prepared), price), rows)[0]
-        return self.session.preview(self.order(price), rows)[0]
+            return self._chosen(unknown_yet(self.prepared), price)
+        return self.order(price)
 
     def release(
         self,
@@ -166,10 +169,8 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
-        price = self.session.find_out(
-            self.prepared, Price.of(epsilon, delta, rho, error, confidence), self.ledger_text()
-        )
-        order = self.order(price)
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        order = self.order(self.session.find_out((self.prepared,), price, self.ledger_text()))
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
 
@@ -183,8 +184,10 @@ class Query(Asked):
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise."""
-        free = epsilon is None and rho is None
-        return Explanation(tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho)))
+        if epsilon is None and rho is None:
+            return Explanation(tell(self.prepared, None))
+        quote = self._expected(Price.of(epsilon, delta, rho)).quote
+        return Explanation(tell(quote.questions[0], quote))
 
     def statements(
         self,

@@ -46,19 +46,8 @@ from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.profile.choose import Chosen, Known, choose
 from discreet.query.profile.profile import Profile
-from discreet.query.run import Answers, Quote, quote, release
-from discreet.session.auto import (
-    about,
-    cut_of,
-    finish,
-    known_of,
-    needs_choice,
-    no_profile,
-    sizes_asked,
-    sizes_found,
-    sizes_read,
-    split,
-)
+from discreet.query.run import Answers, Quote, no_caps, quote, release
+from discreet.session.auto import cut_of, finish, known_of, sizes_read, sizes_to_buy, split, unknown_yet
 from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.copies import prepared_copies
@@ -252,7 +241,10 @@ class Session(ManyQuestions):
         """
         query = self.sql(text) if isinstance(text, str) else text
         if query.prepared.asked.caps.auto:
-            raise BadParameter("max_rows", "auto", "must be a number: caps stay for all days of a dashboard")
+            raise BadParameter(
+                "max_rows", "auto", "must be declared of the table as a number: caps stay for all days of a dashboard "
+                "(one that was opened before caps were chosen has 10)",
+            )  # fmt: skip
         price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger
         asked, plan, charged = plan_board(
             self, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
@@ -403,31 +395,31 @@ class Session(ManyQuestions):
         """The question with caps chosen from what was released about its units. No data is touched."""
         known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
         if known is None:
-            raise no_profile(question)
+            raise no_caps(question)
         return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
 
     def knows(self, question: Prepared) -> bool:
         """Whether something was released about the units of a question."""
         return known_of(question, self._known_profiles(question.asked.tables), self._sizes) is not None
 
-    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
-        """Buy the sizes of a question's units if its caps are to be chosen and nothing is known of them.
+    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
+        """Buy the sizes of the units of questions whose caps are to be chosen, where nothing is known of them.
 
-        Returns the price that is left for the answer. Nothing is bought unless the whole price fits the budget.
+        Returns the price that is left for the answers. Nothing is bought unless the whole price fits the budget.
         """
-        if not needs_choice(question) or self.knows(question):
+        found = sizes_to_buy([one for one in questions if one.asked.caps.auto and not self.knows(one)])
+        if not found.asked:
             return price
-        asked, text = sizes_asked(question), f"sizes of units for: {text}"
+        text = f"sizes of units for: {text}"
         stored = None if self._ledger is None else self._ledger.stored(text)
         if stored is not None:
-            self._sizes[about(question)] = sizes_read(asked, stored)
+            self._sizes |= found.known(sizes_read(found.asked, stored))
             return price
         first, left = split(price)
-        whole = self.quote((question,), price)
+        whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
         if not self._budget_store.fits(whole.plan.price):
             raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
-        order = profile_order(self, asked, text, first)
-        self._sizes[about(question)] = self.release(order, partial(sizes_found, asked))
+        self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
         return left
 
     def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
