@@ -114,15 +114,13 @@ def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> l
     return [Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True)]
 
 
-def split(price: Price) -> tuple[Price, Price]:
-    """What the sizes cost, and what is left for the answer."""
+def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
+    """What each of so many parts costs that are bought first, all together a tenth, and what is left for the answer."""
     if price.error is not None:
         raise BadParameter(
-            "error",
-            price.error,
-            "must be left out while nobody said how many rows of one unit count: declare "
-            "max_rows=... of the table, or buy a profile first, with session.profile(...)",
-        )
+            "error", price.error, "must be left out while caps or bounds are to be chosen and nothing is known: declare "
+            "max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
+        )  # fmt: skip
 
     def times(share: Fraction) -> Price:
         def part(value: Number | None, name: str) -> Number | None:
@@ -135,7 +133,7 @@ def split(price: Price) -> tuple[Price, Price]:
             rho=part(price.rho, "rho"),
         )
 
-    return times(SHARE), times(1 - SHARE)
+    return times(SHARE / parts), times(1 - SHARE)
 
 
 def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | None, tuple[str, ...]]:

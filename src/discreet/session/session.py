@@ -48,7 +48,14 @@ from discreet.query.profile.choose import Chosen, Known, choose
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, no_caps, quote, release
 from discreet.session.auto import cut_of, finish, known_of, sizes_read, sizes_to_buy, split, unknown_yet
-from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
+from discreet.session.auto_bounds import (
+    Unknown,
+    bounds_told,
+    columns_to_buy,
+    no_bounds,
+    with_bounds,
+    with_expected_bounds,
+)
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, learn
@@ -130,6 +137,8 @@ class Session(ManyQuestions):
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._profiles: dict[str, Profile] = {}
         self._sizes: dict[Any, Known] = {}
+        self._in_vain: set[tuple[str, str]] = set()
+        """Columns whose values a release paid for."""
         self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
@@ -181,14 +190,55 @@ class Session(ManyQuestions):
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
         schemas, missing = self._with_bounds()
+        waiting: tuple[Unknown, ...] = ()
         try:
             lowered = lower_question(asked, schemas)
         except BadQuestion as refused:
-            raise no_bounds(refused, missing) from None
+            waiting = tuple(one for one in missing if not one.asked or (one.table, one.column) in self._in_vain)
+            if not waiting:
+                raise no_bounds(refused, missing) from None
+            schemas = with_expected_bounds(schemas, waiting)
+            lowered = lower_question(asked, schemas)
         lowered = with_public_keys(lowered, self._engine, schemas)
-        return Query(self, asked, prepare(lowered))
+        return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
 
-    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
+    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
+        """Buy the values of columns whose bounds are to be chosen, if the queries wait for that; the price that is left.
+
+        Nothing is bought unless the whole price fits the budget.
+        """
+        tables = {one.table for query in queries for one in query.waiting}
+        if not tables:
+            return tuple(queries), price
+        keys = [key.name for query in queries for key in query.prepared.asked.keys]
+        todo: dict[str, tuple[str, ...]] = {}
+        for table in sorted(tables):
+            missing = [one for query in queries for one in query.waiting if one.table == table]
+            columns = columns_to_buy(missing, keys, self._schemas[table])
+            stored = None if self._ledger is None else stored_profile(self, table, columns, self._ledger.stored)
+            if stored is None:
+                todo[table] = columns
+            else:
+                self._add_profile(table, stored)
+        if todo:
+            self._check_whole([query.prepared for query in queries], price)
+            first, price = split(price, len(todo))
+            for table, columns in todo.items():
+                self._add_profile(table, buy_profile(self, table, first, columns))
+                self._in_vain |= {(table, column) for column in columns}
+        return tuple(query.again(query.plan) if query.waiting else query for query in queries), price
+
+    def _add_profile(self, table: str, found: Profile) -> None:
+        before = self._profiles.get(table)
+        self._profiles[table] = found if before is None else before.joined(found)
+
+    def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
+        """Refuses before a part of a price is spent, if the whole does not fit the budget."""
+        whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
+        if not self._budget_store.fits(whole.plan.price):
+            raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
+
+    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
         """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
         if not any(one.auto for schema in self._schemas.values() for one in schema.table.columns.values()):
             return self._schemas, ()
@@ -370,6 +420,7 @@ class Session(ManyQuestions):
             budget_store=self._budget_store, progress=self._progress,
         )  # fmt: skip
         found._ledger, found._profiles, found._sizes = self._ledger, self._profiles, self._sizes
+        found._in_vain = self._in_vain
         return found
 
     def prepare(self, *tables: str, folder: str | PathLike[str] | None = None) -> Session:
@@ -416,9 +467,7 @@ class Session(ManyQuestions):
             self._sizes |= found.known(sizes_read(found.asked, stored))
             return price
         first, left = split(price)
-        whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
-        if not self._budget_store.fits(whole.plan.price):
-            raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
+        self._check_whole(questions, price)
         self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
         return left
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.answer import CONFIDENCE
 from discreet.exact import Number
@@ -12,6 +12,7 @@ from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several
 from discreet.session.auto import unknown_yet
+from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession
 
@@ -25,6 +26,9 @@ class Workload:
 
     def order(self, price: Price, *, expected: bool = False) -> Order:
         """The questions with the price of all together; ``expected``: also where caps are not chosen yet."""
+        waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
+        if waiting:
+            raise no_bounds(None, waiting)
         chosen = tuple(
             None if not query.prepared.asked.caps.auto
             else unknown_yet(query.prepared) if expected and not self.session.knows(query.prepared)
@@ -65,8 +69,9 @@ class Workload:
         price = Price.of(epsilon, delta, rho)
         for query in self.queries:
             query.check_keys()
-        price = self.session.find_out([query.prepared for query in self.queries], price, self.ledger_text())
-        answers: Several[TableAnswer] = self.session.release(self.order(price), Several)
+        queries, price = self.session.find_bounds(self.queries, price)
+        price = self.session.find_out([query.prepared for query in queries], price, self.ledger_text())
+        answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
         return answers
 
     def explain(
