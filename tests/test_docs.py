@@ -14,6 +14,7 @@ from discreet.query.front.frame import Asked, Frame
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+CHOSEN_CAPS = True
 KINDS = {"python", "bash", "text", "toml", "sql", "json"}
 
 

@@ -122,7 +122,7 @@ def test_refusals_cost_nothing() -> None:
     own = session(budget=dp.Pure(1))
     with pytest.raises(OverBudget):
         own.sql(GROUPS).release(epsilon="1.01")
-    with pytest.raises(BadParameter, match="buy one first"):
+    with pytest.raises(BadParameter, match="buy a profile first"):
         own.sql(GROUPS).release(error=5)
     assert own.remaining == dp.Pure(1)
 

@@ -21,6 +21,7 @@ from discreet.query.answer.preview import TYPICAL
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.profile.choose import Chosen, relative_noise
 from discreet.query.run import Quote
+from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession
 
@@ -70,6 +71,9 @@ class Plan:
 
 def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
+    waiting = tuple(dict.fromkeys(one for query in queries for one in query.waiting))
+    if waiting:
+        raise no_bounds(None, waiting)
     each = _share(price, len(queries))
     chosen = tuple(
         session.choose(query.prepared, each, correct=False) if query.prepared.asked.caps.auto else None

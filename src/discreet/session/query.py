@@ -25,6 +25,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
 from discreet.session.auto import unknown_yet
+from discreet.session.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price
 
 
@@ -72,8 +73,11 @@ class QuerySession(Protocol):
     def knows(self, question: Prepared) -> bool:
         """Whether something was released about the units of a question."""
 
-    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
-        """Buy the sizes of a question's units if caps are to be chosen and nothing is known; the price that is left."""
+    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
+        """Buy what bounds are chosen from, for queries that wait for that; the queries then, and what is left."""
+
+    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
+        """Buy the sizes of units if caps are to be chosen and nothing is known of them; the price that is left."""
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
@@ -93,6 +97,8 @@ class Query(Asked):
     plan: Question
     prepared: Prepared
     """What is computed for it."""
+    waiting: tuple[Unknown, ...] = ()
+    """Columns whose bounds are chosen when it is released: a tenth of its price buys their values first."""
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _ in self.plan.outcome.columns)
@@ -126,6 +132,8 @@ class Query(Asked):
 
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
+        if self.waiting:
+            raise no_bounds(None, self.waiting)
         if self.prepared.asked.caps.auto:
             return self._chosen(self.session.choose(self.prepared, price), price)
         quote = self.session.quote((self.prepared,), price)
@@ -150,10 +158,13 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        price = Price.of(epsilon, delta, rho, error, confidence)
-        if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
-            return self.session.preview(self._chosen(unknown_yet(self.prepared), price), rows)[0]
-        return self.session.preview(self.order(price), rows)[0]
+        return self.session.preview(self._expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+
+    def _expected(self, price: Price) -> Order:
+        """The order, or what is likely if its caps are not chosen yet."""
+        if self.prepared.asked.caps.auto and not self.waiting and not self.session.knows(self.prepared):
+            return self._chosen(unknown_yet(self.prepared), price)
+        return self.order(price)
 
     def release(
         self,
@@ -166,10 +177,8 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
-        price = self.session.find_out(
-            self.prepared, Price.of(epsilon, delta, rho, error, confidence), self.ledger_text()
-        )
-        order = self.order(price)
+        (query,), price = self.session.find_bounds((self,), Price.of(epsilon, delta, rho, error, confidence))
+        order = query.order(self.session.find_out((query.prepared,), price, self.ledger_text()))
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
 
@@ -183,8 +192,10 @@ class Query(Asked):
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise."""
-        free = epsilon is None and rho is None
-        return Explanation(tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho)))
+        if epsilon is None and rho is None:
+            return Explanation(tell(self.prepared, None))
+        quote = self._expected(Price.of(epsilon, delta, rho)).quote
+        return Explanation(tell(quote.questions[0], quote))
 
     def statements(
         self,

@@ -119,7 +119,7 @@ class ColumnOut(BaseModel):
     unit: bool
     low: str | None
     high: str | None
-    bounds: list[str] | None
+    bounds: list[str] | Literal["auto"] | None
     """As they were declared, exactly."""
     nullable: bool
     keys: list[str | int | bool | None] | None

@@ -161,6 +161,7 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
+        dataset = dataset.completed()
         nothing = limits_of(budget, rule, ())
         kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
         opened = self.open_datasets.make(dataset, kept, name)
@@ -262,8 +263,7 @@ class Curator:
         """What is asked with its price: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
-        if any(one.table.caps.auto for one in session.schemas.values()):
-            read_profiles(self.ledger, dataset, session)
+        read_profiles(self.ledger, dataset, session)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:

@@ -202,7 +202,7 @@ function schemaPanel(schema, datasets, box, choose) {
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, schema.protects), "."),
     Object.entries(schema.tables).map(([name, table]) => h("div", { class: "table" },
       h("h3", {}, h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(name) }, name),
-        table.public ? h("span", { class: "chip" }, "public") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
+        table.public ? h("span", { class: "chip" }, "public") : table.max_rows === "auto" ? h("span", { class: "chip", title: "Rows of one unit that count: chosen for each question from a profile" }, "caps chosen") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
       h("ul", { class: "columns" }, table.columns.map((column) => h("li", {},
         h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(column.name) }, column.name),
         h("span", { class: "kind" }, describe(column))))))),

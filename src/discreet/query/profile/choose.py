@@ -83,7 +83,7 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     part = asked.parts[0]
     sizes = known.sizes
     if sizes.empty:
-        caps = Caps(max_rows=MAX_ROWS)
+        caps = chosen_caps(asked, MAX_ROWS, None)
         words = f"no unit stands out from the noise of the profile, so {MAX_ROWS} rows of each unit count"
         return Chosen((with_caps(asked, caps),), caps, sizes.cut(MAX_ROWS), 1, math.inf, (words,))
     share = _share(part, known)
@@ -100,6 +100,13 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     if corrected.error >= plain.error:
         return _told(asked, (), plain, most, known, rows)
     return _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
+
+
+def chosen_caps(asked: Prepared, rows: int, groups: int | None) -> Caps:
+    """Caps for a question; what was declared of groups stays."""
+    said = asked.asked.caps
+    most = groups if said.max_groups is None else said.max_groups
+    return Caps(max_rows=rows, max_groups=most, max_rows_per_group=said.max_rows_per_group)
 
 
 def with_caps(asked: Prepared, caps: Caps) -> Prepared:
@@ -127,7 +134,7 @@ def _best(error: Callable[[int], _Predicted], sizes: UnitSizes) -> _Predicted:
 
 
 def _base(asked: Prepared, most: int | None) -> Prepared:
-    return with_caps(asked, Caps(max_rows=BASE, max_groups=most))
+    return with_caps(asked, chosen_caps(asked, BASE, most))
 
 
 def _share(part: Part, known: Known) -> float:
@@ -237,7 +244,8 @@ def _groups(asked: Prepared, known: Known, quote: Ask) -> int:
 def _told(  # noqa: PLR0917
     asked: Prepared, total: tuple[Prepared, ...], best: _Predicted, most: int | None, known: Known, rows: float
 ) -> Chosen:
-    caps = Caps(max_rows=best.cap, max_groups=most)
+    caps = chosen_caps(asked, best.cap, most)
+    most = caps.max_groups
     cut = known.sizes.cut(best.cap)
     lines = [
         f"chosen from the profile{known.of}: at most {best.cap:,} rows of each unit"

@@ -47,6 +47,12 @@ class Profile:
         found = tuple(Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True))
         return cls(table, found, str(stored[0]["cost"]))
 
+    def joined(self, other: Profile) -> Profile:
+        """Both together: of what both are about, the other one's."""
+        new = {(one.about, one.column) for one in other.histograms}
+        kept = tuple(one for one in self.histograms if (one.about, one.column) not in new)
+        return Profile(self.table, (*other.histograms, *kept), f"{self.cost}, then {other.cost}")
+
     def _find(self, about: About, column: str = "") -> Histogram | None:
         return next((h for h in self.histograms if (h.about, h.column) == (about, column)), None)
 
