@@ -70,6 +70,22 @@ def many_questions(plt: Any) -> None:
     save(figure, "many-questions")
 
 
+def choices(plt: Any) -> None:
+    """The expected loss of two ways to choose, against the gap to nine equal losers."""
+    figure, axis = plt.subplots(figsize=(4.5, 3))
+    gaps = list(range(25))
+    for made, label, colour in (
+        (dp.exponential(sensitivity=1, epsilon=1), "exponential", "#a63d40"),
+        (dp.permute_and_flip(sensitivity=1, epsilon=1), "permute-and-flip", "#23395d"),
+    ):
+        chances = [float(made.law(made.read([gap] + [0] * 9))[0][0]) for gap in gaps]
+        axis.plot(gaps, [gap * (1 - p) for gap, p in zip(gaps, chances, strict=True)], color=colour, label=label)
+    axis.set_xlabel("gap to nine equal losers, ε = 1")
+    axis.set_ylabel("expected loss")
+    axis.legend(fontsize=8)
+    save(figure, "choices")
+
+
 def tradeoff(plt: Any) -> None:
     """The least rate of misses at each rate of false alarms."""
     alphas = [i / 50 for i in range(51)]
@@ -119,7 +135,7 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     PLACE.mkdir(exist_ok=True)
-    for picture in (histogram, root_k, many_questions, tradeoff, over_time):
+    for picture in (histogram, root_k, many_questions, choices, tradeoff, over_time):
         picture(plt)
 
 

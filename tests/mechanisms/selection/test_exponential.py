@@ -95,7 +95,8 @@ def test_two_of_three() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {}, {"epsilon": 1}, {"sensitivity": 1}, {"rate": 1}, {"epsilon": 1, "rate": 1, "sensitivity": "1/2"},
+        {}, {"epsilon": 0}, {"sensitivity": 1}, {"rate": -1}, {"epsilon": 1, "rate": 1, "sensitivity": "1/2"},
+        {"epsilon": 1, "monotone": 1},
         {"epsilon": 0, "sensitivity": 1}, {"epsilon": 1, "sensitivity": 0}, {"epsilon": -1, "sensitivity": 1},
         {"epsilon": float("nan"), "sensitivity": 1}, {"epsilon": 1, "sensitivity": 1, "monotone": 1},
     ],
