@@ -26,18 +26,19 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 from discreet.curator.engine_process.file_facts import FileFacts, file_facts
-from discreet.curator.engine_process.ipc import pack, read_columns, read_exact, unpack
+from discreet.curator.engine_process.ipc import pack, read_cells, read_columns, read_exact, unpack
 from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.engine_process.scratch import Scratch
 from discreet.curator.limits import Limits
 from discreet.engines.sql.relations import scanned
 from discreet.errors import BadData, EngineFailed, EngineUnreachable, LedgerBusy
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 
 log = logging.getLogger("discreet.curator")
 _NAME = re.compile(r"[A-Za-z]{1,60}")
@@ -149,6 +150,11 @@ class Isolated:
         with self.reserved():
             return self._here.process.run(works, schemas)  # type: ignore[no-any-return]
 
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        """The numbers of each set of keys, counted in one pass, or EngineFailed."""
+        with nullcontext() if self._reserved() else self.reserved():
+            return self._here.process.grouping_sets(work, schemas)  # type: ignore[no-any-return]
+
     def close(self) -> None:
         """End all processes. A question that is being computed fails; its own thread then cleans up."""
         for process in self._all:
@@ -203,10 +209,18 @@ class _Process:
         return copy
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        return read_exact(self._computed_by("run", list(works), schemas))
+
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        sizes = [prod(len(work.keys[i].allowed or ()) for i in one) for one in work.sets]
+        return read_cells(self._computed_by("sets", work, schemas), sizes)
+
+    def _computed_by(self, kind: str, work: Any, schemas: Mapping[str, Schema]) -> bytes:
+        """The reply of the process, which is sent the schemas if it does not have them."""
         self._start()
         known = self._sent is schemas
         self._sent = schemas
-        payload = self._ask(("run", (list(works), None if known else dict(schemas))), float(self._limits.deadline))
+        payload = self._ask((kind, (work, None if known else dict(schemas))), float(self._limits.deadline))
         self._computed += 1
         if self._computed >= RENEWED_AFTER and not self._preparing and not self.closed:
             self._preparing = True
@@ -216,7 +230,7 @@ class _Process:
             self.failures += 1
             log.error("the engine failed: %s", failed if _NAME.fullmatch(failed) else "without a name")
             raise EngineFailed
-        return read_exact(payload)
+        return payload
 
     def _prepare(self) -> None:
         """Start the process that takes over, while this one goes on."""
