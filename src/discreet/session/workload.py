@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass
 
 from discreet.answer import CONFIDENCE
+from discreet.errors import BadQuestion
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
@@ -24,6 +25,8 @@ class Workload:
 
     def order(self, price: Price) -> Order:
         """The questions with the price of all together."""
+        if any(query.prepared.beside for query in self.queries):
+            return self._together(price)
         chosen = tuple(
             self.session.choose(query.prepared, price, correct=False) if query.prepared.asked.caps.auto else None
             for query in self.queries
@@ -34,6 +37,20 @@ class Workload:
         outcomes = tuple(query.plan.outcome for query in self.queries)
         own = chosen if any(chosen) else ()
         return Order(self.session.quote(questions, price), outcomes, self.ledger_text, price.confidence, own)
+
+    def _together(self, price: Price) -> Order:
+        """Some of them are made of several questions."""
+        every = [one for query in self.queries for one in query.prepared.all]
+        if any(one.asked.caps.auto for one in every):
+            raise BadQuestion(
+                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
+            )
+        outcomes = [(query.plan.outcome, *(one.outcome for one in query.prepared.beside)) for query in self.queries]
+        sizes = tuple(len(query.prepared.all) for query in self.queries)
+        quote = self.session.quote(every, price)
+        return Order(
+            quote, tuple(o for some in outcomes for o in some), self.ledger_text, price.confidence, sizes=sizes
+        )
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -62,7 +79,8 @@ class Workload:
         for query in self.queries:
             query.check_keys()
         for query in self.queries:
-            price = self.session.find_out(query.prepared, price, query.ledger_text())
+            if not query.prepared.beside:
+                price = self.session.find_out(query.prepared, price, query.ledger_text())
         answers: Several[TableAnswer] = self.session.release(self.order(price), Several)
         return answers
 
@@ -72,7 +90,8 @@ class Workload:
         """The plan of each question; with a price also the noise that they share."""
         free = epsilon is None and rho is None
         quote = None if free else self.order(Price.of(epsilon, delta, rho)).quote
-        asked = [query.prepared for query in self.queries] if quote is None else quote.questions
+        own = [one for query in self.queries for one in query.prepared.all]
+        asked = own if quote is None else quote.questions
         return Explanation(Several(tell(one, quote) for one in asked))
 
     def __repr__(self) -> str:
