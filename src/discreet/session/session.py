@@ -63,7 +63,7 @@ from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment,
 from discreet.session.plan import Plan, make_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
-from discreet.session.query import Order, Query
+from discreet.session.query import Order, Query, gathered, gathered_previews
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
 
@@ -290,6 +290,8 @@ class Session(ManyQuestions):
         was left; ``record`` is for services that keep it themselves.
         """
         query = self.sql(text) if isinstance(text, str) else text
+        if query.prepared.beside:
+            raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         if query.prepared.asked.caps.auto:
             raise BadParameter(
                 "max_rows", "auto", "must be declared of the table as a number: caps stay for all days of a dashboard "
@@ -506,7 +508,7 @@ class Session(ManyQuestions):
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        return tuple(
+        found = tuple(
             preview(
                 order.quote,
                 one.parts[0],
@@ -518,6 +520,7 @@ class Session(ManyQuestions):
             )
             for one, chosen in zip_longest(order.quote.questions, order.chosen)
         )
+        return gathered_previews(order.sizes, found)
 
     def release(
         self,
@@ -545,7 +548,7 @@ class Session(ManyQuestions):
             raise
         answers = _answers(order, released, receipt)
         answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
-        answers = self._with_bounds_told(order, answers)
+        answers = gathered(order.sizes, self._with_bounds_told(order, answers))
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

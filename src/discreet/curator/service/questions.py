@@ -50,7 +50,7 @@ class SqlQuestion:
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
         query = read(self.sql)
-        check([query.prepared])
+        check(query.prepared.all)
         return query.order(self.price)
 
 
@@ -82,7 +82,7 @@ class WorkloadQuestion:
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price of all together, the noise, and what becomes of the numbers."""
         queries = tuple(read(text) for text in self.sqls)
-        check([query.prepared for query in queries])
+        check([one for query in queries for one in query.prepared.all])
         return Workload(session, queries).order(self.price)
 
 

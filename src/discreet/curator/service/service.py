@@ -205,10 +205,11 @@ class Curator:
         }
         confidence = number(asked.price.confidence, "confidence")
         shown = quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
-        return [
+        found = [
             serialize.preview(one, quote, cost, asked.rows, confidence, () if chosen is None else chosen.words) | common
             for one, chosen in zip_longest(shown, order.chosen)
         ]
+        return serialize.gathered(order.sizes, found)
 
     def ask(
         self, caller: Caller, name: str, asked: AnyQuestion, key: str | None = None, *, began: float | None = None
