@@ -203,7 +203,7 @@ class Session(ManyQuestions):
         return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
 
     def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
-        """Buy the values of columns whose bounds are to be chosen, if the queries wait for that; the price that is left.
+        """Buy the values of columns whose bounds are to be chosen, if queries wait for that; the price that is left.
 
         Nothing is bought unless the whole price fits the budget.
         """
