@@ -118,8 +118,8 @@ def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
     """What each of so many parts costs that are bought first, all together a tenth, and what is left for the answer."""
     if price.error is not None:
         raise BadParameter(
-            "error", price.error, "must be left out while caps or bounds are to be chosen and nothing is known: declare "
-            "max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
+            "error", price.error, "must be left out while caps or bounds are to be chosen and nothing is known: "
+            "declare max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
         )  # fmt: skip
 
     def times(share: Fraction) -> Price:
