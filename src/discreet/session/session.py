@@ -20,7 +20,7 @@ from discreet.answer import CONFIDENCE
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
-from discreet.exact import Number
+from discreet.exact import Number, number
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -237,8 +237,11 @@ class Session(ManyQuestions):
     def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
         """Refuses before a part of a price is spent, if the whole does not fit the budget."""
         whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
-        if not self._budget_store.fits(whole.plan.price):
-            raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
+        left = self._budget_store.remaining
+        # a δ that is named twice is counted twice; one that follows from the budget is shared
+        apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
+        if not self._budget_store.fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
+            raise OverBudget(asked=whole.price, left=left)
 
     def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
         """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
