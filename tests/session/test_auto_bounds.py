@@ -1,4 +1,4 @@
-"""dp.bounds("auto"): from a profile, or from a tenth of a release's price; what cannot buy is refused, unpaid."""
+"""dp.bounds("auto"): chosen from a profile, or from a tenth of a release's price; else refused, unpaid."""
 
 from pathlib import Path
 from typing import Any

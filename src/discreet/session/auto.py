@@ -28,6 +28,8 @@ from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
 from discreet.query.profile.rescale import rescaled
 from discreet.query.profile.sizes import Cut, UnitSizes
+from discreet.query.profile.spread import InRows, Spread
+from discreet.query.run import Released
 from discreet.session.price import Price
 
 SHARE = Fraction(1, 10)
@@ -175,7 +177,14 @@ def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
         groups, factors = rescaled(first.released[0], answers[1].released[0])
         first = replace(first, released=(groups,))
         words = (*words, *(_corrected(name, factor) for name, factor in factors.items()))
+    if chosen.spread is not None:
+        first = replace(first, released=tuple(_in_rows(one, chosen.spread) for one in first.released))
     return replace(first, story=(*first.story, *words), notes=words, cut=chosen.cut)
+
+
+def _in_rows(released: Released, spread: Spread) -> Released:
+    recipes = tuple(InRows(one, spread) for one in released.part.recipes)
+    return replace(released, part=replace(released.part, recipes=recipes))
 
 
 def _corrected(name: str, factor: float) -> str:

@@ -16,10 +16,11 @@ from operator import itemgetter
 from os import PathLike
 from typing import Any
 
+from discreet.answer import CONFIDENCE
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
-from discreet.exact import Number
+from discreet.exact import Number, number
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -61,6 +62,7 @@ from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, learn
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.plan import Plan, make_plan
+from discreet.session.plan_targets import Target, make_target_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
 from discreet.session.query import Order, Query, gathered, gathered_previews
@@ -235,8 +237,11 @@ class Session(ManyQuestions):
     def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
         """Refuses before a part of a price is spent, if the whole does not fit the budget."""
         whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
-        if not self._budget_store.fits(whole.plan.price):
-            raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
+        left = self._budget_store.remaining
+        # a δ that is named twice is counted twice; one that follows from the budget is shared
+        apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
+        if not self._budget_store.fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
+            raise OverBudget(asked=whole.price, left=left)
 
     def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
         """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
@@ -258,14 +263,29 @@ class Session(ManyQuestions):
         *,
         delta: Number | None = None,
         rho: Number | None = None,
+        error: Sequence[Target] | None = None,
+        confidence: Number = CONFIDENCE,
     ) -> Plan:
         """Several questions for one price, shared so that all are about equally far off; ``release`` pays and answers.
 
         What each gets is shown before anything is paid. The whole is priced at once, by a certified bound where that
-        is better than adding up.
+        is better than adding up. Instead of a price, ``error`` may name an error for each question: the least price
+        that keeps all of them is found.
         """
         found = self.workload(queries)
-        return make_plan(self, found.queries, Price.of(epsilon, delta, rho))
+        price = replace(Price.of(epsilon, delta, rho), confidence=confidence)
+        if error is not None:
+            return make_target_plan(self, self._with_chosen_caps(found.queries), error, price)
+        return make_plan(self, found.queries, price)
+
+    def _with_chosen_caps(self, queries: Sequence[Query]) -> tuple[Query, ...]:
+        """The queries with caps that are best for an epsilon of 1, where caps are to be chosen."""
+        price = Price(rho="1/2") if isinstance(self.budget, ZCDP) else Price(1)
+        return tuple(
+            replace(one, prepared=self.choose(one.prepared, price, correct=False).questions[0])
+            if one.prepared.asked.caps.auto and not one.waiting else one
+            for one in queries
+        )  # fmt: skip
 
     def continual(
         self,

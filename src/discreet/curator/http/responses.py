@@ -217,6 +217,10 @@ class AnswerTable(BaseModel):
     story: list[str]
     consistent: dict[str, Any] | None = None
     """What is different in the numbers that agree."""
+    about: str = ""
+    """Of a profile: what this histogram is about."""
+    labels: list[str] = []
+    """Of a profile: its classes in words, in the order of the rows."""
 
 
 class AnswerTables(BaseModel):

@@ -33,6 +33,7 @@ from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
 from discreet.curator.service.profiles import read_profiles
 from discreet.curator.service.questions import (
     AnyQuestion,
+    ProfileQuestion,
     SqlQuestion,
     WorkloadQuestion,
     accuracy,
@@ -249,7 +250,11 @@ class Curator:
     ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            stored = stored_form(asked, session.release(order))
+            stored = stored_form(asked, session.release(order), session)
+            if isinstance(
+                asked, ProfileQuestion
+            ):  # known from now on; after a restart it is read where caps are chosen
+                session.learn_profile(asked.table, asked.columns, stored["answers"])
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise

@@ -126,14 +126,10 @@ class Profile:
             bar = histogram.error([1.0], 0.05)
             axes.bar(range(len(places)), [histogram.counts[i] for i in places], yerr=bar, capsize=2, color="#4477aa")
             axes.set_xticks(range(len(places)), [histogram.label(i) for i in places], rotation=60, ha="right")
-            axes.set_title(_title(histogram))
+            axes.set_title(histogram.title)
             axes.set_ylabel("units")
         figure.tight_layout()
         return figure
-
-
-def _title(histogram: Histogram) -> str:
-    return f"{histogram.about.value}{' of ' + histogram.column if histogram.column else ''}"
 
 
 def _interesting(histogram: Histogram) -> list[int]:
@@ -148,7 +144,7 @@ def _interesting(histogram: Histogram) -> list[int]:
 def _lines(histogram: Histogram) -> list[str]:
     error = histogram.error([1.0], 0.05)
     places = _interesting(histogram)
-    lines = [f"{_title(histogram)} (units, ± {error:,.3g} each)"]
+    lines = [f"{histogram.title} (units, ± {error:,.3g} each)"]
     if not places:
         return [*lines, "  nothing stands out from the noise"]
     widest = max(len(histogram.label(i)) for i in places)
