@@ -21,6 +21,7 @@ from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number, number
+from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -59,7 +60,7 @@ from discreet.session.auto_bounds import (
 )
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.copies import prepared_copies
-from discreet.session.learn import Model, learn
+from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.plan import Plan, make_plan
 from discreet.session.plan_targets import Target, make_target_plan
@@ -417,13 +418,22 @@ class Session(ManyQuestions):
         epsilon: Number | Price | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
+        depth: int | None = None,
     ) -> Model:
         """A model of ``target`` from sums that the engine computes where the data lies, paid like one question.
 
-        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds) or ``dp.learning.CategoricalNB``
-        (declared keys or bounds; the target has keys). ``released_`` of the model holds the answers it was made of.
+        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds), ``dp.learning.CategoricalNB`` or
+        ``dp.learning.HistogramTree``, of ``depth`` 2 unless said (declared keys or bounds; the target has keys).
+        ``released_`` holds the answers that a model was made of; ``nodes_`` the noisy counts of a tree.
         """
-        return learn(self, model, table, features=features, target=target, price=Price.of(epsilon, delta, rho))
+        price = Price.of(epsilon, delta, rho)
+        if model is not HistogramTree:
+            if depth is not None:
+                raise BadParameter("depth", depth, "must be left out: it is that of a HistogramTree")
+            return learn(self, model, table, features=features, target=target, price=price)
+        columns, label, classes = tree_columns(declared_columns(self, table, features, target))
+        job, domain = tree_job(columns, label, classes, 2 if depth is None else depth, self._progress)
+        return self._from_counts(job, table, price, columns=domain.columns, domain=domain)
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
