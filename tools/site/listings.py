@@ -96,7 +96,7 @@ def http_page(described: dict[str, Any]) -> str:
     """All routes, and the shapes of requests and replies."""
     found = [
         "# HTTP routes",
-        "From the service's own OpenAPI description, which is at `/openapi.json` of a running curator. Who may use "
+        "From the service's own OpenAPI description, which is at `/api/openapi.json` of a running curator. Who may use "
         "which route is in [the curator](curator.md).",
     ]
     for path, methods in sorted(described["paths"].items()):

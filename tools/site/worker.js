@@ -22,7 +22,7 @@ if (location.protocol === "file:") {
       document.body.append(this.frame);
     }
     postMessage(message) {
-      if (this.ready) this.frame.contentWindow.onmessage({ data: message });
+      if (this.ready) this.frame.contentWindow.onmessage({ data: structuredClone(message) });
       else this.waiting.push(message);
     }
     terminate() {
