@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -187,6 +188,7 @@ class Curator:
 
     def preview(self, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> list[dict[str, Any]]:
         """The error bars of each question, and what all would cost together. Free."""
+        began = time.monotonic()
         known, people = self.dataset(caller, name)
         opened = self.open(known)
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
@@ -204,10 +206,20 @@ class Curator:
         }
         confidence = number(asked.price.confidence, "confidence")
         shown = quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
-        return [
+        found = [
             serialize.preview(one, quote, cost, asked.rows, confidence, () if chosen is None else chosen.words) | common
             for one, chosen in zip_longest(shown, order.chosen)
         ]
+        if isinstance(asked, SqlQuestion):
+            opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
+        return found
+
+    def previews_at_once(self, caller: Caller, name: str, asked: SqlQuestion) -> bool:
+        """Whether a preview is known to take but a moment and to wait for nobody: a server makes it in its loop."""
+        if not self.ledger.local or asked.price.error is not None:
+            return False
+        opened = self.open_datasets.opened(self.dataset(caller, name)[0])
+        return opened is not None and opened.plans.quick((caller.name, asked.sql))
 
     def ask(
         self, caller: Caller, name: str, asked: AnyQuestion, key: str | None = None, *, began: float | None = None
