@@ -114,6 +114,15 @@ def locked(path: Path, *, patience: float = 10) -> Iterator[None]:
         here.release()
 
 
+def _forked() -> None:
+    """In a new process nobody holds the locks that threads of the old one hold."""
+    _LOCKS.clear()
+    _LOCKS_OF.release()
+
+
+os.register_at_fork(before=_LOCKS_OF.acquire, after_in_parent=_LOCKS_OF.release, after_in_child=_forked)
+
+
 def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -42,6 +42,15 @@ class OpenDataset:
         return all(file_facts(source) == facts for source, facts in self.originals)
 
 
+def unit_column(unit: str | None) -> str:
+    """The column of a table that names the unit, or leads to it.
+
+    >>> unit_column("visit_id -> visits.patient_id")
+    'visit_id'
+    """
+    return (unit or "").partition("->")[0].strip()
+
+
 class Plans:
     """The last plans of each analyst, so that a preview that moves with ε need not read its SQL again.
 
@@ -150,7 +159,7 @@ class OpenDatasets:
             if one.public:
                 continue
             originals.append((one.source, file_facts(one.source)))
-            unit = None if one.unit is None else one.unit.partition("->")[0].strip()
+            unit = None if one.unit is None else unit_column(one.unit)
             digest = hashlib.sha256(f"{name}\n{table}".encode()).hexdigest()[:12]
             copy = engine.prepare(one.source, self._config.copies, f"copy_{digest}", unit)
             copied[table] = replace(one, source=copy)

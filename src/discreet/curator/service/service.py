@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -29,8 +30,9 @@ from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
 from discreet.curator.service.copies.marker import mark
 from discreet.curator.service.copies.place import check_place
+from discreet.curator.service.copies.unit_sets import MOST, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
-from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
+from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
 from discreet.curator.service.profiles import read_profiles
 from discreet.curator.service.questions import (
     AnyQuestion,
@@ -105,6 +107,7 @@ class Curator:
             with suppress(DiscreetError):  # what cannot be read is reported when it is opened
                 folders = declarations.read(dict(one.about), name).folders(self.config.data)
                 found += mark(folders, self.ledger.head.ledger)
+        found += unit_cautions(self.ledger.look())
         return list(dict.fromkeys(found))
 
     def close(self) -> None:
@@ -176,7 +179,19 @@ class Curator:
             opened.engine.close()
             raise
         self.open_datasets.put(name, opened)
+        if decision is None:  # else the owner has decided already
+            self._compare_units(name, population, dataset, opened, by)
         return done.sequence
+
+    def _compare_units(
+        self, name: str, population: str, dataset: declarations.Dataset, opened: OpenDataset, by: str
+    ) -> None:
+        """Record whose units these are, and whether people of other populations are among them."""
+        private = [one for one in dataset.tables.values() if one.unit is not None]
+        places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in private]
+        found = reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places])
+        for caution in keep_units(self.ledger, name, population, set(found), by=by) if found else ():
+            log.warning(caution)
 
     def grid_of(self, name: str) -> Grid:
         """The grid of time on which answers about a data set leave."""
