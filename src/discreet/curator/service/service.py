@@ -187,8 +187,8 @@ class Curator:
         self, name: str, population: str, dataset: declarations.Dataset, opened: OpenDataset, by: str
     ) -> None:
         """Record whose units these are, and whether people of other populations are among them."""
-        private = [one for one in dataset.tables.values() if one.unit is not None]
-        places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in private]
+        own = [one for one in dataset.tables.values() if one.unit is not None and "->" not in one.unit]
+        places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in own]
         found = reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places])
         for caution in keep_units(self.ledger, name, population, set(found), by=by) if found else ():
             log.warning(caution)

@@ -126,7 +126,7 @@ class DuckDB:
         )
 
     def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
-        """The smallest hashes (MD5) of the distinct values of a column as text: for the owner alone, never an answer."""
+        """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
         known = self._open(source)
         value = f"md5(CAST({DUCKDB.identifier(column)} AS VARCHAR))"
         text = f"SELECT DISTINCT {value} AS h FROM {known.origin.sql} WHERE h IS NOT NULL ORDER BY h LIMIT {most:d}"

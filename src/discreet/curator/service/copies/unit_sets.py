@@ -3,8 +3,8 @@
 Promise: when a data set of files is registered under a population, its units are compared with those of every data set
 under another population, and the owner is warned if at least half of the units of either are those of the other. The
 same people in another encoding (gzip, CSV, a column or a row less) are noticed that marks of files cannot recognise.
-What is kept are at most ``MOST`` units of a data set, each as a hash under the ledger's key: nobody without the key file
-can test a guess, and only the owner reads it. It decides nothing: no question and no price depends on it.
+What is kept are at most ``MOST`` units of a data set, each as a hash under the ledger's key: nobody without the key
+file can test a guess, and only the owner reads it. It decides nothing: no question and no price depends on it.
 What it cannot see: units that are written differently (1 and "0001", names and numbers), a ledger whose key was
 replaced since, tables on servers, data that grew after they were registered, and another curator's ledger. Units that
 are merely numbered alike (1, 2, 3, ...) look the same; that is for the owner to know.
@@ -15,7 +15,7 @@ units are compared whose hash begins with so many zeros that both samples have a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,10 +97,10 @@ def unit_cautions(state: State) -> list[str]:
     ]
 
 
-def reported(dataset: str, hashes: Any) -> list[str]:
-    """The hashes that an engine finds; none if it cannot, which is reported in the log."""
+def reported(dataset: str, tables: Iterable[Callable[[], list[str]]]) -> list[str]:
+    """The hashes that an engine finds in each table; none if it cannot, which is reported in the log."""
     try:
-        return [one for part in hashes for one in part()]
+        return [one for hashes in tables for one in hashes()]
     except DiscreetError as error:
         log.error("the units of %s were not compared with those of others: %s", dataset, type(error).__name__)
         return []
@@ -109,7 +109,7 @@ def reported(dataset: str, hashes: Any) -> list[str]:
 def _latest(state: State, key: str) -> dict[str, UnitSet]:
     """By data set: its units as they were registered last, where they were hidden under the key of today."""
     return {
-        str(act.body["dataset"]): UnitSet({name: zeros for name, zeros in act.body["units"]}, act.body["all_from"])
+        str(act.body["dataset"]): UnitSet(dict(act.body["units"]), act.body["all_from"])
         for act in state.acts.get(KIND, ())
         if act.body["key"] == key
     }
