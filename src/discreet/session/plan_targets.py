@@ -92,12 +92,15 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
         price.confidence,
     )  # fmt: skip
     rows = (TYPICAL,) * len(queries)
-    return TargetPlan(session, tuple(queries), order, tuple(shares(quote)), rows, (1.0,) * len(queries), sum(alone))
+    return TargetPlan(
+        session, tuple(queries), order, tuple(shares(quote)), rows, (1.0,) * len(queries), sum(alone, Fraction(0))
+    )
 
 
 def _amount(quote: Quote) -> Fraction:
-    price = quote.price
-    return price.rho if isinstance(price, ZCDP) else price.epsilon  # type: ignore[union-attr]
+    price: Any = quote.price
+    amount: Fraction = price.rho if isinstance(price, ZCDP) else price.epsilon
+    return amount
 
 
 def _certified(session: Planner, quote: Quote, price: Price) -> Quote:

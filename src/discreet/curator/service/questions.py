@@ -155,7 +155,7 @@ def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Ses
     found = [serialize.answer_for_client(one, confidence) for one in answers]
     if isinstance(asked, ProfileQuestion):
         about = table_questions(asked.table, session.schemas, asked.columns)
-        found = [one | _in_words(*pair) for one, *pair in zip(found, about, answers, strict=True)]
+        found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
     if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
         return found[0]
     return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
