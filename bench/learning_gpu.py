@@ -15,6 +15,7 @@ from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -140,17 +141,18 @@ def same_as_on_the_processor(count: int) -> None:
 
 
 def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
-    """A private step beside a plain one: seconds, memory, and where the time goes."""
+    """A private step beside a plain one: seconds, memory taken from the card, and where the time goes."""
     from discreet.learning.torch_training.gradients import ClippedSums
     from discreet.learning.torch_training.integers import RADIUS
+    from discreet.learning.torch_training.micro_batches import MicroBatches, RecordedMicroBatches
     from discreet.learning.torch_training.noise import Noise
 
     model = Gpt(tokens=tokens, **shape).to(device)
     vocabulary = model.words.num_embeddings
     x = torch.randint(0, vocabulary, (rows, tokens), device=device)
     y = torch.randint(0, vocabulary, (rows, tokens), device=device)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    ones = torch.ones(rows, device=device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=device == "cuda")
+    places, counts = np.arange(rows), np.ones(rows, dtype=np.float32)
 
     def plain() -> None:
         with torch.autocast(device, dtype=torch.bfloat16):
@@ -163,35 +165,56 @@ def gpt(device: str, rows: int, tokens: int, **shape: int) -> None:
     source = Noise(Fraction(RADIUS) ** 2, sums.parameters)
     kept: list[Any] = []
 
-    def private(*, with_noise: bool = True) -> None:
+    def private(batches: MicroBatches, *, with_noise: bool = True) -> None:
+        totals = batches.totals(rows)
         with torch.autocast(device, dtype=torch.bfloat16):
-            parts = sums.parts(x, y)
-        totals = sums.totals(rows)
-        too_long = sums.add_parts(parts, ones, totals)
-        del parts
-        noisy = (
-            source.add_to(totals, 1 / RADIUS / rows) if with_noise else [t.view(torch.float32) for t in totals.views]
-        )
+            too_long = batches.add(places, counts, totals)
+        unit = 1 / RADIUS / rows
+        noisy = source.add_to(totals, unit) if with_noise else [t.float().mul_(unit) for t in totals.views]
         kept[:] = [int(too_long.sum()) if too_long is not None else 0]
         for parameter, part in zip(sums.parameters, noisy, strict=True):
             parameter.grad = part
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)
 
-    memory: dict[str, float] = {}
-    seconds: dict[str, float] = {}
-    for name, work in (("plain", plain), ("private", private), ("without noise", lambda: private(with_noise=False))):
+    each, recorded = MicroBatches(sums, x, y, None), RecordedMicroBatches(sums, x, y, None)
+    works: dict[str, Callable[[], None]] = {
+        "plain": plain, "private": lambda: private(each), "without noise": lambda: private(each, with_noise=False),
+    }  # fmt: skip
+    if device == "cuda":
+        works["recorded"] = lambda: private(recorded)
+    seconds, memory, reserved = measured(works, device)
+    if device == "cuda":
+        sums_of = []
+        for batches in (each, recorded):  # after many steps of the optimiser: a recording reads the present weights
+            totals = batches.totals(rows)
+            with torch.autocast(device, dtype=torch.bfloat16):
+                batches.add(places, counts, totals)
+            sums_of.append(totals.flat.double())
+        kept.append(float((sums_of[0] - sums_of[1]).norm() / sums_of[0].norm()))
+    told("GPT-2-small shape", parameters=sum(p.numel() for p in model.parameters()), rows=rows, tokens=tokens,
+         ratio={name: s / seconds["plain"] for name, s in seconds.items()},
+         memory_ratio={name: m / max(memory["plain"], 1e-9) for name, m in memory.items()},
+         seconds=seconds, gib=memory, gib_reserved=reserved, rows_too_long=kept[0],
+         recorded_against_fresh=kept[1:])  # fmt: skip
+    if device == "cuda" and "profile" in sys.argv:
+        for name, work in works.items():
+            profiled(work, name)
+
+
+def measured(
+    works: dict[str, Callable[[], None]], device: str
+) -> tuple[dict[str, float], dict[str, float], dict[str, float]]:
+    """Seconds of each, and the most memory in GiB: what tensors held, and what was taken from the card."""
+    seconds, memory, reserved = {}, {}, {}
+    for name, work in works.items():
         if device == "cuda":
             torch.cuda.empty_cache()
             torch.cuda.reset_peak_memory_stats()
         seconds[name] = timed(work, device)
         memory[name] = torch.cuda.max_memory_allocated() / 2**30 if device == "cuda" else 0.0
-    told("GPT-2-small shape", parameters=sum(p.numel() for p in model.parameters()), rows=rows, tokens=tokens,
-         ratio=seconds["private"] / seconds["plain"], memory_ratio=memory["private"] / max(memory["plain"], 1e-9),
-         seconds=seconds, gib=memory, rows_too_long=kept[0])  # fmt: skip
-    if device == "cuda" and "profile" in sys.argv:
-        profiled(plain, "plain")
-        profiled(private, "private")
+        reserved[name] = torch.cuda.max_memory_reserved() / 2**30 if device == "cuda" else 0.0
+    return seconds, memory, reserved
 
 
 def profiled(work: Callable[[], object], name: str) -> None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 pytest.importorskip("triton")
-from discreet.learning.torch_training.product_kernels import add_truncated
+from discreet.learning.torch_training.product_kernels import add_truncated, widened
 
 GENERATOR = torch.Generator().manual_seed(5)
 
@@ -27,3 +27,11 @@ def test_the_same_integers(width: int, kind: torch.dtype) -> None:
         assert squares[[0, 2]].tolist() == pytest.approx(truth, rel=2**-8)
         assert all(up >= true for up, true in zip(squares[[0, 2]].tolist(), truth, strict=True))
         assert float(squares[1]) == 0
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_tokens_are_made_wider_with_zeros(kind: torch.dtype) -> None:
+    tokens = torch.randn(2, 3, 4099, generator=GENERATOR).to(kind)
+    wide = widened(tokens, 4104)
+    assert torch.equal(wide[:, :, :4099], tokens)
+    assert not wide[:, :, 4099:].any()

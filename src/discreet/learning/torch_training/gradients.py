@@ -52,6 +52,10 @@ class ClippedSums:
         """Zeros to which so many rows may be added."""
         return Totals(self.parameters, rows * RADIUS)
 
+    def kind_of_totals(self, rows: int) -> torch.dtype:
+        """The type of those zeros."""
+        return Totals.kind(rows * RADIUS)
+
     def add(self, x: Any, y: Any, counts: Tensor, totals: Totals, ready: Ready | None = None) -> Tensor | None:
         """Add a micro-batch. Which rows turned out too long: they must not count, so start again without them.
 

@@ -54,15 +54,16 @@ class Noise:
         fused = self._fused()
         if fused is not None:
             launched = fused.launch(totals.flat, unit, self._ready or fused.prepare(len(totals.flat)))
-            self._ready = fused.prepare(len(totals.flat))  # while the card is busy
-            noisy = launched.finish()
-        else:
-            noise = (
-                self._stock.take(len(totals.flat))
-                if self._device.type == "cpu"
-                else TensorNormal(self._square, self._device).draw(len(totals.flat))
-            )
-            noisy = noise.add_(totals.flat, alpha=self._finer).float().mul_(unit / self._finer)
+            self._ready = fused.prepare(len(totals.flat))  # while the card is busy, as the next line
+            shaped = Totals.shaped(launched.out, self._parameters)
+            launched.finish()
+            return shaped
+        noise = (
+            self._stock.take(len(totals.flat))
+            if self._device.type == "cpu"
+            else TensorNormal(self._square, self._device).draw(len(totals.flat))
+        )
+        noisy = noise.add_(totals.flat, alpha=self._finer).float().mul_(unit / self._finer)
         return Totals.shaped(noisy, self._parameters)
 
 

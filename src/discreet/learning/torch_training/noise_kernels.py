@@ -24,7 +24,7 @@ from discreet.learning.torch_training.tensor_normal import Tables, settle_one, t
 from discreet.noise.floored_normal import draw_picked, floored_normal, picked_places
 from discreet.randomness import Bits, SystemBits
 
-_PORTION = 1 << 25  # draws whose open ones are listed together
+_PORTION = 1 << 27  # draws whose open ones are listed together
 _BLOCK = 256  # blocks of 8 draws in one program
 _ROUNDS = 6
 _LANES = 256

@@ -18,10 +18,14 @@ class Totals:
 
     def __init__(self, parameters: list[nn.Parameter], most: int) -> None:
         sizes = [p.numel() for p in parameters]
-        kind = torch.int32 if most < _SHORT else torch.int64
-        self.flat = torch.zeros(sum(sizes), dtype=kind, device=parameters[0].device)
+        self.flat = torch.zeros(sum(sizes), dtype=self.kind(most), device=parameters[0].device)
         self.views = self.shaped(self.flat, parameters)
         self.of = dict(zip(parameters, self.views, strict=True))
+
+    @staticmethod
+    def kind(most: int) -> torch.dtype:
+        """The shortest type in which no sum overflows."""
+        return torch.int32 if most < _SHORT else torch.int64
 
     @staticmethod
     def shaped(flat: Tensor, parameters: list[nn.Parameter]) -> list[Tensor]:

@@ -27,6 +27,7 @@ from discreet.learning.torch_training.batches import PoissonBatches, read_rate
 from discreet.learning.torch_training.gradients import ClippedSums, Loss
 from discreet.learning.torch_training.integers import RADIUS
 from discreet.learning.torch_training.layers import Ready
+from discreet.learning.torch_training.micro_batches import MicroBatches, RecordedMicroBatches
 from discreet.learning.torch_training.noise import Noise
 from discreet.learning.torch_training.totals import Totals
 from discreet.mechanisms.base.mechanism import check_receipt
@@ -90,7 +91,9 @@ class PrivateTraining:
     """A run of private training, step by step; ``train(...)`` runs it to its end.
 
     ``rows`` is a public figure for the number of rows: sums are divided by rate times this, whatever the data holds.
-    ``loss(outputs, targets)`` gives one loss for each row (reduction="none").
+    ``loss(outputs, targets)`` gives one loss for each row (reduction="none"). ``recorded=True`` records the kernels of
+    a micro-batch once where the data lies on a graphics card, and replays them: for models that do the same operations
+    on every batch.
     """
 
     def __init__(
@@ -104,16 +107,18 @@ class PrivateTraining:
         clip: Number = 1,
         optimizer: torch.optim.Optimizer | None = None,
         micro_batch: int = 512,
+        recorded: bool = False,
         receipt: Receipt | None = None,
         done: int = 0,
     ) -> None:
         self.plan = plan
         self.done = done
-        self._x, self._y = _read_data(data)
+        x, y = _read_data(data)
         length = positive(clip, "clip")
         self._sums = ClippedSums(model, loss, float(length))
-        self._ready = Ready.of(self._x) if _is_table(self._x) else None
-        self._batches = PoissonBatches(len(self._y), rate=plan.rate, micro=micro_batch)
+        made = RecordedMicroBatches if recorded and x.device.type == "cuda" else MicroBatches
+        self._rows = made(self._sums, x, y, Ready.of(x) if _is_table(x) else None)
+        self._batches = PoissonBatches(len(y), rate=plan.rate, micro=micro_batch)
         expected = plan.rate * integer(rows, "rows", at_least=1)
         self._unit = float(length / RADIUS / expected)
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
@@ -140,7 +145,7 @@ class PrivateTraining:
             raise ReceiptRefused(f"all {self.plan.steps} steps that were paid for are done; plan a new run for more")
         self.done += 1  # before anything is drawn: a step that fails is a step that was paid
         batch = list(self._batches.micro_batches())
-        totals = self._sums.totals(len(batch) * self._batches.micro)
+        totals = self._rows.totals(len(batch) * self._batches.micro)
         noisy = self._noisy(batch, totals)
         for parameter, part in zip(self._sums.parameters, noisy, strict=True):
             parameter.grad = part.to(parameter.dtype)
@@ -153,7 +158,7 @@ class PrivateTraining:
         What was made with them is shown to nobody. Whether a row is too long is its own affair alone.
         """
         while True:
-            too_long = [self._add(places, counts, totals) for places, counts in batch]
+            too_long = [self._rows.add(places, counts, totals) for places, counts in batch]
             noisy = self._noise.add_to(totals, self._unit)
             found = [t for t in too_long if t is not None]
             if not found or not bool(torch.cat(found).any()):
@@ -161,14 +166,6 @@ class PrivateTraining:
             totals.clear()
             for (_, counts), rows in zip(batch, found, strict=True):
                 counts[rows.cpu().numpy()] = 0
-
-    def _add(self, places: NDArray[np.intp], counts: NDArray[np.float32], totals: Totals) -> Tensor | None:
-        index = torch.from_numpy(places).to(self._x.device)
-        weights = torch.from_numpy(counts).to(self._x.device)
-        ready = None if self._ready is None else self._ready.rows(index)
-        return self._sums.add(
-            self._x.index_select(0, index), self._y.index_select(0, index), weights, totals, ready
-        )  # fmt: skip
 
     def run(self, progress: bool | None = None) -> None:
         """All steps that are left."""
@@ -231,6 +228,7 @@ def train(
     clip: Number = 1,
     optimizer: MakeOptimizer | None = None,
     micro_batch: int = 512,
+    recorded: bool = False,
     receipt: Receipt | None = None,
     progress: bool | None = None,
 ) -> PrivateTraining:
@@ -239,6 +237,7 @@ def train(
     ``data`` is a pair of tensors (rows and targets), or a data set of such pairs. ``rows`` is a public figure for how
     many rows there are, ``rate`` the chance of each to be in a batch: a batch holds about rate times rows. There are
     epochs / rate steps. ``optimizer`` makes one from the parameters; SGD with learning rate 1 by default.
+    ``recorded=True`` replays the kernels of the first micro-batch on a graphics card (see ``PrivateTraining``).
 
     >>> model = nn.Linear(2, 2)
     >>> data = torch.randn(200, 2), torch.randint(0, 2, (200,))
@@ -251,7 +250,7 @@ def train(
     made = optimizer([p for p in model.parameters() if p.requires_grad]) if optimizer is not None else None
     run = PrivateTraining(
         model, _as_tensors(data), loss, plan=plan, rows=rows, clip=clip, optimizer=made, micro_batch=micro_batch,
-        receipt=receipt,
+        recorded=recorded, receipt=receipt,
     )  # fmt: skip
     run.run(progress)
     return run
