@@ -98,15 +98,15 @@ def stop_at(place: Place, point: str, results: Any) -> None:
 @pytest.mark.parametrize("point", ["planned", "appended", "committed", "head"])
 def test_a_process_that_is_paused_and_goes_on(place: Place, point: str) -> None:
     """It holds no lease that could run out: others wait or go on without it, and it changes nothing of theirs."""
-    with prepared(place, patience=0.3) as ledger:
+    with prepared(place) as ledger:
         results = context().SimpleQueue()
         process = start(stop_at, place, point, results)
         assert results.get() == "stopping"
         assert process.pid is not None
         until(lambda: stopped(psutil.Process(process.pid)), what="stopped")
         if point == "appended":
-            with pytest.raises(LedgerBusy):
-                ask(ledger, "k0")
+            with pytest.raises(LedgerBusy), place.open(patience=0.5) as other:
+                ask(other, "k0")
         else:
             for i in range(4):
                 answered(ledger, f"k{i}")

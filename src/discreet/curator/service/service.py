@@ -65,6 +65,7 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.plan.schema import EACH_ROW
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
@@ -189,7 +190,7 @@ class Curator:
         self, name: str, population: str, dataset: declarations.Dataset, opened: OpenDataset, by: str
     ) -> None:
         """Record whose units these are, and whether people of other populations are among them."""
-        own = [one for one in dataset.tables.values() if one.unit is not None and "->" not in one.unit]
+        own = [one for one in dataset.tables.values() if one.unit not in (None, EACH_ROW) and "->" not in str(one.unit)]
         places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in own]
         found = reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places])
         for caution in keep_units(self.ledger, name, population, set(found), by=by) if found else ():
