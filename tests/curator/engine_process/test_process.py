@@ -24,8 +24,11 @@ from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadData, EngineFailed, LedgerBusy
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import Pure
+from discreet.query.engine import CountsSets
 from discreet.query.plan.schema import keys, table
 from discreet.session.session import Session
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.tables.engine_source import EngineSource
 from tests.helpers.processes import gone, until
 
 
@@ -57,6 +60,19 @@ SQL = "SELECT city, COUNT(*) AS n FROM t GROUP BY city"
 def test_it_computes_what_the_engine_in_this_process_computes(source: str, engine: Isolated) -> None:
     assert engine.columns([source]) == duckdb().columns([source])
     assert question(source, engine).sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
+
+
+def test_sets_of_keys_are_counted_in_one_pass(source: str, engine: Isolated) -> None:
+    """Fails if synthetic rows over the service count one marginal after the other, or skip the check of the source."""
+    session = question(source, engine)
+    counted = EngineSource(engine, session.schemas, "t", Domain({"city": ("a", "b")}), keep=False)
+    counted.check()
+    assert isinstance(engine, CountsSets)
+    (whole, both) = counted.marginals([(), (0,)])
+    assert (int(whole), sorted(both.tolist())) == (100 * counted.scale, [0, 50 * counted.scale, 50 * counted.scale])
+    Path(source).unlink()
+    with pytest.raises(BadData):
+        counted.check()
 
 
 def test_a_process_that_hangs_is_killed_at_the_deadline_and_the_next_question_gets_a_new_one(source: str) -> None:

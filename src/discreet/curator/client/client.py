@@ -263,9 +263,14 @@ class RemoteSession:
         days: int | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
+        method: str = "best",
     ) -> RemoteBoard:
-        """A dashboard of this name: opened and paid for all of its days, or gone on with, if it is the same."""
+        """A dashboard of this name: opened and paid for all of its days, or gone on with, if it is the same.
+
+        ``method``: as for a session, "best" has the least error of the totals, "values" that of single days.
+        """
         body = {"sql": text, "by": by, "horizon": horizon, "days": days} | Price.of(epsilon, delta, rho).texts()
+        body |= {} if method == "best" else {"method": method}
         path = self.path(f"boards/{quote(name, safe='')}")
         sent = self.transport.post(path, body)
         return RemoteBoard(self.transport, path, sent["horizon"], sent["cost"])

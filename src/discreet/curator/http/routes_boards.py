@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated
+from typing import Annotated, Literal
 
 from anyio.to_thread import run_sync
 from fastapi import FastAPI, Query, Request
@@ -30,11 +30,15 @@ class BoardIn(Priced):
     by: Name
     horizon: Days
     days: Days | None = None
+    method: Literal["best", "values", "prefixes", "tree", "square_root", "binned"] = "best"
+    """What gets noise: "best" has the least error of the totals, "values" that of single days."""
 
     def question(self) -> BoardQuestion:
         """What is asked."""
         price = replace(self.price(), confidence=CONFIDENCE)  # that of the bars, which decides nothing
-        return BoardQuestion(sql=self.sql, by=self.by, horizon=self.horizon, days=self.days, price=price)
+        return BoardQuestion(
+            sql=self.sql, by=self.by, horizon=self.horizon, days=self.days, price=price, method=self.method
+        )
 
 
 class DayIn(In):

@@ -34,12 +34,16 @@ class BoardQuestion:
     horizon: int
     days: int | None
     price: Price
+    method: str = "best"
 
     @classmethod
     def read(cls, query: str, written: Mapping[str, Any]) -> BoardQuestion:
         """As a charge in the ledger has it."""
         price = Price(**{name: written[name] for name in ("epsilon", "delta", "rho", "confidence") if name in written})
-        return cls(sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price)
+        method = written.get("method", "best")
+        return cls(
+            sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price, method=method
+        )
 
 
 def opened(
@@ -47,7 +51,7 @@ def opened(
 ) -> tuple[Board, LedgerBoard]:
     """A dashboard as it stands, or a new one. No data is touched, and nothing is spent."""
     known, people = curator.dataset(caller, dataset)
-    written = parameters(asked.by, asked.horizon, asked.days, asked.price, people.neighbours)
+    written = parameters(asked.by, asked.horizon, asked.days, asked.price, people.neighbours, method=asked.method)
     record = LedgerBoard(
         curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=asked.sql.strip(),
         parameters=written, folder=_folder(curator),
@@ -55,7 +59,9 @@ def opened(
     session = curator.open(known).session.serving(record.budget_store)
     query = session.sql(asked.sql)
     check_size([query.prepared], curator.config.limits)
-    board = session.continual(query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, record=record)
+    board = session.continual(
+        query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, method=asked.method, record=record
+    )
     return board, record
 
 

@@ -107,9 +107,7 @@ class EngineSource:
 
     def check(self) -> None:
         """Find out, before anything is paid, whether the engine is there and can compute this. Reads no data."""
-        one: list[AnyWork] = (
-            [] if isinstance(self._engine, CountsSets) else list(works(replace(self._work, sets=((),))))
-        )
+        one: list[AnyWork] = list(works(replace(self._work, sets=((),))))
         before_payment(self._engine, one, self._schemas)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
