@@ -84,7 +84,7 @@ def read_cells(payload: bytes, sizes: Sequence[int]) -> tuple[Cells, ...]:
     """
     try:
         sets = json.loads(payload)["sets"]
-        return tuple(_cells(*one, size) for one, size in zip(sets, sizes, strict=True))
+        return tuple(_cells(places, counts, size) for (places, counts), size in zip(sets, sizes, strict=True))
     except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
         raise EngineFailed from None
 
