@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from discreet.query.plan import schema
 from tests.helpers.extent import AUDIT
 from tools import slow_tests
 
@@ -73,6 +74,26 @@ def together(nodeid: str) -> str:
     if file.startswith("tests/curator/"):
         return file
     return next((server for server in ("mariadb", "postgres") if server in nodeid), nodeid)
+
+
+# Tables of tests that say nothing of caps count ten rows of a unit: most tests are about something else. Users have
+# their caps chosen; tests of that, and of the documentation, have CHOSEN_CAPS = True in their module. Examples in the
+# source see what users see.
+schema.UNDECLARED = None  # while modules of tests are read, which make tables
+
+
+def pytest_collection_finish() -> None:
+    """All modules are read."""
+    schema.UNDECLARED = schema.AUTO
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ten_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Caps of tables that a module of tests makes while it runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not getattr(request.module, "CHOSEN_CAPS", False):
+            patch.setattr(schema, "UNDECLARED", None)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -24,8 +24,12 @@ from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadData, EngineFailed, LedgerBusy
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import Pure
+from discreet.query.engine import CountsSets
 from discreet.query.plan.schema import keys, table
 from discreet.session.session import Session
+from discreet.synthetic.columns import categories
+from discreet.synthetic.domain import Domain
+from discreet.synthetic.tables.engine_source import EngineSource
 from tests.helpers.processes import gone, until
 
 
@@ -55,6 +59,22 @@ SQL = "SELECT city, COUNT(*) AS n FROM t GROUP BY city"
 
 
 SHORT = Limits(deadline=Fraction(1, 2))  # set once a process hangs, so that no honest work depends on speed
+
+
+def test_many_sets_are_counted_in_one_request(source: str, engine: Isolated) -> None:
+    session = question(source, engine)
+    domain = Domain({"city": categories(["a", "b"])})
+    assert isinstance(engine, CountsSets)
+    here, there = (EngineSource(one, session.schemas, "t", domain) for one in (duckdb(), engine))
+    there.check()
+    for mine, theirs in zip(here.marginals([(0,), ()]), there.marginals([(0,), ()]), strict=True):
+        assert mine.tolist() == theirs.tolist()
+    assert engine.failures == 0
+    Path(source).unlink()
+    with pytest.raises(BadData, match="nothing was spent"):
+        EngineSource(engine, session.schemas, "t", domain).check()
+    with pytest.raises(EngineFailed):
+        EngineSource(engine, session.schemas, "t", domain).marginals([(0,)])
 
 
 def test_it_computes_what_the_engine_in_this_process_computes(source: str, engine: Isolated) -> None:
