@@ -27,12 +27,12 @@ def fetched(sql: str, *sorts: Sort, allowed: Any = None) -> Exact:
         return fetch(work, statement, connection)
 
 
-def by_unit(sql: str, *sorts: Sort) -> UnitSums:
+def by_unit(sql: str, sort: Sort) -> UnitSums:
     """The result of a SELECT of a listed key, a unit and one number."""
     keys = (WorkKey("k0", Column("k0"), ("a", "b")), WorkKey("k1", Column("k1"), None))
     weights = Weights(form=Form.ROWS, cap=1, scale=1)
     work = Work(source=Scan("t"), unit="u", keys=keys, cells=(RowSum(Literal(1)),), weights=weights)
-    statement = Statement(sql, (("k0", Sort.TEXT), ("k1", *sorts)), 1)
+    statement = Statement(sql, (("k0", Sort.TEXT), ("k1", sort)), 1)
     with driver.connect() as connection:
         return fetch_by_unit(work, statement, connection)
 

@@ -58,6 +58,7 @@ def _library() -> Any:
             import jax
 
             jax.config.update("jax_enable_x64", True)
+            jax.config.update("jax_enable_compilation_cache", False)  # as mbi asks: every fit is another program
         import mbi
     except ImportError:
         raise MissingExtra("models by mbi", extra="synth") from None
