@@ -107,32 +107,3 @@ def test_frames_end_where_they_say() -> None:
     data = b"\xff" * 16
     with pytest.raises(EOFError):
         unpack(read)
-
-
-def test_counts_of_sets_survive() -> None:
-    found = [
-        Cells(np.array([0, 5]), np.array([-1, 2**62])),
-        Cells(np.array([], dtype=np.int64), np.array([], dtype=int)),
-    ]
-    back = read_cells(write_cells(found), [6, 1])
-    assert [(one.places.tolist(), one.counts.tolist()) for one in back] == [([0, 5], [-1, 2**62]), ([], [])]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"{}",
-        b'{"sets": []}',
-        b'{"sets": [[[0], [1]], [[0], [1]]]}',
-        b'{"sets": [[[0], [1, 2]]]}',
-        b'{"sets": [[[0, 0], [1, 2]]]}',
-        b'{"sets": [[[-1], [1]]]}',
-        b'{"sets": [[[4], [1]]]}',
-        b'{"sets": [[[0], [1.5]]]}',
-        b'{"sets": [[[0], [9223372036854775808]]]}',
-        b'{"sets": [[0, 1]]}',
-    ],
-)
-def test_places_that_are_none_are_a_failure(said: bytes) -> None:
-    with pytest.raises(EngineFailed):
-        read_cells(said, [4])

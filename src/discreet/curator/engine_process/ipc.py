@@ -71,37 +71,6 @@ def read_columns(payload: bytes) -> dict[str, Stored]:
         raise EngineFailed from None
 
 
-# --- sets of keys ---------------------------------------------------------------------------------------------------
-
-
-def write_cells(found: Sequence[Cells]) -> bytes:
-    """What an engine counted of several sets of keys."""
-    return json.dumps({"sets": [[one.places.tolist(), one.counts.tolist()] for one in found]}).encode()
-
-
-def read_cells(payload: bytes, sizes: Sequence[int]) -> tuple[Cells, ...]:
-    """What ``write_cells`` wrote, of tables with so many cells; EngineFailed if it is anything else.
-
-    >>> cells = Cells(np.array([3]), np.array([7]))
-    >>> read_cells(write_cells([cells]), [4])[0].counts.tolist()
-    [7]
-    """
-    try:
-        sets = json.loads(payload)["sets"]
-        return tuple(_cells(places, counts, size) for (places, counts), size in zip(sets, sizes, strict=True))
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        raise EngineFailed from None
-
-
-def _cells(places: Any, counts: Any, size: int) -> Cells:
-    at, numbers = _numbers(places), _numbers(counts)
-    if at.dtype != np.int64 or numbers.dtype != np.int64 or len(at) != len(numbers):
-        raise ValueError("not places and counts")
-    if len(at) and (at.min() < 0 or at.max() >= size or len(np.unique(at)) != len(at)):
-        raise ValueError("not places of the table")
-    return Cells(at, numbers)
-
-
 # --- exact numbers --------------------------------------------------------------------------------------------------
 
 
