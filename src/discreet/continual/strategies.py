@@ -55,7 +55,8 @@ class Appearances:
         """The same, but never more steps than there are."""
         if horizon is None:
             return self
-        return Appearances(steps=min(self.steps, -(-horizon // self.separation)), separation=self.separation)
+        last = integer(horizon, "horizon", at_least=1)
+        return Appearances(steps=min(self.steps, -(-last // self.separation)), separation=self.separation)
 
 
 class Process(ABC):

@@ -33,7 +33,7 @@ from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
 from discreet.query.estimate.statistics import Bins, Statistic, Units, paid_with
 from discreet.query.lower.bounding import groups
-from discreet.query.plan.schema import Declared, Schema, Stored, StoredKind
+from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Stored, StoredKind
 from discreet.query.plan.work import AnyWork, Exact
 from discreet.query.run import Quote
 from discreet.session.price import Price
@@ -268,9 +268,8 @@ def _bundle(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int
     many = chance.choice((1, 2, most_rows, 3 * most_rows))
     for name, schema in schemas.items():
         if not schema.table.public:
-            found[name] = [
-                _row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(chance.randint(0, many))
-            ]
+            rows = chance.randint(0, 1 if schema.table.unit == EACH_ROW else many)
+            found[name] = [_row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(rows)]
     return found
 
 
@@ -278,7 +277,7 @@ def _links(schemas: Mapping[str, Schema], name: str, unit: int | None, chance: r
     """The columns that say whose row it is: the unit, and the ids that foreign keys of others lead to."""
     fixed: Row = {}
     table = schemas[name].table
-    if table.unit is not None:
+    if table.unit is not None and table.unit != EACH_ROW:
         fixed[table.unit] = _id(schemas[name].stored[table.unit], unit, chance)
     for schema in schemas.values():
         if schema.table.through is not None and schema.table.through[0] == name:
