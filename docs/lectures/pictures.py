@@ -150,8 +150,9 @@ def over_time(plt: Any) -> None:
         ("tree", "tree", "#6b8f71"),
         ("square_root", "matrix", "#23395d"),
     ):
-        made = dp.continual.counter(horizon=n, budget=dp.ZCDP("1/2"), method=name)
-        axis.loglog(steps, [made.accuracy(t).expected_error for t in steps], label=label, color=colour)
+        plan: Any = dp.continual.counter(horizon=n, budget=dp.ZCDP("1/2"), method=name).plan
+        variances = [float(plan.noise.sigma_squared * plan.strategy.weight(t)) for t in steps]
+        axis.loglog(steps, [v**0.5 for v in variances], label=label, color=colour)
     axis.set_xlabel("line t of 4,096")
     axis.set_ylabel("standard deviation of the error")
     axis.legend(fontsize=8)

@@ -103,7 +103,7 @@ def test_two_of_three() -> None:
 )  # fmt: skip
 def test_bad_parameters(given: dict[str, float]) -> None:
     with pytest.raises(BadParameter):
-        exponential(**given)  # type: ignore[arg-type]
+        exponential(**given)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("scores", [[0, 1, 3], [Fraction(1, 3), 2, -1, 0]])

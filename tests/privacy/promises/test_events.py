@@ -110,7 +110,7 @@ def test_a_trade_off_is_a_convex_curve_and_its_mirror_image() -> None:
     curve = events.TradeOff({0: "0.9", "0.1": "0.6"})
     assert curve == events.TradeOff([(0, Fraction(9, 10)), ("1/10", "0.6")])
     assert curve.line == ((F(0), F(9, 10)), (F(1, 10), F(3, 5)), (F(3, 5), F(1, 10)), (F(9, 10), F(0)))
-    assert (curve.steepest, curve.lost) == (3, F(1, 10))
+    assert (curve.steepest, curve.lost) == (F(3), F(1, 10))
     meets = events.TradeOff({0: 1, "1/4": "1/4"})
     assert meets.line == ((F(0), F(1)), (F(1, 4), F(1, 4)), (F(1), F(0)))
     assert events.TradeOff({0: "0.9"}).steepest == 1  # (0, 0.1)-differential privacy
