@@ -151,8 +151,7 @@ return [status, dialog ? dialog.shadowRoot.querySelector("input").value : "", ..
 def search(browser: Browser, word: str) -> list[str]:
     """Pages that are found for a word, best first."""
     field = browser.driver.switch_to.active_element.shadow_root.find_element(By.CSS_SELECTOR, "input")
-    field.send_keys(Keys.CONTROL, "a")
-    field.send_keys(Keys.DELETE)
+    field.send_keys(Keys.BACKSPACE * len(str(field.get_property("value"))))
     browser.wait(lambda driver: driver.execute_script(FOUND)[1] == "", "the field is not empty")
     field.send_keys(word)
 

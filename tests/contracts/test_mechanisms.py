@@ -92,6 +92,30 @@ def test_the_answer_tells_its_story(case: Case) -> None:
     assert answer._repr_html_()
 
 
+BARS = [case for case in CASES if case.mechanism.accuracy is not None and isinstance(case.pairs[0][0], int)]
+
+
+def covered(case: Case, error: float) -> Fraction:
+    """The probability, at least, that an answer lies within so much of the exact value; by the law, not by samples."""
+    exact = case.pairs[0][0]
+    law = case.mechanism.law(case.mechanism.read(exact))
+    return sum((low for outcome, (low, _) in law.items() if abs(outcome - exact) <= error), Fraction(0))
+
+
+@pytest.mark.parametrize("case", BARS, ids=lambda case: case.name)
+@pytest.mark.parametrize("confidence", [Fraction(1, 2), Fraction(19, 20)])
+def test_the_error_bar_covers_what_it_says(case: Case, confidence: Fraction) -> None:
+    assert case.mechanism.accuracy is not None
+    assert covered(case, case.mechanism.accuracy.error_at(confidence)) >= confidence - Fraction(1, 1 << 80)
+
+
+def test_an_error_bar_that_is_one_too_short_is_seen() -> None:
+    assert len(BARS) >= 6
+    plain = next(case for case in BARS if case.name == "laplace")
+    assert plain.mechanism.accuracy is not None
+    assert covered(plain, plain.mechanism.accuracy.error_at("0.95") - 1) < Fraction(19, 20)
+
+
 # --- planted bugs: the same gates must catch them -------------------------------------------------------------------
 
 
