@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadParameter
 from discreet.exact import integer
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.mechanisms.statistics.sum_law import Terms
 
 Integers = NDArray[np.int64]
 """Exact values and rows; of wide streams, arrays of Python integers."""
@@ -95,6 +96,10 @@ class Strategy(ABC):
     def weight(self, t: int) -> Fraction:
         """An upper bound of Σ w² of the estimate after t steps."""
 
+    def terms(self, t: int) -> Terms:
+        """The weights of the noises in the estimate after t steps, where they are known and few; else none."""
+        return ()
+
     def window_weight(self, t: int, width: int) -> Fraction:
         """Σ w² of the sum of the last ``width`` steps as a difference of two estimates: (a + b)² <= 2 a² + 2 b²."""
         return self.weight(t) if width == t else 2 * (self.weight(t) + self.weight(t - width))
@@ -147,6 +152,10 @@ class Values(Strategy):
         """t noises are added up."""
         return Fraction(t)
 
+    def terms(self, t: int) -> Terms:
+        """Each with weight 1."""
+        return ((1.0, t),)
+
     def window_weight(self, t: int, width: int) -> Fraction:
         """Only those of the window."""
         return Fraction(width)
@@ -184,6 +193,10 @@ class Prefixes(Strategy):
     def weight(self, t: int) -> Fraction:
         """One noise."""
         return Fraction(1)
+
+    def terms(self, t: int) -> Terms:
+        """With weight 1."""
+        return ((1.0, 1),)
 
     def window_weight(self, t: int, width: int) -> Fraction:
         """That of its last step, and that of the step before its first."""

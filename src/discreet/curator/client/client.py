@@ -249,6 +249,8 @@ class RemoteSession:
 
         Keys of public tables are read there, and long lists are sent in part; what depends on them is decided there.
         """
+        if any(one.auto for schema in self.schemas.values() for one in schema.table.columns.values()):
+            return None  # bounds are chosen there
         lowered = lower_question(asked, self.schemas)
         listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
         known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
