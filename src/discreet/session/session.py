@@ -39,7 +39,8 @@ from discreet.query.answer.suggest import (
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
-from discreet.query.front.sql.parse import question_about
+from discreet.query.front.sql.constants import staged_question
+from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
@@ -67,7 +68,7 @@ from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment,
 from discreet.session.plan import Plan, make_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
-from discreet.session.query import Order, Query, gathered, gathered_previews
+from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
 
@@ -183,7 +184,8 @@ class Session(ManyQuestions):
 
     def sql(self, text: str) -> Query:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        return self.ask(question_about(text, self._schemas))
+        found = staged_question(text, self._schemas)
+        return self.ask(found) if isinstance(found, Question) else with_constants(found, self, self._engine)
 
     def __getitem__(self, name: str) -> Frame[Query]:
         """A table, to be asked with verbs."""
@@ -193,6 +195,7 @@ class Session(ManyQuestions):
         """A question as a plan; SQL and verbs both end here."""
         schemas, missing = self._with_bounds()
         try:
+            asked = with_presence(asked, schemas)
             lowered = lower_question(asked, schemas)
         except BadQuestion as refused:
             raise no_bounds(refused, missing) from None
@@ -251,6 +254,7 @@ class Session(ManyQuestions):
         was left; ``record`` is for services that keep it themselves.
         """
         query = self.sql(text) if isinstance(text, str) else text
+        query.check_whole()
         if query.prepared.beside:
             raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         if query.prepared.asked.caps.auto:

@@ -25,6 +25,8 @@ class Workload:
 
     def order(self, price: Price) -> Order:
         """The questions with the price of all together."""
+        for query in self.queries:
+            query.check_whole()
         if any(query.prepared.beside for query in self.queries):
             return self._together(price)
         chosen = tuple(
