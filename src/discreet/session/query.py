@@ -37,6 +37,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
 from discreet.session.auto import unknown_yet
+from discreet.session.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price, shares
 
 
@@ -86,8 +87,11 @@ class QuerySession(Protocol):
     def knows(self, question: Prepared) -> bool:
         """Whether something was released about the units of a question."""
 
-    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
-        """Buy the sizes of a question's units if caps are to be chosen and nothing is known; the price that is left."""
+    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
+        """Buy what bounds are chosen from, for queries that wait for that; the queries then, and what is left."""
+
+    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
+        """Buy the sizes of units if caps are to be chosen and nothing is known of them; the price that is left."""
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
@@ -107,6 +111,8 @@ class Query(Asked):
     plan: Question
     prepared: Prepared
     """What is computed for it."""
+    waiting: tuple[Unknown, ...] = ()
+    """Columns whose bounds are chosen when it is released: a tenth of its price buys their values first."""
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _ in self.plan.outcome.columns)
@@ -143,23 +149,14 @@ class Query(Asked):
 
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
+        if self.waiting:
+            raise no_bounds(None, self.waiting)
         if self.prepared.beside:
-            return self._together(price)
+            return order_together(self.session, (self,), price, self.ledger_text)
         if self.prepared.asked.caps.auto:
             return self._chosen(self.session.choose(self.prepared, price), price)
         quote = self.session.quote((self.prepared,), price)
         return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
-
-    def _together(self, price: Price) -> Order:
-        """All questions that the outcome is made of, for one price."""
-        every = self.prepared.all
-        if any(one.asked.caps.auto for one in every):
-            raise BadQuestion(
-                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
-            )
-        outcomes = (self.plan.outcome, *(one.outcome for one in self.prepared.beside))
-        quote = self.session.quote(every, price)
-        return Order(quote, outcomes, self.ledger_text, price.confidence, sizes=(len(every),))
 
     def _chosen(self, chosen: Chosen, price: Price) -> Order:
         outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
@@ -180,11 +177,16 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        price = Price.of(epsilon, delta, rho, error, confidence)
-        auto = self.prepared.asked.caps.auto and not self.prepared.beside
-        if auto and not self.session.knows(self.prepared):
-            return self.session.preview(self._chosen(unknown_yet(self.prepared), price), rows)[0]
-        return self.session.preview(self.order(price), rows)[0]
+        return self.session.preview(self._expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+
+    def _expected(self, price: Price) -> Order:
+        """The order, or what is likely if its caps are not chosen yet."""
+        if self.prepared.beside and not self.waiting:
+            return order_together(self.session, (self,), price, self.ledger_text, expected=True)
+        auto = self.prepared.asked.caps.auto
+        if auto and not self.waiting and not self.session.knows(self.prepared):
+            return self._chosen(unknown_yet(self.prepared), price)
+        return self.order(price)
 
     def release(
         self,
@@ -197,10 +199,9 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
-        price = Price.of(epsilon, delta, rho, error, confidence)
-        if not self.prepared.beside:
-            price = self.session.find_out(self.prepared, price, self.ledger_text())
-        order = self.order(price)
+        (query,), price = self.session.find_bounds((self,), Price.of(epsilon, delta, rho, error, confidence))
+        price = self.session.find_out(query.prepared.all, price, self.ledger_text())
+        order = query.order(price)
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
 
@@ -214,9 +215,11 @@ class Query(Asked):
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise."""
-        free = epsilon is None and rho is None
-        quote = None if free else self.quote(epsilon, delta=delta, rho=rho)
-        return Explanation("\n".join(tell(one, quote) for one in self.prepared.all))
+        if epsilon is None and rho is None:
+            return Explanation("\n".join(tell(one, None) for one in self.prepared.all))
+        quote = self._expected(Price.of(epsilon, delta, rho)).quote
+        asked = quote.questions if self.prepared.beside else quote.questions[:1]
+        return Explanation("\n".join(tell(one, quote) for one in asked))
 
     def statements(
         self,
@@ -237,7 +240,7 @@ class Query(Asked):
 # --- values that are released first -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class StagedQuery(Query):
     """A question that releases values first. Its plan is for values in the middle of what they could be."""
 
@@ -335,7 +338,7 @@ def with_constants(staged: Staged, session: QuerySession, engine: Engine) -> Que
                  for value, query in zip(known, first, strict=True)]  # fmt: skip
     main = session.ask(staged.fill(stand_ins))
     asked = tuple(query for query in first if query is not None)
-    return StagedQuery(session, main.plan, main.prepared, staged, tuple(known), asked)
+    return StagedQuery(session, main.plan, main.prepared, staged=staged, known=tuple(known), first=asked)
 
 
 def _looked_up(relation: Relation, column: str, engine: Engine, schemas: Mapping[str, Schema]) -> Known:
@@ -345,6 +348,30 @@ def _looked_up(relation: Relation, column: str, engine: Engine, schemas: Mapping
 
 def _keys(prepared: Prepared) -> list[object]:
     return [one.asked.keys for one in prepared.all]
+
+
+def order_together(
+    session: QuerySession,
+    queries: Sequence[Query],
+    price: Price,
+    text: Callable[[], str],
+    *,
+    expected: bool = False,
+) -> Order:
+    """All questions that these are made of, for one price; ``expected``: also where caps are not chosen yet."""
+    every = [one for query in queries for one in query.prepared.all]
+    chosen = tuple(
+        None if not one.asked.caps.auto
+        else unknown_yet(one) if expected and not session.knows(one)
+        else session.choose(one, price, correct=False)
+        for one in every
+    )  # fmt: skip
+    questions = [one if by is None else by.questions[0] for one, by in zip(every, chosen, strict=True)]
+    outcomes = [o for q in queries for o in (q.plan.outcome, *(one.outcome for one in q.prepared.beside))]
+    sizes = tuple(len(query.prepared.all) for query in queries)
+    several = () if all(size == 1 for size in sizes) else sizes
+    quote = session.quote(questions, price)
+    return Order(quote, tuple(outcomes), text, price.confidence, chosen if any(chosen) else (), several)
 
 
 def gathered(sizes: Sequence[int], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:

@@ -50,7 +50,9 @@ def random_case(random: Random) -> tuple[list[dict[str, Any]], list[dict[str, An
     """Released rows, intervals around them, and exact rows within these that are in the same order by m."""
     released, ends, exact = [], [], []
     for i in range(random.randint(1, 6)):
-        row, end, true = {"k": random.choice("ab")}, {}, {}
+        row: dict[str, Any] = {"k": random.choice("ab")}
+        end: dict[str, Any] = {}
+        true: dict[str, Any] = {}
         for name, base in (("n", 0), ("m", 1000 * i)):
             row[name] = base + random.randint(-50, 50)
             end[name] = (row[name] - random.randint(0, 30), row[name] + random.randint(0, 30))
@@ -87,8 +89,8 @@ def test_upper_ends_that_are_forgotten_are_noticed(name: str, monkeypatch: pytes
 
 
 def test_a_number_without_an_interval_gives_none() -> None:
-    rows = [{"k": "a", "n": 1, "m": 1}, {"k": "a", "n": 2, "m": 2}]
-    ends = [{"n": (0, 2), "m": (1, 1)}, {"n": None, "m": (2, 2)}]
+    rows: list[dict[str, Any]] = [{"k": "a", "n": 1, "m": 1}, {"k": "a", "n": 2, "m": 2}]
+    ends: list[dict[str, Any]] = [{"n": (0, 2), "m": (1, 1)}, {"n": None, "m": (2, 2)}]
     assert stage(OVER["sum"], leaf(rows, ends)).within == [{"x": None}]
     ends[1]["n"] = (0, float("inf"))
     assert stage(OVER["sum"], leaf(rows, ends)).within == [{"x": None}]
@@ -105,5 +107,5 @@ def test_nothing_has_a_count_of_zero_and_no_sum() -> None:
 
 
 def test_null_equals_nothing_in_a_join() -> None:
-    rows = [{"k": None, "n": 1, "m": 1}, {"k": "a", "n": 2, "m": 2}]
+    rows: list[dict[str, Any]] = [{"k": None, "n": 1, "m": 1}, {"k": "a", "n": 2, "m": 2}]
     assert [row["x"] for row in stage(OVER["join"], leaf(rows, [{}, {}])).rows] == [None, 4]

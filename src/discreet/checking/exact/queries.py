@@ -201,7 +201,7 @@ class Judge:
                     return wrong
                 common = a.keys() & b.keys()
                 a, b = ({k: v for k, v in side.items() if k in common} for side in (a, b))
-            noise, moves = self.noised[statistic].noise, _moves(statistic, a, b)
+            noise, moves = self.noised[statistic].noise, _moves(self.noised[statistic], a, b)
             rooted = isinstance(noise, Gaussian)
             paid = paid_with(statistic)
             moved[paid] = moved.get(paid, 0) + sum(m * m if rooted else abs(m) for m in moves)
@@ -232,11 +232,11 @@ def _vector(exact: Exact, i: int) -> Vector:
     return {key: int(n) for key, n in zip(exact.keys, exact.numbers[i].tolist(), strict=True)}
 
 
-def _moves(statistic: Statistic, a: Vector, b: Vector) -> list[int]:
-    keys = {*a, *b}
+def _moves(one: Noised, a: Vector, b: Vector) -> list[int]:
+    keys, statistic = {*a, *b}, one.statistic
     if not isinstance(statistic, Bins):
         return [a.get(k, 0) - b.get(k, 0) for k in keys]
-    tree = tree_of(statistic)
+    tree = tree_of(statistic, one.noise)
     leaves: dict[Any, Any] = {}
     for key in keys:
         if key[-1] is None or not 0 <= key[-1] < statistic.bins:

@@ -17,7 +17,7 @@ from discreet.query.answer.answer_base import Answered
 from discreet.query.front.frame import Frame
 from discreet.query.front.verbs import count, quantile
 from discreet.query.functions.typed_values import Typed
-from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
+from discreet.query.lower.lower import ONE_ROW, UNIT, LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Measure, Outcome, Project, Relation, Scan
 from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Table, bounds
@@ -85,7 +85,7 @@ def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tup
         measures=(measure,),
         outcome=Outcome((("power", Column("power")), ("n", Column("n")))),
         sets=(("power",),),
-        caps=source.caps,
+        caps=ONE_ROW if source.caps.auto else source.caps,
         unit_kind=source.unit_kind,
         tables=source.tables,
     )

@@ -125,7 +125,8 @@ def _variance(values: list[Any]) -> float | None:
         return None
     exact = [Fraction(value) for value in values]
     mean = sum(exact) / len(exact)
-    return known(float(sum((x - mean) ** 2 for x in exact) / (len(exact) - 1)))
+    found: float | None = known(float(sum((x - mean) ** 2 for x in exact) / (len(exact) - 1)))
+    return found
 
 
 def _stddev(values: list[Any]) -> float | None:

@@ -51,7 +51,7 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
         return max((v for v in values if v is not None), default=None)
 
     return Caps(
-        max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found),
+        max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found if not c.auto),
         max_groups=largest([c.max_groups for c in found]),
         max_rows_per_group=largest([c.max_rows_per_group for c in found]),
         auto=any(c.auto for c in found),

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import cast
 
 from sqlglot import exp
 
@@ -300,7 +301,7 @@ def _union_of_questions(node: exp.Expr, known: _Known) -> Question:
         checked(part, "this", "expression", "distinct", *kept, *(["with_"] if part is node else []))
         waiting += [part.this, part.expression]
     parts = []
-    for part in chain(node):
+    for part in chain(cast(exp.Union, node)):
         while type(part) is exp.Subquery:
             part = part.this  # noqa: PLW2901 - without its parentheses
         found = _released(part, known)
