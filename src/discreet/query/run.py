@@ -276,7 +276,7 @@ def _as_floats(noisy: Integers, one: Noised) -> Floats:
 
 def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:
     """Bins of each group, as the least-squares fit of a noisy tree over them."""
-    tree = tree_of(bins)
+    tree = tree_of(bins, one.noise)
     leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
     rows = np.array([places.get(key[:-1], -1) for key in exact.keys], dtype=np.intp)
     columns = np.array([split if isinstance(split := key[-1], int) else -1 for key in exact.keys], dtype=np.int64)

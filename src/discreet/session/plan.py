@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from discreet.errors import NoPrice, NotATheorem
+from discreet.errors import BadQuestion, NoPrice, NotATheorem
 from discreet.exact import number
 from discreet.privacy.accountants.compose import compose
 from discreet.privacy.promises.events import Stated
@@ -73,6 +73,8 @@ def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
     for query in queries:
         refuse_unknown(query)
+    if any(query.prepared.beside for query in queries):
+        raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
     each = _share(price, len(queries))
     chosen = tuple(
         session.choose(query.prepared, each, correct=False) if query.prepared.asked.caps.auto else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from discreet.answer import confidence_level
 from discreet.errors import BadParameter, NoPrice, NotATheorem
@@ -92,12 +93,15 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
         price.confidence,
     )  # fmt: skip
     rows = (TYPICAL,) * len(queries)
-    return TargetPlan(session, tuple(queries), order, tuple(shares(quote)), rows, (1.0,) * len(queries), sum(alone))
+    return TargetPlan(
+        session, tuple(queries), order, tuple(shares(quote)), rows, (1.0,) * len(queries), sum(alone, Fraction(0))
+    )
 
 
 def _amount(quote: Quote) -> Fraction:
-    price = quote.price
-    return price.rho if isinstance(price, ZCDP) else price.epsilon  # type: ignore[union-attr]
+    price: Any = quote.price
+    amount: Fraction = price.rho if isinstance(price, ZCDP) else price.epsilon
+    return amount
 
 
 def _certified(session: Planner, quote: Quote, price: Price) -> Quote:

@@ -21,6 +21,7 @@ from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
 from discreet.exact import Number, number
+from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -69,13 +70,13 @@ from discreet.session.auto_bounds import (
 )
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.copies import prepared_copies
-from discreet.session.learn import Model, learn
+from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.plan import Plan, make_plan
 from discreet.session.plan_targets import Target, make_target_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
-from discreet.session.query import Order, Query
+from discreet.session.query import Order, Query, gathered, gathered_previews
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
 
@@ -320,6 +321,8 @@ class Session(ManyQuestions):
         was left; ``record`` is for services that keep it themselves.
         """
         query = self.sql(text) if isinstance(text, str) else text
+        if query.prepared.beside:
+            raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         if query.prepared.asked.caps.auto:
             raise BadParameter(
                 "max_rows", "auto", "must be declared of the table as a number: caps stay for all days of a dashboard "
@@ -425,13 +428,22 @@ class Session(ManyQuestions):
         epsilon: Number | Price | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
+        depth: int | None = None,
     ) -> Model:
         """A model of ``target`` from sums that the engine computes where the data lies, paid like one question.
 
-        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds) or ``dp.learning.CategoricalNB``
-        (declared keys or bounds; the target has keys). ``released_`` of the model holds the answers it was made of.
+        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds), ``dp.learning.CategoricalNB`` or
+        ``dp.learning.HistogramTree``, of ``depth`` 2 unless said (declared keys or bounds; the target has keys).
+        ``released_`` holds the answers that a model was made of; ``nodes_`` the noisy counts of a tree.
         """
-        return learn(self, model, table, features=features, target=target, price=Price.of(epsilon, delta, rho))
+        price = Price.of(epsilon, delta, rho)
+        if model is not HistogramTree:
+            if depth is not None:
+                raise BadParameter("depth", depth, "must be left out: it is that of a HistogramTree")
+            return learn(self, model, table, features=features, target=target, price=price)
+        columns, label, classes = tree_columns(declared_columns(self, table, features, target))
+        job, domain = tree_job(columns, label, classes, 2 if depth is None else depth, self._progress)
+        return self._from_counts(job, table, price, columns=domain.columns, domain=domain)
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
@@ -540,7 +552,7 @@ class Session(ManyQuestions):
         if rows is None and not order.chosen and len(order.quote.questions) == 1:
             rows = self._typical_rows(order.quote.questions[0])
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        return tuple(
+        found = tuple(
             preview(
                 order.quote,
                 one.parts[0],
@@ -552,6 +564,7 @@ class Session(ManyQuestions):
             )
             for one, chosen in zip_longest(order.quote.questions, order.chosen)
         )
+        return gathered_previews(order.sizes, found)
 
     def _typical_rows(self, question: Prepared) -> int | None:
         """How many rows a group has, about, if a profile says it of all rows of the question's table."""
@@ -586,7 +599,7 @@ class Session(ManyQuestions):
             raise
         answers = _answers(order, released, receipt)
         answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
-        answers = self._with_bounds_told(order, answers)
+        answers = gathered(order.sizes, self._with_bounds_told(order, answers))
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

@@ -6,6 +6,7 @@ import html
 from dataclasses import dataclass, replace
 
 from discreet.answer import CONFIDENCE
+from discreet.errors import BadQuestion
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
@@ -29,6 +30,8 @@ class Workload:
         waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
         if waiting:
             raise no_bounds(None, waiting)
+        if any(query.prepared.beside for query in self.queries):
+            return self._together(price)
         chosen = tuple(
             None if not query.prepared.asked.caps.auto
             else unknown_yet(query.prepared) if expected and not self.session.knows(query.prepared)
@@ -41,6 +44,20 @@ class Workload:
         outcomes = tuple(query.plan.outcome for query in self.queries)
         own = chosen if any(chosen) else ()
         return Order(self.session.quote(questions, price), outcomes, self.ledger_text, price.confidence, own)
+
+    def _together(self, price: Price) -> Order:
+        """Some of them are made of several questions."""
+        every = [one for query in self.queries for one in query.prepared.all]
+        if any(one.asked.caps.auto for one in every):
+            raise BadQuestion(
+                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
+            )
+        outcomes = [(query.plan.outcome, *(one.outcome for one in query.prepared.beside)) for query in self.queries]
+        sizes = tuple(len(query.prepared.all) for query in self.queries)
+        quote = self.session.quote(every, price)
+        return Order(
+            quote, tuple(o for some in outcomes for o in some), self.ledger_text, price.confidence, sizes=sizes
+        )
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -70,7 +87,8 @@ class Workload:
         for query in self.queries:
             query.check_keys()
         queries, price = self.session.find_bounds(self.queries, price)
-        price = self.session.find_out([query.prepared for query in queries], price, self.ledger_text())
+        alone = [query.prepared for query in queries if not query.prepared.beside]
+        price = self.session.find_out(alone, price, self.ledger_text())
         answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
         return answers
 
@@ -80,7 +98,8 @@ class Workload:
         """The plan of each question; with a price also the noise that they share."""
         free = epsilon is None and rho is None
         quote = None if free else self.order(Price.of(epsilon, delta, rho), expected=True).quote
-        asked = [query.prepared for query in self.queries] if quote is None else quote.questions
+        own = [one for query in self.queries for one in query.prepared.all]
+        asked = own if quote is None else quote.questions
         return Explanation(Several(tell(one, quote) for one in asked))
 
     def __repr__(self) -> str:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import discreet as dp
 from discreet.query.profile.classes import STARTS
@@ -21,7 +22,7 @@ CHANCES = np.arange(1, 201) ** -1.1
 KEY = RNG.choice(200, len(UNIT), p=CHANCES / CHANCES.sum())
 
 
-def released(sizes: np.ndarray) -> UnitSizes:  # type: ignore[type-arg]
+def released(sizes: NDArray[np.int64]) -> UnitSizes:
     """Sizes as a profile has them, with next to no noise."""
     places = np.searchsorted(np.array(STARTS), sizes, side="right") - 1
     counts = tuple(np.bincount(places, minlength=len(STARTS)).astype(float))
@@ -36,7 +37,7 @@ def test_where_rows_lie_in_groups_by_chance_the_counts_come_back(most: int, root
     over = np.maximum(groups / most, 1.0)
     weight = 1 / (np.sqrt(over) if rooted else over)
     units = np.bincount(pairs[1], weights=weight[pairs[0]], minlength=200)
-    found = Spread.of(released(SIZES), released(groups), most, rooted=rooted).rows_of(units)
+    found = Spread.of(released(SIZES), released(groups), most, rooted=rooted).rows_of(units.astype(float))
     true = np.bincount(KEY, minlength=200)
     off, before = (float(np.median(np.abs(values - true) / true)) for values in (found, units))
     assert off < 0.1
@@ -44,7 +45,7 @@ def test_where_rows_lie_in_groups_by_chance_the_counts_come_back(most: int, root
 
 
 def test_nothing_grows_smaller_and_noise_below_zero_stays() -> None:
-    spread = Spread.of(released(np.ones(100)), None, 1, rooted=True)
+    spread = Spread.of(released(np.ones(100, dtype=np.int64)), None, 1, rooted=True)
     values = np.array([-5.0, 0.0, 3.0, 1000.0])
     assert np.all(spread.rows_of(values) >= values)
     assert spread.rows_of(values)[0] == -5

@@ -51,7 +51,7 @@ class SqlQuestion:
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
         query = read(self.sql)
-        check([query.prepared])
+        check(query.prepared.all)
         return query.order(self.price)
 
 
@@ -83,7 +83,7 @@ class WorkloadQuestion:
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price of all together, the noise, and what becomes of the numbers."""
         queries = tuple(read(text) for text in self.sqls)
-        check([query.prepared for query in queries])
+        check([one for query in queries for one in query.prepared.all])
         return Workload(session, queries).order(self.price)
 
 
@@ -155,7 +155,7 @@ def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Ses
     found = [serialize.answer_for_client(one, confidence) for one in answers]
     if isinstance(asked, ProfileQuestion):
         about = table_questions(asked.table, session.schemas, asked.columns)
-        found = [one | _in_words(*pair) for one, *pair in zip(found, about, answers, strict=True)]
+        found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
     if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
         return found[0]
     return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}

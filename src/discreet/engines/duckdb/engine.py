@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import duckdb as driver
 
-from discreet.engines.duckdb.result import fetch, fetch_sets
+from discreet.engines.duckdb.result import fetch, fetch_by_unit, fetch_sets
 from discreet.engines.duckdb.source import Needs, describe, needs, scannable
 from discreet.engines.sources import Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
@@ -30,7 +30,7 @@ from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed
 from discreet.exact import integer
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets, UnitSums, Work
 
 T = TypeVar("T")
 LOG = logging.getLogger("discreet.engines")
@@ -119,11 +119,32 @@ class DuckDB:
             works, schemas, lambda cursor, origins: tuple(fetch(w, emit(w, DUCKDB, origins), cursor) for w in works)
         )
 
+    def by_unit(self, works: Sequence[Work], schemas: Mapping[str, Schema]) -> tuple[UnitSums, ...]:
+        """The numbers of each work by place and unit, as arrays."""
+        return self._guarded(
+            works,
+            schemas,
+            lambda cursor, origins: tuple(fetch_by_unit(w, emit(w, DUCKDB, origins), cursor) for w in works),
+        )
+
     def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
         """The numbers of each set of keys, in one pass."""
         return self._guarded(
             [work], schemas, lambda cursor, origins: fetch_sets(work, emit_sets(work, DUCKDB, origins), cursor)
         )
+
+    def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
+        """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
+        known = self._open(source)
+        value = f"md5(CAST({DUCKDB.identifier(column)} AS VARCHAR))"
+        text = f"SELECT DISTINCT {value} AS h FROM {known.origin.sql} WHERE h IS NOT NULL ORDER BY h LIMIT {most:d}"
+        try:
+            with closing(self._connection(Needs()).cursor()) as cursor:
+                _register(cursor, needs(known.opened, known.label))
+                return [str(row[0]) for row in cursor.execute(text).fetchall()]
+        except driver.Error as error:
+            LOG.error("duckdb could not finish: %s", kind_of(error))
+        raise EngineFailed
 
     def _guarded(
         self,

@@ -118,6 +118,13 @@ class Prepared:
 
     asked: LoweredQuestion
     parts: tuple[Part, ...]
+    beside: tuple[Prepared, ...] = ()
+    """Further questions whose released rows the outcome uses."""
+
+    @property
+    def all(self) -> tuple[Prepared, ...]:
+        """All questions that are released."""
+        return self, *self.beside
 
     @property
     def outcome(self) -> Outcome:
@@ -138,7 +145,7 @@ def prepare(asked: LoweredQuestion) -> Prepared:
         _check_keys(keys)
         whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
         parts.append(Part(whole, asked.caps, keys, (), (), asked.notes).asking(asked.measures))
-    return Prepared(asked, tuple(parts))
+    return Prepared(asked, tuple(parts), tuple(prepare(one) for one in asked.beside))
 
 
 def _counts_units(asked: LoweredQuestion) -> bool:

@@ -10,7 +10,7 @@ from discreet.errors import Unsupported
 from discreet.query.functions.typed_values import TypedColumn, refuse
 from discreet.query.lower.bounding import rows
 from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import Relation
+from discreet.query.plan.nodes import Relation, Scan, parts_of
 from discreet.query.plan.schema import Caps, Schema
 from discreet.query.plan.types import Kind, Value
 
@@ -74,6 +74,11 @@ def check_names(names: list[str]) -> None:
     if len(set(names)) != len(names):
         twice = next(n for n in names if names.count(n) > 1)
         refuse(f"there are two columns {twice}; give one of them another name")
+
+
+def reads_numbered(relation: Relation) -> bool:
+    """Whether each row of one of its tables is a person: two readings of that table have nobody in common."""
+    return any(isinstance(part, Scan) and part.numbered for part in parts_of(relation))
 
 
 def carried(source: Lowered) -> Columns:

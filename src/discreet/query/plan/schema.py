@@ -166,6 +166,10 @@ def _sort_of(value: Value) -> type:
     return type(value)
 
 
+EACH_ROW = "#row"
+"""In the place of a unit: each row is a person of its own."""
+
+
 # --- a table --------------------------------------------------------------------------------------------------------
 
 
@@ -219,6 +223,7 @@ def table(
     ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each. Without ``max_rows``, or with
     ``max_rows="auto"``, caps are chosen for each question, from a private profile that a tenth of its price buys;
     ``correct=False`` then leaves groups as they were counted, and does not make them agree with a total.
+    ``unit=dp.each_row`` says that each row is a person of its own, who is in no other row and no other table.
     ``public=True`` is for tables that hold nothing private: they need no unit.
     """
     if public:
@@ -229,8 +234,15 @@ def table(
         return Table(source=source, unit=None, columns=_declared(columns), public=True)
     if unit is None:
         raise BadParameter(
-            "unit", None, "must name the column that says whose row it is (or say public=True if nobody is in it)"
+            "unit",
+            None,
+            "must name the column that says whose row it is (or say unit=dp.each_row if each row is a "
+            "person of its own, public=True if nobody is in it)",
         )
+    if unit == EACH_ROW:
+        if (max_rows, max_groups, max_rows_per_group) != (None, None, None):
+            raise BadParameter("max_rows", max_rows, "must be left out: each person has one row here")
+        return Table(source=source, unit=EACH_ROW, columns=_declared(columns), caps=Caps(max_rows=1))
     column, through = _unit(unit)
     if max_rows == AUTO and (max_groups, max_rows_per_group) != (None, None):
         raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
@@ -306,7 +318,9 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     """The schema of a table from its declaration and the stored types of its columns; refuses what does not agree."""
     for column in given.columns:
         _known(name, column, stored)
-    if given.unit is not None:
+    if given.unit == EACH_ROW and EACH_ROW in stored:
+        raise BadParameter("unit", EACH_ROW, "must not be a column: rename it, or name the column of the unit")
+    if given.unit is not None and given.unit != EACH_ROW:
         _known(name, given.unit, stored)
         if stored[given.unit].kind not in (StoredKind.INTEGER, StoredKind.TEXT):
             it_is = f"it is {stored[given.unit].kind.value}"
