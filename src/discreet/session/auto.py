@@ -208,7 +208,8 @@ def with_total(answer: TableAnswer, question: Prepared) -> TableAnswer:
 def total_of(answer: TableAnswer, question: Prepared) -> dict[str, tuple[float, float]]:
     """Of a count without groups: between which numbers it lies, noise and cut together; of units within the reach."""
     cut, released = answer.cut, answer.released[0]
-    if cut is None or released.part.keys or len(answer.released) != 1 or not len(answer):
+    nested = question.asked.outcome.is_nested
+    if cut is None or nested or released.part.keys or len(answer.released) != 1 or not len(answer):
         return {}
     level = 1 - (1 - number(str(cut.confidence), "confidence")) / 2
     asked = dict(question.asked.outcome.columns)

@@ -143,16 +143,12 @@ class Query(Asked):
         quote = self.session.quote((self.prepared,), price)
         return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
 
-    def _together(self, price: Price) -> Order:
+    def _together(self, price: Price, *, expected: bool = False) -> Order:
         """All questions that the outcome is made of, for one price."""
-        every = self.prepared.all
-        if any(one.asked.caps.auto for one in every):
-            raise BadQuestion(
-                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
-            )
+        every, chosen = choose_each(self.session, self.prepared.all, price, expected=expected)
         outcomes = (self.plan.outcome, *(one.outcome for one in self.prepared.beside))
         quote = self.session.quote(every, price)
-        return Order(quote, outcomes, self.ledger_text, price.confidence, sizes=(len(every),))
+        return Order(quote, outcomes, self.ledger_text, price.confidence, chosen, sizes=(len(every),))
 
     def _chosen(self, chosen: Chosen, price: Price) -> Order:
         outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
@@ -177,8 +173,9 @@ class Query(Asked):
 
     def _expected(self, price: Price) -> Order:
         """The order, or what is likely if its caps are not chosen yet."""
-        auto = self.prepared.asked.caps.auto and not self.prepared.beside
-        if auto and not self.waiting and not self.session.knows(self.prepared):
+        if self.prepared.beside and not self.waiting:
+            return self._together(price, expected=True)
+        if self.prepared.asked.caps.auto and not self.waiting and not self.session.knows(self.prepared):
             return self._chosen(unknown_yet(self.prepared), price)
         return self.order(price)
 
@@ -194,9 +191,7 @@ class Query(Asked):
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
         (query,), price = self.session.find_bounds((self,), Price.of(epsilon, delta, rho, error, confidence))
-        if not query.prepared.beside:
-            price = self.session.find_out((query.prepared,), price, self.ledger_text())
-        order = query.order(price)
+        order = query.order(self.session.find_out(query.prepared.all, price, self.ledger_text()))
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
 
@@ -230,6 +225,20 @@ class Query(Asked):
         """
         asked = self.quote(epsilon, delta=delta, rho=rho)
         return sql_texts(database, works_of(asked, "SALT"), self.session.schemas)
+
+
+def choose_each(
+    session: QuerySession, questions: Sequence[Prepared], price: Price, *, expected: bool
+) -> tuple[tuple[Prepared, ...], tuple[Chosen | None, ...]]:
+    """Questions with caps where those are to be chosen, and the choices; ``expected``: also where nothing is known."""
+    chosen = tuple(
+        None if not one.asked.caps.auto
+        else unknown_yet(one) if expected and not session.knows(one)
+        else session.choose(one, price, correct=False)
+        for one in questions
+    )  # fmt: skip
+    found = tuple(q if one is None else one.questions[0] for q, one in zip(questions, chosen, strict=True))
+    return found, chosen if any(one is not None for one in chosen) else ()
 
 
 def _keys(prepared: Prepared) -> list[object]:

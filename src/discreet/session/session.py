@@ -234,7 +234,7 @@ class Session(ManyQuestions):
             else:
                 self._add_profile(table, stored)
         if todo:
-            self._check_whole([query.prepared for query in queries], price)
+            self._check_whole([one for query in queries for one in query.prepared.all], price)
             first, price = split(price, len(todo))
             for table, columns in todo.items():
                 self._add_profile(table, buy_profile(self, table, first, columns))
