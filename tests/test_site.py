@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from discreet.curator.service.access import TABLE
 from discreet.query.functions.catalogue import FUNCTIONS
 from tests.helpers.browser import Browser
 from tools import proofs
-from tools.site import build, check, listings, navigation, symbols
+from tools.site import anatomy, build, check, listings, navigation, notebooks, pictures, symbols
 from tools.site.raised import raised_by
 from tools.site.stage import outside_code
 
@@ -122,6 +123,31 @@ def test_every_proof_is_in_the_index(site: Path) -> None:
     index = page(site, "explanation/proofs/index.html")
     for path in proofs.proof_files():
         assert f'href="{path.relative_to(symbols.SOURCE).with_suffix(".html")}"' in index
+
+
+def test_notebooks_hold_the_code_of_their_pages(site: Path) -> None:
+    """The pages run in test_docs.py; a notebook has the same code, cell by cell."""
+    assert len(notebooks.pages()) > 8
+    for source in notebooks.pages():
+        made = json.loads((site / notebooks.place(source)).read_text())
+        assert made["nbformat"] == 4
+        code = ["".join(cell["source"]) for cell in made["cells"] if cell["cell_type"] == "code"]
+        blocks = [
+            found for found in notebooks.BLOCK.finditer(source.read_text()) if found["kind"] in {"python", "bash"}
+        ]
+        assert code == [notebooks.source(found["kind"], found["code"]).strip("\n") for found in blocks]
+        for cell in code:
+            if not cell.startswith("%%"):
+                compile(cell, source.name, "exec")
+        assert f'href="../{notebooks.place(source)}"' in page(site, "tutorials/notebooks.html")
+
+
+def test_pictures_are_drawn_and_small(site: Path) -> None:
+    for name in pictures.PICTURES:
+        picture = (site / "pictures" / "made" / f"{name}.svg").read_text()
+        assert picture.count("<path") > 10
+        assert len(picture) < 100_000
+    assert anatomy.FILE.read_text() == anatomy.draw()
 
 
 def test_every_page_is_in_the_navigation() -> None:

@@ -16,6 +16,7 @@ TUTORIALS: list[Entry] = [
     "tutorials/csv-to-table.md",
     "tutorials/curator-for-a-team.md",
     "tutorials/own-mechanism.md",
+    "tutorials/notebooks.md",
 ]
 HOW_TO: list[Entry] = [
     "how-to/README.md",
@@ -81,6 +82,7 @@ EXPLANATION: list[Entry] = [
     "explanation/attacks.md",
     "explanation/notation.md",
     "explanation/proofs/index.md",
+    "explanation/gallery.md",
 ]
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from tools import proofs
-from tools.site import listings, symbols
+from tools.site import listings, notebooks, pictures, symbols
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -36,7 +36,14 @@ class Stage:
 
     def fill(self) -> None:
         """All pages and files but pictures."""
-        self.generated |= {"modules": symbols.module_index, "errors": listings.error_tree}
+        self.generated |= {
+            "modules": symbols.module_index,
+            "errors": listings.error_tree,
+            "notebooks": notebooks.listing,
+            "pictures": pictures.gallery,
+        }
+        pictures.write(self.folder / "pictures" / "made")
+        notebooks.write(self.folder)
         sources = [*DOCS.rglob("*.md"), *proofs.proof_files(), ROOT / "CHANGELOG.md"]
         self.places |= {path.relative_to(ROOT).as_posix(): self._place(path) for path in sources}
         for path in sources:
