@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+# Without bytecode each test worker and each process that a test starts compiles all sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help setup servers demo serve docs docs-serve test check audit bench clean proofs
 
@@ -50,7 +52,7 @@ test: setup  ## lint, types, all tests
 	$(BIN)/mypy
 	$(BIN)/pytest -n auto --dist loadgroup
 
-check: setup  ## the quick inner loop: lint, types, the tests that are not marked slow
+check: setup  ## the quick inner loop: lint, types, the tests that are quick and start no server
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy

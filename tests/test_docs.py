@@ -18,6 +18,7 @@ from tools.site import listings
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
+CHOSEN_CAPS = True
 KINDS = {"python", "bash", "text", "toml", "sql", "json"}
 
 

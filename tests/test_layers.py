@@ -118,20 +118,24 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse(FILES[name].read_text())
 
 
+@cache
 def imports(tree: ast.AST) -> list[tuple[str, bool]]:
     """Every imported module, and whether the import stands inside a function."""
-    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-    inner = {id(node) for function in functions for node in ast.walk(function)}
     found: list[tuple[str, bool]] = []
-    for node in ast.walk(tree):
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, inside = waiting.pop()
         if isinstance(node, ast.Import):
-            found += [(alias.name, id(node) in inner) for alias in node.names]
+            found += [(alias.name, inside) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 ours = full.removeprefix("discreet.") in FILES or node.module == "discreet"
-                found.append((full if ours else node.module or "", id(node) in inner))
+                found.append((full if ours else node.module or "", inside))
+        elif not isinstance(node, ast.expr):  # no import stands in an expression
+            inner = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            waiting += [(child, inner) for child in ast.iter_child_nodes(node)]
     return found
 
 

@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -184,7 +185,8 @@ def search(browser: Browser, word: str) -> list[str]:
         status, value, *links = browser.driver.execute_script(FOUND)
         return links if value == word and re.match(r"[\d,]+ results?", status) and links else False
 
-    return list(browser.wait(settled, f"nothing is found for {word}"))  # type: ignore[arg-type]
+    found: Any = browser.wait(settled, f"nothing is found for {word}")
+    return list(found)
 
 
 def test_search_finds_words_in_files_without_a_server(site: Path, browser: Browser) -> None:

@@ -64,7 +64,8 @@ def test_huge_values_saturate_and_do_not_fail() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"horizon": 0}, {"horizon": 1.5}, {"horizon": 1 << 41}, {"budget": ZCDP(0)}, {"budget": 1},
+        {"horizon": 0}, {"horizon": 1.5}, {"horizon": "a year"}, {"horizon": 1 << 41},
+        {"budget": ZCDP(0)}, {"budget": 1},
         {"budget": ZCDP(1, "1e-9")}, {"budget": GDP(1)}, {"sensitivity": 0}, {"steps": 0}, {"separation": 0},
         {"method": "best of all"}, {"method": "square_root", "budget": Pure(1)}, {"cell": 0},
         {"horizon": None, "method": "tree"}, {"method": "binned", "horizon": 1 << 21},

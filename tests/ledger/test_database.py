@@ -59,9 +59,9 @@ def test_sqlite_is_kept_with_full_durability(lite: Place) -> None:
     """Not what was asked for, but what SQLite says of the connection that writes charges."""
     with prepared(lite) as ledger:
         with ledger._journal.database.write() as tx:
-            pragma = tx._connection.exec_driver_sql
-            assert pragma("PRAGMA journal_mode").scalar_one() == "wal"
-            assert pragma("PRAGMA synchronous").scalar_one() == 2
+            assert tx._file is not None
+            assert tx._file.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+            assert tx._file.execute("PRAGMA synchronous").fetchone() == (2,)
         assert lite.file.stat().st_mode & 0o077 == 0
         assert Path(f"{lite.location}-wal").stat().st_mode & 0o077 == 0
 

@@ -98,6 +98,14 @@ def test_rows_that_agree_with_the_answers() -> None:
         found.rows(0)
 
 
+def test_a_table_with_its_domain_is_taken_as_everywhere() -> None:
+    table = {"id": [1, 1, 2, 3], "x": [0, 0, 1, 3]}
+    found = answer(table, [("x",)], domain={"x": range(4)}, unit="id", max_rows=1, rho=10**6)
+    assert found[0].round().tolist() == [1, 1, 0, 1, 0]
+    with pytest.raises(BadParameter, match="domain"):
+        answer(table, [("x",)], rho=1)
+
+
 def test_refusals() -> None:
     with pytest.raises(BadParameter, match="plan"):
         answer(ROWS, [("a",)], rho=1, plan="magic")

@@ -21,7 +21,7 @@ def raised_by(what: object) -> list[str]:
     >>> raised_by(positive)
     ['BadParameter']
     """
-    plain = what if inspect.isclass(what) or inspect.isfunction(what) else type(what)
+    plain: Any = what if inspect.isclass(what) or inspect.isfunction(what) else type(what)
     if inspect.isclass(plain) and issubclass(plain, BaseException):
         return []
     return sorted(_raised(plain, DEPTH))
@@ -43,7 +43,10 @@ def _raised(what: Any, depth: int) -> frozenset[str]:
 
 
 def _made(target: Any, depth: int) -> frozenset[str]:
-    return _raised(target, depth) if inspect.isclass(target) and not issubclass(target, BaseException) else frozenset()
+    if not inspect.isclass(target) or issubclass(target, BaseException):
+        return frozenset()
+    made: Any = target
+    return _raised(made, depth)
 
 
 def _functions(what: Any) -> list[Any]:

@@ -132,7 +132,7 @@ class TablePlan:
         """A statistic over the last ``width`` days with the law of its error."""
         weight = self.strategy.window_weight(t, width)
         if not isinstance(one.noise, Gaussian):
-            bar = Sums(one.noise, weight, 1)
+            bar = Sums(one.noise, weight, 1, self.strategy.terms(t) if width == t else ())
             return Estimate(values, lambda miss: bar.error_at(1 - Fraction(max(miss, 1e-15))) * float(one.unit), one)
         many = self.strategy.rows_between(0, t)  # Σ |w| <= √(many Σ w²): so many equal weights are the worst case
         law = (Share(one, math.sqrt(float(weight) / many), many),)

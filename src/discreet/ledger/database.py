@@ -14,7 +14,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
@@ -32,7 +32,7 @@ from discreet.errors import (
 from discreet.ledger.durable_files import MEMORY, NETWORK, create_file, kind_of_disk, locked, report_disk_errors
 from discreet.ledger.entries import BEFORE_ALL, Entry
 from discreet.ledger.migrations import GUARDS_OF_ANSWERS, answers, entries, head, sa, take_steps, version_of
-from discreet.ledger.records import read_record
+from discreet.ledger.records import Columns, read_record
 
 _BUSY, _DAMAGED = {5, 6}, {11, 26}  # SQLite: BUSY, LOCKED; CORRUPT, NOTADB; no code at all: text that is none
 _BUSY_STATES = {"55P03", "57014", "40001", "40P01", "23505"}  # PostgreSQL: no lock in time, cancelled, retry, deadlock
@@ -56,6 +56,11 @@ class Database:
         self._identity = _identity(path)
 
     @property
+    def local(self) -> bool:
+        """Whether it is a file of this machine: reading then waits for nobody."""
+        return self._path is not None
+
+    @property
     def cautions(self) -> tuple[str, ...]:
         """What the owner should know about where the ledger is stored."""
         if self._path is not None and kind_of_disk(self._path) in MEMORY:
@@ -66,9 +71,12 @@ class Database:
     def write(self) -> Iterator[Writing]:
         """Hold the ledger alone; commit at the end."""
         self._check_identity()
+        if self.local:
+            with report_database_errors(), self._turn(), _on_file(self._engine, "BEGIN IMMEDIATE") as file:
+                yield Writing(file=file)
+            return
         with self._alone(self._engine) as connection:
-            if connection.dialect.name == "postgresql":
-                _hold(connection)
+            _hold(connection)
             yield Writing(connection)
 
     @contextmanager
@@ -78,12 +86,20 @@ class Database:
         A power cut may then lose it, a crash of this program may not. The charge is on the disk already, and stays.
         """
         self._check_identity()
+        if self.local:
+            with report_database_errors(), self._turn(), _on_file(self._quick, "BEGIN IMMEDIATE") as file:
+                yield Writing(file=file)
+            return
         with self._alone(self._quick) as connection:
             yield Writing(connection)
 
     @contextmanager
     def read(self) -> Iterator[Reading]:
         """One consistent view."""
+        if self.local:
+            with report_database_errors(), _on_file(self._views, "BEGIN") as file:
+                yield Reading(file=file)
+            return
         with report_database_errors(), self._views.connect() as connection, connection.begin():
             yield Reading(connection)
 
@@ -100,7 +116,8 @@ class Database:
                 return False
             connection.execute(head.insert().values(one=1, sequence=0, hash=BEFORE_ALL))
             for entry in first:
-                Writing(connection).append(entry, after=(entry.sequence - 1, entry.previous))
+                found = read_record(entry).columns(entry.by)
+                Writing(connection).append(entry, found, after=(entry.sequence - 1, entry.previous))
             return True
 
     @contextmanager
@@ -175,27 +192,49 @@ class Database:
 class Reading:
     """What can be read inside a transaction."""
 
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
+    def __init__(self, connection: sa.Connection | None = None, *, file: sqlite3.Connection | None = None) -> None:
+        self._connection: Any = connection
+        self._file = file
+
+    def _execute(self, statement: _Statement, parameters: Mapping[str, object]) -> Any:
+        """Run a statement; on an SQLite file without SQLAlchemy, which takes several times as long as SQLite."""
+        if self._file is None:
+            return self._connection.execute(statement.made, parameters)
+        return self._file.execute(statement.text, parameters)
+
+    def _select(self, wanted: sa.Select[Any]) -> Any:
+        """The rows of a query that is made for one occasion."""
+        if self._file is None:
+            return self._connection.execute(wanted)
+        written = wanted.compile(dialect=_SQLITE)
+        return self._file.execute(str(written), written.params)
+
+    def _one(self, statement: _Statement, **parameters: object) -> Sequence[Any] | None:
+        """The first row, if there is one."""
+        found: Sequence[Any] | None = self._execute(statement, parameters).fetchone()
+        return found
 
     def head(self) -> tuple[int, str]:
         """The number and hash of the last entry, as the database keeps them."""
-        row = self._connection.execute(_HEAD).one_or_none()
-        if row is None or not isinstance(row.sequence, int):
+        row = self._one(_HEAD)
+        if row is None or not isinstance(row[0], int):
             raise LedgerMismatch("the ledger has lost its head")
-        return row.sequence, row.hash
+        return row[0], row[1]
 
-    def lines(self, after: int = 0) -> Sequence[sa.Row[Any]]:
-        """All entries after a number, in order, column by column."""
-        return self._connection.execute(_LINES, {"after": after}).all()
+    def lines(self, after: int = 0) -> Sequence[Sequence[Any]]:
+        """All entries after a number, in order, column by column; the text is the last one."""
+        found: Sequence[Sequence[Any]] = self._execute(_LINES, {"after": after}).fetchall()
+        return found
 
     def by_token(self, token: str) -> str | None:
         """The line of the charge that was made under an idempotency key."""
-        return self._connection.execute(_BY_TOKEN, {"wanted": token}).scalar_one_or_none()
+        row = self._one(_BY_TOKEN, wanted=token)
+        return None if row is None else row[0]
 
     def hash_at(self, sequence: int) -> str | None:
         """The hash of one entry."""
-        return self._connection.execute(_HASH, {"wanted": sequence}).scalar_one_or_none()
+        row = self._one(_HASH, wanted=sequence)
+        return None if row is None else row[0]
 
     def texts(
         self, *, after: int = 0, limit: int = -1, open_only: bool = False, **only: object
@@ -214,35 +253,28 @@ class Reading:
             wanted = wanted.where(entries.c.kind == "charge", answers.c.charge.is_(None))
         if limit >= 0:
             wanted = wanted.limit(limit)
-        return [(row.text, row.charge is not None) for row in self._connection.execute(wanted)]
+        return [(text, charge is not None) for text, charge in self._select(wanted)]
 
     def answer(self, charge: int) -> tuple[bytes, str] | None:
         """The stored answer to a charge, and its card."""
-        row = self._connection.execute(_ANSWER, {"wanted": charge}).one_or_none()
-        return None if row is None else (_stored(row.answer, charge), row.card)
+        row = self._one(_ANSWER, wanted=charge)
+        return None if row is None else (_stored(row[0], charge), row[1])
 
     def all_answers(self) -> Iterator[tuple[int, bytes, str]]:
         """Every stored answer."""
-        for row in self._connection.execute(sa.select(answers).order_by(answers.c.charge)):
-            yield row.charge, _stored(row.answer, row.charge), row.card
+        for charge, answer, card in self._select(sa.select(answers).order_by(answers.c.charge)):
+            yield charge, _stored(answer, charge), card
 
 
 class Writing(Reading):
     """What can be done while the ledger is held alone."""
 
-    def append(self, entry: Entry, *, after: tuple[int, str]) -> None:
-        """Add an entry after the last one, if that is still the last one."""
-        found = read_record(entry).columns(entry.by)
-        self._connection.execute(
-            _APPEND,
-            {
-                "sequence": entry.sequence,
-                **found._asdict(),
-                "hash": entry.hash,
-                "text": entry.text,
-            },
+    def append(self, entry: Entry, columns: Columns, *, after: tuple[int, str]) -> None:
+        """Add an entry after the last one, if that is still the last one; ``columns`` are those of its record."""
+        self._execute(
+            _APPEND, {"sequence": entry.sequence, **columns._asdict(), "hash": entry.hash, "text": entry.text}
         )
-        moved = self._connection.execute(
+        moved = self._execute(
             _MOVE, {"sequence": entry.sequence, "hash": entry.hash, "before": after[0], "hash_before": after[1]}
         )
         if moved.rowcount != 1:
@@ -250,7 +282,24 @@ class Writing(Reading):
 
     def add_answer(self, charge: int, answer: bytes, card: str) -> None:
         """Store the answer to a charge, once."""
-        self._connection.execute(_STORE, {"charge": charge, "answer": answer, "card": card})
+        self._execute(_STORE, {"charge": charge, "answer": answer, "card": card})
+
+
+@contextmanager
+def _on_file(engine: sa.Engine, begin: str) -> Iterator[sqlite3.Connection]:
+    """A transaction on an SQLite file: committed at the end, undone by an error."""
+    held = engine.raw_connection()
+    try:
+        file: Any = held.dbapi_connection
+        file.execute(begin)
+        try:
+            yield file
+        except BaseException:
+            file.rollback()
+            raise
+        file.commit()
+    finally:
+        held.close()  # what a commit that failed has left is undone
 
 
 def _stored(answer: object, charge: int) -> bytes:
@@ -259,16 +308,32 @@ def _stored(answer: object, charge: int) -> bytes:
     return bytes(answer)
 
 
-_HEAD = sa.select(head.c.sequence, head.c.hash)
-_LINES = sa.select(entries).where(entries.c.sequence > sa.bindparam("after")).order_by(entries.c.sequence)
-_BY_TOKEN = sa.select(entries.c.text).where(entries.c.token == sa.bindparam("wanted"))
-_HASH = sa.select(entries.c.hash).where(entries.c.sequence == sa.bindparam("wanted"))
-_ANSWER = sa.select(answers.c.answer, answers.c.card).where(answers.c.charge == sa.bindparam("wanted"))
-_APPEND = entries.insert()
-_STORE = answers.insert()
-_MOVE = (
+_SQLITE: Any = sa.make_url("sqlite://").get_dialect()
+_SQLITE = _SQLITE(paramstyle="named")
+
+
+class _Statement:
+    """A statement that is run for every question, with its text for SQLite."""
+
+    def __init__(self, made: Any) -> None:
+        self.made = made
+        self.text = str(made.compile(dialect=_SQLITE))
+
+
+_HEAD = _Statement(sa.select(head.c.sequence, head.c.hash))
+_LINES = _Statement(sa.select(entries).where(entries.c.sequence > sa.bindparam("after")).order_by(entries.c.sequence))
+_BY_TOKEN = _Statement(sa.select(entries.c.text).where(entries.c.token == sa.bindparam("wanted")))
+_HASH = _Statement(sa.select(entries.c.hash).where(entries.c.sequence == sa.bindparam("wanted")))
+_ANSWER = _Statement(sa.select(answers.c.answer, answers.c.card).where(answers.c.charge == sa.bindparam("wanted")))
+_APPEND = _Statement(entries.insert())
+_STORE = _Statement(answers.insert())
+_MOVE = _Statement(
     head.update()
-    .where(head.c.one == 1, head.c.sequence == sa.bindparam("before"), head.c.hash == sa.bindparam("hash_before"))
+    .where(
+        head.c.one == sa.literal_column("1"),
+        head.c.sequence == sa.bindparam("before"),
+        head.c.hash == sa.bindparam("hash_before"),
+    )
     .values(sequence=sa.bindparam("sequence"), hash=sa.bindparam("hash"))
 )
 
@@ -426,6 +491,8 @@ def report_database_errors() -> Iterator[None]:
         raise LedgerBusy("too many are using the ledger in this process; ask again") from None
     except sa.exc.DBAPIError as failure:
         raise _translated(failure.orig) from None
+    except sqlite3.Error as failure:
+        raise _translated(failure) from None
     except sa.exc.SQLAlchemyError:
         raise LedgerUnavailable("the ledger cannot be used") from None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +22,9 @@ except ImportError:  # Windows, where all but ledgers and the service works
     fcntl = None  # type: ignore[assignment]
 
 MEMORY = frozenset({"tmpfs", "ramfs"})
+_LOCKS: dict[str, threading.Lock] = {}
+"""By the path of a lock file: for the threads of this process."""
+_LOCKS_OF = threading.Lock()
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "9p", "glusterfs"})
 
 
@@ -99,18 +103,34 @@ def locked(path: Path, *, patience: float = 10) -> Iterator[None]:
     """Hold a lock that one thread of one process on this machine can hold at a time. A crash lets it go.
 
     The wait ends with TimeoutError after ``patience`` seconds: a process that was stopped while it held the lock stops
-    no other for good.
+    no other for good. Of the threads of a process only one asks the file again and again; the others wait for it.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + patience
+    with _LOCKS_OF:
+        here = _LOCKS.setdefault(os.path.abspath(path), threading.Lock())
+    if not here.acquire(timeout=patience):
+        raise TimeoutError
     try:
-        deadline = time.monotonic() + patience
-        while not _try_lock(descriptor):
-            if time.monotonic() > deadline:
-                raise TimeoutError
-            time.sleep(0.001)
-        yield
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            while not _try_lock(descriptor):
+                if time.monotonic() > deadline:
+                    raise TimeoutError
+                time.sleep(0.001)
+            yield
+        finally:
+            os.close(descriptor)
     finally:
-        os.close(descriptor)
+        here.release()
+
+
+def _forked() -> None:
+    """In a new process nobody holds the locks that threads of the old one hold."""
+    _LOCKS.clear()
+    _LOCKS_OF.release()
+
+
+os.register_at_fork(before=_LOCKS_OF.acquire, after_in_parent=_LOCKS_OF.release, after_in_child=_forked)
 
 
 def _try_lock(descriptor: int) -> bool:

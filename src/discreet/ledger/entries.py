@@ -33,6 +33,8 @@ Json = Mapping[str, Any]
 BEFORE_ALL = "0" * 64
 """What the first entry names as the hash before it."""
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_DECODE = json.JSONDecoder().decode
+_ATOMS = frozenset({str, int, bool, type(None)})
 _FIELDS = {"body", "by", "kind", "ledger", "previous", "salt", "sequence", "time"}
 
 
@@ -107,12 +109,14 @@ def write_entry(
 def read_entry(text: str) -> Entry:
     """The entry in a line, or Broken if it is none. Whether it fits its chain is for ``follows``."""
     try:
-        parsed = json.loads(text)
-        if parsed.keys() != _FIELDS or type(parsed["sequence"]) is not int or not isinstance(parsed["body"], dict):
+        parsed = _DECODE(text)
+        kind, by, time = parsed["kind"], parsed["by"], parsed["time"]
+        ledger, previous, body = parsed["ledger"], parsed["previous"], parsed["body"]
+        texts = type(kind) is type(by) is type(time) is type(ledger) is type(previous) is str
+        if not texts or parsed.keys() != _FIELDS or type(parsed["sequence"]) is not int or type(body) is not dict:
             raise Broken("it does not read as an entry")
-        kind, by, time, ledger, previous = (str(parsed[name]) for name in ("kind", "by", "time", "ledger", "previous"))
-        return Entry(parsed["sequence"], digest(text), text, kind, by, time, ledger, previous, parsed["body"])
-    except (AttributeError, TypeError, ValueError, RecursionError):
+        return Entry(parsed["sequence"], digest(text), text, kind, by, time, ledger, previous, body)
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
         raise Broken("it does not read as an entry") from None
 
 
@@ -128,16 +132,16 @@ def follows(entry: Entry, *, sequence: int, previous: str, ledger: str) -> None:
 
 def _plain(value: Any) -> Any:
     """The value in terms of JSON, floats and everything else refused: a float has many texts."""
-    if value is None or isinstance(value, (bool, str, int)):
+    if type(value) in _ATOMS or isinstance(value, (str, int)):
         return value
     if isinstance(value, Fraction):
         return str(value)
-    if isinstance(value, Mapping):
-        if not all(isinstance(name, str) for name in value):
+    if type(value) is dict or isinstance(value, Mapping):
+        if any(type(name) is not str and not isinstance(name, str) for name in value):
             raise BadParameter("value", "a mapping", "must have texts as keys")
-        return {name: _plain(item) for name, item in value.items()}
+        return {name: item if type(item) in _ATOMS else _plain(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [item if type(item) in _ATOMS else _plain(item) for item in value]
     raise BadParameter("value", f"a {type(value).__name__}", "must be made of texts, whole numbers, lists and mappings")
 
 

@@ -131,8 +131,12 @@ class Owner:
             return True
         return not known.marks.isdisjoint(hidden)
 
+    def hidden(self, text: str) -> str:
+        """A text under the ledger's key: the same text can be found again, and no reader can test a guess."""
+        return self._journal.key.mark(text)
+
     def _hidden(self, marks: Iterable[str]) -> list[str]:
-        return sorted({self._journal.key.mark(mark) for mark in marks})
+        return sorted({self.hidden(mark) for mark in marks})
 
     def _check_unprotected(self, state: State, dataset: str, population: str, hidden: list[str]) -> None:
         for other in dict(state.datasets).values():

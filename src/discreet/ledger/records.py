@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from json.encoder import encode_basestring_ascii
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 from discreet.ledger.entries import (
@@ -24,7 +25,6 @@ from discreet.ledger.entries import (
     Entry,
     Json,
     Newer,
-    canonical,
     digest,
     follows,
     read_fields,
@@ -54,8 +54,13 @@ class Columns(NamedTuple):
 
 
 def token_of(analyst: str, key: str) -> str:
-    """What stands for an analyst and an idempotency key."""
-    return digest(canonical([analyst, key]))
+    """What stands for an analyst and an idempotency key: the hash of ``canonical([analyst, key])``.
+
+    >>> from discreet.ledger.entries import canonical
+    >>> token_of("ann", "\u00e9") == digest(canonical(["ann", "\u00e9"]))
+    True
+    """
+    return digest(f"[{encode_basestring_ascii(analyst)},{encode_basestring_ascii(key)}]")  # one for each entry
 
 
 class Older(Protocol):

@@ -33,6 +33,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
@@ -245,6 +246,15 @@ class Ledger:
         return self._journal.refresh()
 
     @property
+    def local(self) -> bool:
+        """Whether it is a file of this machine: reading it waits for nobody."""
+        return self._journal.database.local
+
+    def look_at_once(self) -> bool:
+        """Whether ``look`` need not wait, with all that is durable now: for the loop of a server."""
+        return self._journal.refresh_at_once()
+
+    @property
     def populations(self) -> Mapping[str, Population]:
         """All populations with a budget."""
         return MappingProxyType(dict(self._journal.refresh().populations))
@@ -321,7 +331,7 @@ class Ledger:
     def export(self) -> Iterator[str]:
         """Every entry as its line, for a copy elsewhere; ``import_ledger`` takes them back. Answers are not in it."""
         with self._journal.database.read() as tx:
-            yield from (row.text for row in tx.lines())
+            yield from (row[-1] for row in tx.lines())
 
     def close(self) -> None:
         """Close the database."""
@@ -390,7 +400,7 @@ def _open_or_make(path: Path, *, create: bool) -> Key:
 
 
 def _first(key: Key, clock: Clock) -> Entry:
-    record = LedgerRecord(FORMAT, key.public, _versions())
+    record = LedgerRecord(FORMAT, key.public, dict(_versions()))
     return write_entry(
         sequence=1,
         previous=BEFORE_ALL,
@@ -411,6 +421,7 @@ def _beside(location: str | Path, given: Path | str | None, what: str) -> Path:
     return path.with_name(f"{path.name}.{what}")
 
 
+@cache  # reading them takes longer than signing
 def _versions() -> dict[str, str]:
     return {"discreet": metadata.version("discreet"), "python": platform.python_version()}
 

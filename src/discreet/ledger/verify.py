@@ -172,8 +172,6 @@ def copy_ledger(source: str | Path, location: str | Path, *, patience: float = 1
     database = open_database(source, create=False, patience=patience)
     try:
         with database.read() as tx:
-            return import_ledger(
-                (row.text for row in tx.lines()), location, answers=tx.all_answers(), patience=patience
-            )
+            return import_ledger((row[-1] for row in tx.lines()), location, answers=tx.all_answers(), patience=patience)
     finally:
         database.close()

@@ -36,3 +36,19 @@ def test_days_come_with_their_bars(served: tuple[Town, str]) -> None:
     assert again.advance("2025-01-01").rows == first.rows  # it was released already: the same again
     with pytest.raises(BadParameter, match="lies before"):
         again.advance("2025-01-02")
+
+
+def test_the_method_is_the_callers_choice(served: tuple[Town, str]) -> None:
+    town, url = served
+    session = dp.connect(url, town.ann, "town")
+    bars = {}
+    for method in ("best", "values"):
+        board = session.continual(SQL, by="day", horizon=300, days=2, epsilon=1, name=f"by {method}", method=method)
+        day, total = board.advance("2025-01-01"), board.advance("2025-01-02")
+        assert total.rows
+        bars[method] = day.errors["n"][0]
+    assert bars["best"] is not None
+    assert bars["values"] is not None
+    assert bars["values"] < bars["best"]  # noise on each day alone is best for a day
+    with pytest.raises(BadParameter, match="method"):
+        session.continual(SQL, by="day", horizon=300, epsilon=1, name="x", method="magic")

@@ -8,9 +8,17 @@ from datetime import date, datetime
 import numpy as np
 import pytest
 
-from discreet.curator.engine_process.ipc import pack, read_columns, read_exact, unpack, write_exact
+from discreet.curator.engine_process.ipc import (
+    pack,
+    read_cells,
+    read_columns,
+    read_exact,
+    unpack,
+    write_cells,
+    write_exact,
+)
 from discreet.errors import EngineFailed
-from discreet.query.plan.work import Exact
+from discreet.query.plan.work import Cells, Exact
 
 
 def test_exact_numbers_survive() -> None:
@@ -50,6 +58,39 @@ def test_whatever_a_process_says_is_exact_numbers_or_a_failure(said: bytes) -> N
         read_exact(said)
     with pytest.raises(EngineFailed):
         read_columns(said)
+
+
+def cells(places: list[int], counts: list[int]) -> Cells:
+    return Cells(np.array(places, dtype=np.int64), np.array(counts, dtype=np.int64))
+
+
+def test_numbers_of_sets_survive() -> None:
+    sent = [cells([0, 5, 2], [2**63 - 1, 0, 7]), cells([], []), cells([0], [3])]
+    back = read_cells(write_cells(sent), [6, 9, 1])
+    assert [(c.places.tolist(), c.counts.tolist()) for c in back] == [
+        ([0, 5, 2], [2**63 - 1, 0, 7]), ([], []), ([0], [3]),
+    ]  # fmt: skip
+    assert all(c.places.dtype == c.counts.dtype == np.int64 for c in back)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"", b"[]", b"{}", b'{"sets": 3}', b'{"sets": [["AAAA", 3]]}', b'{"sets": [["?", "?"]]}', b"[" * 100_000,
+        b'{"sets": [["AAAA", "AAAA"]]}',  # three bytes are no number
+        b'{"sets": [[""]]}',
+        write_cells([]),
+        write_cells([cells([0], [1]), cells([0], [1])]),
+        write_cells([cells([4], [1])]),  # beyond the table
+        write_cells([cells([-1], [1])]),
+        write_cells([cells([1, 1], [1, 1])]),
+        write_cells([cells([1], [-1])]),
+        write_cells([cells([1, 2], [1])]),
+    ],
+)  # fmt: skip
+def test_whatever_a_process_says_about_sets_is_numbers_of_rows_or_a_failure(sent: bytes) -> None:
+    with pytest.raises(EngineFailed):
+        read_cells(sent, [4])
 
 
 def test_frames_end_where_they_say() -> None:

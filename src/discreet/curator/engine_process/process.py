@@ -26,18 +26,19 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
 from discreet.curator.engine_process.file_facts import FileFacts, file_facts
-from discreet.curator.engine_process.ipc import pack, read_columns, read_exact, unpack
+from discreet.curator.engine_process.ipc import pack, read_cells, read_columns, read_exact, unpack
 from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.engine_process.scratch import Scratch
 from discreet.curator.limits import Limits
 from discreet.engines.sql.relations import scanned
 from discreet.errors import BadData, EngineFailed, EngineUnreachable, LedgerBusy
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 
 log = logging.getLogger("discreet.curator")
 _NAME = re.compile(r"[A-Za-z]{1,60}")
@@ -111,6 +112,13 @@ class Isolated:
         with nullcontext() if self._reserved() else self.reserved():
             return self._here.process.prepare(source, folder, name, unit)  # type: ignore[no-any-return]
 
+    def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
+        """The smallest hashes of the distinct values of a column; none on a server, whose tables are not compared."""
+        if self._remote is not None:
+            return []
+        with nullcontext() if self._reserved() else self.reserved():
+            return self._here.process.smallest_hashes(source, column, most)  # type: ignore[no-any-return]
+
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
         """Check that the sources are as they were when they were opened, by public facts; called before the payment.
 
@@ -148,6 +156,11 @@ class Isolated:
             return process.run(works, schemas)  # type: ignore[no-any-return]
         with self.reserved():
             return self._here.process.run(works, schemas)  # type: ignore[no-any-return]
+
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        """The numbers of each set of keys, counted in one pass, or EngineFailed."""
+        with nullcontext() if self._reserved() else self.reserved():
+            return self._here.process.grouping_sets(work, schemas)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """End all processes. A question that is being computed fails; its own thread then cleans up."""
@@ -202,11 +215,27 @@ class _Process:
             )
         return copy
 
+    def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
+        self._start()
+        try:
+            found = json.loads(self._ask(("units", (source, column, most)), _COPYING))["units"]
+            return [one for one in found if re.fullmatch("[0-9a-f]{32}", one)][:most]
+        except (KeyError, TypeError, ValueError, RecursionError):
+            raise EngineFailed from None
+
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        return read_exact(self._computed_by("run", list(works), schemas))
+
+    def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
+        sizes = [prod(len(work.keys[i].allowed or ()) for i in one) for one in work.sets]
+        return read_cells(self._computed_by("sets", work, schemas), sizes)
+
+    def _computed_by(self, kind: str, work: Any, schemas: Mapping[str, Schema]) -> bytes:
+        """The reply of the process, which is sent the schemas if it does not have them."""
         self._start()
         known = self._sent is schemas
         self._sent = schemas
-        payload = self._ask(("run", (list(works), None if known else dict(schemas))), float(self._limits.deadline))
+        payload = self._ask((kind, (work, None if known else dict(schemas))), float(self._limits.deadline))
         self._computed += 1
         if self._computed >= RENEWED_AFTER and not self._preparing and not self.closed:
             self._preparing = True
@@ -216,7 +245,7 @@ class _Process:
             self.failures += 1
             log.error("the engine failed: %s", failed if _NAME.fullmatch(failed) else "without a name")
             raise EngineFailed
-        return read_exact(payload)
+        return payload
 
     def _prepare(self) -> None:
         """Start the process that takes over, while this one goes on."""

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from discreet.curator.engine_process.file_facts import check_same_columns
-from discreet.curator.engine_process.ipc import pack, unpack, write_columns, write_exact
+from discreet.curator.engine_process.ipc import pack, unpack, write_cells, write_columns, write_exact
 from discreet.curator.engine_process.remote import ChecksRole, open_remote
-from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.duckdb.engine import DuckDB, duckdb
 from discreet.engines.duckdb.prepared import keep_copy
 from discreet.errors import BadData, EngineUnreachable
-from discreet.query.engine import Engine
+from discreet.query.engine import CountsSets, Engine
 from discreet.query.plan.schema import Schema
 
 
@@ -58,8 +58,12 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
             source, folder, name, unit, memory = body
             copy = keep_copy(source, folder, name, unit=unit, memory=memory)
             return json.dumps({"copy": f"{copy.path}::{copy.table}"}).encode()
+        if kind == "units" and isinstance(engine, DuckDB):
+            return json.dumps({"units": engine.smallest_hashes(*body)}).encode()
         if kind == "up":
             return b"{}"
+        if kind == "sets" and isinstance(engine, CountsSets):
+            return write_cells(engine.grouping_sets(body, schemas))
         return write_exact(engine.run(body, schemas))
     except BadData as error:
         return json.dumps({"bad": str(error)}).encode()
@@ -103,10 +107,10 @@ def main(folder: str, memory: str, threads: str, kind: str = "duckdb") -> None:
     schemas: Mapping[str, Schema] = {}
     while True:
         request = requests.get()
-        if request[0] == "run":
+        if request[0] in ("run", "sets"):
             works, new = request[1]
             schemas = schemas if new is None else new
-            request = ("run", works)
+            request = (request[0], works)
         out.write(pack(answer(engine, schemas, request)))
         out.flush()
 

@@ -118,6 +118,8 @@ class AccessMiddleware:
         header = None if sent is None else sent.decode("latin-1")
         if not self._curator.access.seen(header):
             self._count_anonymous(scope)
+        if self._curator.ledger.look_at_once():  # else in a thread: a loop may not wait
+            return self._curator.access.who(header)
         return await run_sync(self._curator.access.who, header)
 
     def _count_anonymous(self, scope: Scope) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
 from fastapi import FastAPI, Path, Request
+from fastapi.responses import Response
+from pydantic import BaseModel
 
 from discreet.curator import public_schema
 from discreet.curator.http import requests, responses
@@ -18,6 +21,11 @@ from discreet.curator.service.service import Curator
 DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
 _ASKING = 32
 """Questions of all analysts together that one server process works on at the same time."""
+
+
+def _json(reply: BaseModel) -> Response:
+    """A reply that is written once: FastAPI would check and copy it before."""
+    return Response(reply.model_dump_json(), media_type="application/json")
 
 
 def add_routes(app: FastAPI, curator: Curator) -> None:
@@ -66,15 +74,18 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
             tables={name: responses.TableOut(**public_schema.write(one)) for name, one in schemas.items()},
         )
 
-    @app.post("/api/datasets/{dataset}/preview")
-    def preview(request: Request, dataset: DatasetName, body: requests.PreviewIn) -> responses.PreviewOut:
+    @app.post("/api/datasets/{dataset}/preview", response_model=responses.PreviewOut)
+    async def preview(request: Request, dataset: DatasetName, body: requests.PreviewIn) -> Response:
         """What a question would cost, its error bars, and what would be left. Free; no data is touched."""
-        return responses.PreviewOut(**curator.preview(caller_of(request), dataset, body.question(body.rows))[0])
+        caller, asked = caller_of(request), body.question(body.rows)
+        make = partial(curator.preview, caller, dataset, asked)
+        found = make() if curator.previews_at_once(caller, dataset, asked) else await run_sync(make)
+        return _json(responses.PreviewOut(**found[0]))
 
-    @app.post("/api/datasets/{dataset}/questions")
-    async def ask(request: Request, dataset: DatasetName, body: requests.AskIn) -> responses.AnswerOut:
+    @app.post("/api/datasets/{dataset}/questions", response_model=responses.AnswerOut)
+    async def ask(request: Request, dataset: DatasetName, body: requests.AskIn) -> Response:
         """Pay for a question and get its answer, with a signed receipt and release card."""
-        return await paid(request, dataset, body.question(), body.key)
+        return _json(await paid(request, dataset, body.question(), body.key))
 
     @app.post("/api/datasets/{dataset}/workload/preview")
     def preview_workload(

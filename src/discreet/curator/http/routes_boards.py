@@ -10,6 +10,7 @@ from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field, StrictStr
 
 from discreet.answer import CONFIDENCE
+from discreet.continual.counter import Method
 from discreet.curator.http.middleware import BEGAN
 from discreet.curator.http.requests import Days, In, Name, Priced, Text
 from discreet.curator.http.routes_ask import DatasetName
@@ -30,11 +31,15 @@ class BoardIn(Priced):
     by: Name
     horizon: Days
     days: Days | None = None
+    method: Annotated[StrictStr, Field(min_length=1, max_length=20)] = Method.BEST.value
+    """What gets noise: best, values, prefixes, tree or square_root."""
 
     def question(self) -> BoardQuestion:
         """What is asked."""
         price = replace(self.price(), confidence=CONFIDENCE)  # that of the bars, which decides nothing
-        return BoardQuestion(sql=self.sql, by=self.by, horizon=self.horizon, days=self.days, price=price)
+        return BoardQuestion(
+            sql=self.sql, by=self.by, horizon=self.horizon, days=self.days, price=price, method=self.method
+        )
 
 
 class DayIn(In):

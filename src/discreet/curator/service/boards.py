@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.continual.counter import Method
 from discreet.curator.error_replies import Refusal
 from discreet.curator.limits import check_size
 from discreet.curator.service.access import Caller
@@ -34,12 +35,17 @@ class BoardQuestion:
     horizon: int
     days: int | None
     price: Price
+    method: str = Method.BEST.value
+    """What gets noise, as in ``session.continual``."""
 
     @classmethod
     def read(cls, query: str, written: Mapping[str, Any]) -> BoardQuestion:
         """As a charge in the ledger has it."""
         price = Price(**{name: written[name] for name in ("epsilon", "delta", "rho", "confidence") if name in written})
-        return cls(sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price)
+        return cls(
+            sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price,
+            method=written.get("method", Method.BEST.value),
+        )  # fmt: skip
 
 
 def opened(
@@ -47,7 +53,7 @@ def opened(
 ) -> tuple[Board, LedgerBoard]:
     """A dashboard as it stands, or a new one. No data is touched, and nothing is spent."""
     known, people = curator.dataset(caller, dataset)
-    written = parameters(asked.by, asked.horizon, asked.days, asked.price, people.neighbours)
+    written = parameters(asked.by, asked.horizon, asked.days, asked.price, people.neighbours, method=asked.method)
     record = LedgerBoard(
         curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=asked.sql.strip(),
         parameters=written, folder=_folder(curator),
@@ -55,7 +61,9 @@ def opened(
     session = curator.open(known).session.serving(record.budget_store)
     query = session.sql(asked.sql)
     check_size([query.prepared], curator.config.limits)
-    board = session.continual(query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, record=record)
+    board = session.continual(
+        query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, method=asked.method, record=record
+    )
     return board, record
 
 

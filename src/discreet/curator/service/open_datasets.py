@@ -16,11 +16,14 @@ from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
 from discreet.errors import BadData, DiscreetError
 from discreet.ledger.state import Dataset, Population
-from discreet.query.plan.schema import Table
+from discreet.query.plan.schema import EACH_ROW, Table
 from discreet.session.query import Query
 from discreet.session.session import Session
 
 Originals = tuple[tuple[object, FileFacts | None], ...]
+
+QUICK = 0.005
+"""Seconds that a preview may have taken before, to be made in the loop of a server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,15 @@ class OpenDataset:
         return all(file_facts(source) == facts for source, facts in self.originals)
 
 
+def unit_column(unit: str | None) -> str:
+    """The column of a table that names the unit, or leads to it.
+
+    >>> unit_column("visit_id -> visits.patient_id")
+    'visit_id'
+    """
+    return (unit or "").partition("->")[0].strip()
+
+
 class Plans:
     """The last plans of each analyst, so that a preview that moves with ε need not read its SQL again.
 
@@ -48,6 +60,7 @@ class Plans:
     def __init__(self, most: int = 500) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[str, str], Query] = OrderedDict()
+        self._quick: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     def get(self, key: tuple[str, str]) -> Query | None:
@@ -59,8 +72,20 @@ class Plans:
         """Keep a plan; the oldest one goes."""
         with self._lock:
             self._kept[key] = query
+            self._quick.discard(key)
             if len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+                self._quick.discard(self._kept.popitem(last=False)[0])
+
+    def note(self, key: tuple[str, str], seconds: float) -> None:
+        """Remember that a preview of a plan took so long."""
+        if seconds < QUICK and key not in self._quick:
+            with self._lock:
+                if key in self._kept:
+                    self._quick.add(key)
+
+    def quick(self, key: tuple[str, str]) -> bool:
+        """Whether a preview of a plan took but a moment before."""
+        return key in self._quick
 
 
 class OpenDatasets:
@@ -83,8 +108,8 @@ class OpenDatasets:
 
     def get(self, known: Dataset, people: Callable[[], Population]) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
-        found = self._open.get(known.name)
-        if found is not None and found.about == known.about and found.current():
+        found = self.opened(known)
+        if found is not None:
             return found
         with self._lock:
             found = self._open.get(known.name)
@@ -93,6 +118,11 @@ class OpenDatasets:
                     found.engine.close()
                 found = self._open[known.name] = self._opened(known, people())
             return found
+
+    def opened(self, known: Dataset) -> OpenDataset | None:
+        """A data set if it is open, as the owner describes it now."""
+        found = self._open.get(known.name)
+        return found if found is not None and found.about == known.about and found.current() else None
 
     def put(self, name: str, found: OpenDataset) -> None:
         """A data set that was opened already; the one before it is closed."""
@@ -129,7 +159,7 @@ class OpenDatasets:
             if one.public:
                 continue
             originals.append((one.source, file_facts(one.source)))
-            unit = None if one.unit is None else one.unit.partition("->")[0].strip()
+            unit = None if one.unit in (None, EACH_ROW) else unit_column(str(one.unit))
             digest = hashlib.sha256(f"{name}\n{table}".encode()).hexdigest()[:12]
             copy = engine.prepare(one.source, self._config.copies, f"copy_{digest}", unit)
             copied[table] = replace(one, source=copy)

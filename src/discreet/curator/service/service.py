@@ -12,10 +12,12 @@ from __future__ import annotations
 import json
 import math
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from fractions import Fraction
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -28,11 +30,13 @@ from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
 from discreet.curator.service.copies.marker import mark
 from discreet.curator.service.copies.place import check_place
+from discreet.curator.service.copies.unit_sets import MOST, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
-from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets
+from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
 from discreet.curator.service.profiles import read_profiles
 from discreet.curator.service.questions import (
     AnyQuestion,
+    ProfileQuestion,
     SqlQuestion,
     WorkloadQuestion,
     accuracy,
@@ -61,6 +65,7 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.plan.schema import EACH_ROW
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
@@ -104,6 +109,7 @@ class Curator:
             with suppress(DiscreetError):  # what cannot be read is reported when it is opened
                 folders = declarations.read(dict(one.about), name).folders(self.config.data)
                 found += mark(folders, self.ledger.head.ledger)
+        found += unit_cautions(self.ledger.look())
         return list(dict.fromkeys(found))
 
     def close(self) -> None:
@@ -161,6 +167,7 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
+        dataset = dataset.completed()
         nothing = limits_of(budget, rule, ())
         kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
         opened = self.open_datasets.make(dataset, kept, name)
@@ -175,7 +182,19 @@ class Curator:
             opened.engine.close()
             raise
         self.open_datasets.put(name, opened)
+        if decision is None:  # else the owner has decided already
+            self._compare_units(name, population, dataset, opened, by)
         return done.sequence
+
+    def _compare_units(
+        self, name: str, population: str, dataset: declarations.Dataset, opened: OpenDataset, by: str
+    ) -> None:
+        """Record whose units these are, and whether people of other populations are among them."""
+        own = [one for one in dataset.tables.values() if one.unit not in (None, EACH_ROW) and "->" not in str(one.unit)]
+        places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in own]
+        found = reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places])
+        for caution in keep_units(self.ledger, name, population, set(found), by=by) if found else ():
+            log.warning(caution)
 
     def grid_of(self, name: str) -> Grid:
         """The grid of time on which answers about a data set leave."""
@@ -187,6 +206,7 @@ class Curator:
 
     def preview(self, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> list[dict[str, Any]]:
         """The error bars of each question, and what all would cost together. Free."""
+        began = time.monotonic()
         known, people = self.dataset(caller, name)
         opened = self.open(known)
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
@@ -204,10 +224,20 @@ class Curator:
         }
         confidence = number(asked.price.confidence, "confidence")
         shown = quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
-        return [
+        found = [
             serialize.preview(one, quote, cost, asked.rows, confidence, () if chosen is None else chosen.words) | common
             for one, chosen in zip_longest(shown, order.chosen)
         ]
+        if isinstance(asked, SqlQuestion):
+            opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
+        return serialize.gathered(order.sizes, found)
+
+    def previews_at_once(self, caller: Caller, name: str, asked: SqlQuestion) -> bool:
+        """Whether a preview is known to take but a moment and to wait for nobody: a server makes it in its loop."""
+        if not self.ledger.local or asked.price.error is not None:
+            return False
+        opened = self.open_datasets.opened(self.dataset(caller, name)[0])
+        return opened is not None and opened.plans.quick((caller.name, asked.sql))
 
     def ask(
         self, caller: Caller, name: str, asked: AnyQuestion, key: str | None = None, *, began: float | None = None
@@ -247,7 +277,11 @@ class Curator:
     ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            stored = stored_form(asked, session.release(order))
+            stored = stored_form(asked, session.release(order), session)
+            if isinstance(
+                asked, ProfileQuestion
+            ):  # known from now on; after a restart it is read where caps are chosen
+                session.learn_profile(asked.table, asked.columns, stored["answers"])
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
@@ -262,8 +296,7 @@ class Curator:
         """What is asked with its price: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
-        if any(one.table.caps.auto for one in session.schemas.values()):
-            read_profiles(self.ledger, dataset, session)
+        read_profiles(self.ledger, dataset, session)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:

@@ -1,11 +1,13 @@
 // An answer: rows and a chart with error bars, what was paid, and the signed papers.
 
 import { bars } from "./charts.js";
+import { profileView } from "./profile.js";
 import { download, eps, h, short, show, toast } from "./dom.js";
 
 const MOST = 40;
 
 export function answerView(data) {
+  if (data.parameters.profile) return profileView(data);
   const many = data.answer.answers ?? [data.answer], texts = questions(data);
   return h("article", { class: "card answer" },
     h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${data.number}`), h("span", { class: "grow" }),
@@ -56,6 +58,7 @@ function oneAnswer(answer, query) {
     h("div", { class: "both" },
       h("div", { class: "scroll" }, table(answer, measures, level)),
       charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
+    answer.notes?.length ? h("div", { class: "note" }, h("b", {}, "Beside the error bars"), h("ul", { class: "notes" }, answer.notes.map((one) => h("li", {}, one)))) : null,
   ];
 }
 

@@ -125,6 +125,19 @@ class DuckDB:
             [work], schemas, lambda cursor, origins: fetch_sets(work, emit_sets(work, DUCKDB, origins), cursor)
         )
 
+    def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
+        """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
+        known = self._open(source)
+        value = f"md5(CAST({DUCKDB.identifier(column)} AS VARCHAR))"
+        text = f"SELECT DISTINCT {value} AS h FROM {known.origin.sql} WHERE h IS NOT NULL ORDER BY h LIMIT {most:d}"
+        try:
+            with closing(self._connection(Needs()).cursor()) as cursor:
+                _register(cursor, needs(known.opened, known.label))
+                return [str(row[0]) for row in cursor.execute(text).fetchall()]
+        except driver.Error as error:
+            LOG.error("duckdb could not finish: %s", kind_of(error))
+        raise EngineFailed
+
     def _guarded(
         self,
         works: Sequence[AnyWork | GroupingSets],

@@ -23,7 +23,7 @@ def test_two_curators_on_one_folder(tmp_path: Path) -> None:
     """Fails if a second curator with its own ledger says nothing."""
     config = write_town(tmp_path / "town")
     first = open_curator(read_config(config), create=True)
-    assert first.cautions() == list(first.ledger.cautions)
+    assert not any("another ledger" in caution for caution in first.cautions())
     first.close()
     config.write_text(config.read_text().replace('data = "data"', 'data = "data"\nledger = "another"'))
     second = open_curator(read_config(config), create=True)

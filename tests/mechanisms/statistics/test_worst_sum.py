@@ -19,10 +19,18 @@ from discreet.mechanisms.additive.gaussian import gaussian as make_gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.mechanisms.additive.laplace import laplace as make_laplace
 from discreet.mechanisms.statistics.tree import Tree
+from discreet.mechanisms.statistics.worst_sum import (
+    _wider,
+    _wider_gaussian,
+    laplace_sum,
+    noise_sum,
+    sub_exponential,
+    tail,
+)
 from discreet.query.estimate.error_bounds import _laplace
 from discreet.query.estimate.noise_plan import Noised, tree_of
 from discreet.query.estimate.statistics import Bins
-from discreet.query.estimate.worst_sum import laplace_sum, sub_exponential, tail
+from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Column
 from discreet.randomness import SystemBits
 
@@ -79,18 +87,59 @@ def test_the_tail_by_another_quadrature(weight: float, t: float) -> None:
     assert wanted <= tail(t, weight) <= wanted * (1 + 2e-6)
 
 
+@pytest.mark.parametrize("noise", [make_laplace(sensitivity=1, scale="1/4"), make_laplace(sensitivity=1, scale=3)])
+def test_the_wider_law_is_wider_in_every_cell(noise: Laplace) -> None:
+    """P[|Z + U| > x] against e^(-x/b'), at many x; the scale of the noise itself would not do (twin)."""
+    x = np.arange(0, 30, 0.01)
+    n = np.floor(x + 0.5)
+    q = math.exp(-1 / float(noise.scale))
+    discrete = 2 * q ** (n + 1) / (1 + q) + (1 - q) / (1 + q) * q**n * (1 - 2 * (x - n))
+    discrete = np.where(n > 0, discrete, 1 - 2 * x * (1 - q) / (1 + q))
+    assert (discrete <= np.exp(-x / _wider(float(noise.scale))) * (1 + 1e-12)).all()
+    assert (discrete > np.exp(-x / float(noise.scale)) * (1 + 1e-12)).any()
+
+
+@pytest.mark.parametrize("squared", [1e-3, 0.04, 0.3, 1.0, 6.0, 100.0, 256.0, 4096.0, 2.0**24])
+def test_the_wider_normal_law_is_found_for_every_noise(squared: float) -> None:
+    """Against sums of the discrete law at many points of every cell; σ² alone is not enough (twin)."""
+    wide = _wider_gaussian(squared)
+    assert squared < wide**2 <= squared * (1 + 1 / 256) + 0.51
+    if squared > 5000:
+        return
+    n = np.arange(0, 12 * math.sqrt(squared) + 3)
+    law = np.exp(-(np.arange(len(n) + 200.0) ** 2) / (2 * squared))
+    law /= law[0] + 2 * law[1:].sum()
+    beyond = 2 * np.cumsum(law[::-1])[::-1][1:][: len(n)]
+    y = np.linspace(-0.5, 0.5, 51)[:, None]
+    discrete, x = beyond + law[: len(n)] * (1 - 2 * y), n + y
+    kept = x >= 0
+    assert (discrete[kept] <= 2 * norm.sf(x[kept] / wide) * (1 + 1e-12)).all()
+    assert (discrete[kept] > 2 * norm.sf(x[kept] / math.sqrt(squared)) * (1 + 1e-12)).any()
+
+
+@pytest.mark.parametrize("miss", [0.2, 0.05, 1e-4])
+def test_discrete_sums_cost_little_more_than_continuous_ones(miss: float) -> None:
+    for scale, most in ((6, 1.12), (40, 1.03), (10**5, 1.001)):
+        normal = scale * math.sqrt(7.3) * -norm.ppf(miss / 2)
+        assert 1 <= noise_sum(make_gaussian(sensitivity=1, sigma=scale), 7.3, miss) / normal < most
+        continuous = scale * laplace_sum(7.3, miss)
+        assert 1 <= noise_sum(make_laplace(sensitivity=1, scale=scale), 7.3, miss) / continuous < most
+
+
 # --- trees ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("noise", list(Noise))
 @pytest.mark.parametrize("many", [1, 2, 5, 16, 17, 100, 257, 300])
-def test_a_prefix_less_a_share_of_the_total_weighs_as_is_said(many: int) -> None:
+def test_a_prefix_less_a_share_of_the_total_weighs_as_is_said(many: int, noise: Noise) -> None:
     """By the weights of every node's noise: Σ w² is at most what is said, and at the worst prefix just that."""
-    tree = tree_of(bins(many))
+    tree = tree_of(bins(many), noise)
     for level in (*LEVELS, Fraction(1)):
         found = weights(tree, level)
         assert np.abs(found).max() <= 1
         assert (found**2).sum(axis=0).max() == pytest.approx(float(tree.prefix_weight(level)), rel=1e-8, abs=1e-12)
         assert (found**2).sum(axis=0).max() <= float(tree.prefix_weight(level)) + 1e-15
+        assert ((found**2).sum(axis=0) <= tree.prefix_weights(level) + 1e-15).all()
 
 
 NOISES: list[Laplace | Gaussian] = [make_laplace(sensitivity=64, epsilon=1), make_gaussian(sensitivity=64, rho="1/2")]
@@ -134,10 +183,12 @@ def beyond(noise: Laplace | Gaussian, given: np.ndarray, cells: float) -> float:
 def test_every_prefix_of_small_trees_by_its_exact_law(noise: Laplace | Gaussian, many: int, level: Fraction) -> None:
     """No prefix misses more often than said; and bars that are a fifth shorter would be caught by this test."""
     one = Noised(bins(many), None, noise)
-    found = weights(tree_of(bins(many)), level)
+    found = weights(tree_of(bins(many), noise), level)
     places = [p for p in range(many) if np.abs(found[:, p]).max() > 1e-12]
     for miss in MISSES:
         assert max(beyond(noise, found[:, p], one.share_error(level, miss)) for p in places) <= miss
+        assert max(beyond(noise, found[:, p], one.share_errors(level, miss)[p]) for p in places) <= miss
+        assert (one.share_errors(level, miss) <= one.share_error(level, miss)).all()
     assert max(beyond(noise, found[:, p], 0.8 * one.share_error(level, 0.05)) for p in places) > 0.06
 
 
@@ -145,7 +196,7 @@ def test_every_prefix_of_small_trees_by_its_exact_law(noise: Laplace | Gaussian,
 @pytest.mark.parametrize("many", [121, 256])
 def test_drawn_trees_miss_as_often_as_said(noise: Laplace | Gaussian, many: int) -> None:
     """The worst prefix less half of the total, drawn 3,000 times: an alarm for true bars has probability below 1e-7."""
-    tree, level, draws = tree_of(bins(many)), Fraction(1, 2), 3000
+    tree, level, draws = tree_of(bins(many), noise), Fraction(1, 2), 3000
     one, bits = Noised(bins(many), None, noise), SystemBits()
     worst = int((weights(tree, level) ** 2).sum(axis=0).argmax())
     drawn = np.asarray(noise.draw(np.zeros(draws * tree.size, dtype=np.int64), bits)).reshape(draws, tree.size)
@@ -161,7 +212,7 @@ def test_bars_are_as_long_as_normal_ones_or_little_more(many: int) -> None:
     """For noise in fine cells, as tables draw it."""
     for noise in FINE:
         variance = 2 * noise.scale**2 if isinstance(noise, Laplace) else noise.sigma_squared
-        normal = 1.96 * math.sqrt(variance * tree_of(bins(many)).prefix_weight())
+        normal = 1.96 * math.sqrt(variance * tree_of(bins(many), noise).prefix_weight())
         assert 0.999 * normal < Noised(bins(many), None, noise).error(0.05) < 1.035 * normal
 
 

@@ -1,0 +1,123 @@
+"""Fingerprints of unit sets: whether a new data set is about people who have a budget already.
+
+Promise: when a data set of files is registered under a population, its units are compared with those of every data set
+under another population, and the owner is warned if at least half of the units of either are those of the other. The
+same people in another encoding (gzip, CSV, a column or a row less) are noticed that marks of files cannot recognise.
+What is kept are at most ``MOST`` units of a data set, each as a hash under the ledger's key: nobody without the key
+file can test a guess, and only the owner reads it. It decides nothing: no question and no price depends on it.
+What it cannot see: units that are written differently (1 and "0001", names and numbers), a ledger whose key was
+replaced since, tables on servers, data that grew after they were registered, and another curator's ledger. Units that
+are merely numbered alike (1, 2, 3, ...) look the same; that is for the owner to know.
+
+Units are chosen by an unkeyed hash, the smallest ones: a sample of the same units from either set. Of two sets, those
+units are compared whose hash begins with so many zeros that both samples have all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.curator.error_replies import log
+from discreet.errors import DiscreetError
+from discreet.ledger.state import State
+from discreet.ledger.store import Ledger
+
+KIND = "curator.units"
+MOST = 256
+_BITS = 128
+_HALF = 50
+
+
+@dataclass(frozen=True, slots=True)
+class UnitSet:
+    """A sample of the units of a data set: hidden hashes, each with the zeros that its hash begins with."""
+
+    units: dict[str, int]
+    all_from: int
+    """Every unit whose hash begins with so many zeros is in the sample."""
+
+    @classmethod
+    def of(cls, hashes: Sequence[str], ledger: Ledger) -> UnitSet:
+        """The sample that the smallest hashes of a data set make."""
+        zeros = {ledger.owner.hidden(f"unit {one}")[:16]: _BITS - int(one, 16).bit_length() for one in hashes}
+        return cls(zeros, min(zeros.values()) + 1 if len(hashes) >= MOST else 0)
+
+    def shared(self, other: UnitSet) -> int:
+        """How many of a hundred units of the smaller set are in the other one.
+
+        >>> some, all_of_them = UnitSet({"a": 3, "b": 1, "c": 0}, 0), UnitSet({"a": 3, "b": 1}, 1)
+        >>> some.shared(all_of_them)
+        100
+        """
+        start = max(self.all_from, other.all_from)
+        mine, theirs = ({name for name, zeros in one.units.items() if zeros >= start} for one in (self, other))
+        return 100 * len(mine & theirs) // max(1, min(len(mine), len(theirs)))
+
+
+def keep_units(ledger: Ledger, dataset: str, population: str, hashes: Iterable[str], *, by: str) -> list[str]:
+    """Record the units of a data set, and what they share with those of other populations; what the owner should know.
+
+    ``hashes`` are the smallest hashes of units, at most ``MOST``.
+    """
+    found = UnitSet.of(sorted(hashes)[:MOST], ledger)
+    state = ledger.look()
+    like = []
+    for name, other in _latest(state, ledger.public_key).items():
+        known = state.datasets.get(name)
+        if known is None or known.population == population or name == dataset:
+            continue
+        share = found.shared(other)
+        if share >= _HALF:
+            like.append({"dataset": name, "population": known.population, "percent": share})
+    body = {
+        "dataset": dataset,
+        "key": ledger.public_key,
+        "all_from": found.all_from,
+        "units": [[name, zeros] for name, zeros in sorted(found.units.items())],
+        "like": like,
+    }
+    ledger.owner.record(KIND, body, by=by)
+    return [_caution(dataset, one) for one in like]
+
+
+def unit_cautions(state: State) -> list[str]:
+    """What was found when the data sets were registered that are still asked."""
+    latest = {str(act.body["dataset"]): act.body["like"] for act in state.acts.get(KIND, ())}
+
+    def asked(name: str) -> bool:
+        return name in state.datasets and not state.datasets[name].retired
+
+    return [
+        _caution(name, one)
+        for name, like in latest.items()
+        for one in like
+        if asked(name) and asked(one["dataset"]) and state.datasets[name].population != one["population"]
+    ]
+
+
+def reported(dataset: str, tables: Iterable[Callable[[], list[str]]]) -> list[str]:
+    """The hashes that an engine finds in each table; none if it cannot, which is reported in the log."""
+    try:
+        return [one for hashes in tables for one in hashes()]
+    except DiscreetError as error:
+        log.error("the units of %s were not compared with those of others: %s", dataset, type(error).__name__)
+        return []
+
+
+def _latest(state: State, key: str) -> dict[str, UnitSet]:
+    """By data set: its units as they were registered last, where they were hidden under the key of today."""
+    return {
+        str(act.body["dataset"]): UnitSet(dict(act.body["units"]), act.body["all_from"])
+        for act in state.acts.get(KIND, ())
+        if act.body["key"] == key
+    }
+
+
+def _caution(dataset: str, like: dict[str, Any]) -> str:
+    return (
+        f"about {like['percent']} % of the units of {dataset!r} or of {like['dataset']!r} are units of the other: if "
+        f"they are the same people, they have two budgets. Register {dataset!r} under {like['population']!r}, or leave "
+        "it so if they are only numbered alike"
+    )
