@@ -6,7 +6,6 @@ import inspect
 import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -17,7 +16,7 @@ from discreet.curator.service.access import TABLE
 from discreet.query.functions.catalogue import FUNCTIONS
 from tests.helpers.browser import Browser
 from tools import proofs
-from tools.site import anatomy, build, check, listings, navigation, notebooks, pictures, symbols
+from tools.site import anatomy, build, check, listings, navigation, notebooks, pictures, screens, symbols
 from tools.site.raised import raised_by
 from tools.site.stage import outside_code
 
@@ -149,6 +148,8 @@ def test_pictures_are_drawn_and_small(site: Path) -> None:
         assert picture.count("<path") > 10
         assert len(picture) < 100_000
     assert anatomy.FILE.read_text() == anatomy.draw()
+    taken = {path.stem for path in (site / "pictures").glob("*.png")}
+    assert taken == set(screens.SCREENS)
 
 
 def test_every_page_is_in_the_navigation() -> None:
@@ -174,19 +175,19 @@ return [status, dialog ? dialog.shadowRoot.querySelector("input").value : "", ..
 """
 
 
-def search(browser: Browser, word: str) -> list[str]:
-    """Pages that are found for a word, best first."""
+def search(browser: Browser, word: str, place: str) -> None:
+    """Wait until a page whose address holds ``place`` is among the first that are found for a word."""
     field = browser.driver.switch_to.active_element.shadow_root.find_element(By.CSS_SELECTOR, "input")
     field.send_keys(Keys.BACKSPACE * len(str(field.get_property("value"))))
     browser.wait(lambda driver: driver.execute_script(FOUND)[1] == "", "the field is not empty")
     field.send_keys(word)
 
-    def settled(driver: object) -> list[str] | bool:
+    def found(_: object) -> bool:
         status, value, *links = browser.driver.execute_script(FOUND)
-        return links if value == word and re.match(r"[\d,]+ results?", status) and links else False
+        hit = any(place.casefold() in link.casefold() for link in links)
+        return hit and value == word and bool(re.match(r"[\d,]+ results?", status))
 
-    found: Any = browser.wait(settled, f"nothing is found for {word}")
-    return list(found)
+    browser.wait(found, f"{place} is not found for {word}")
 
 
 def test_search_finds_words_in_files_without_a_server(site: Path, browser: Browser) -> None:
@@ -194,7 +195,7 @@ def test_search_finds_words_in_files_without_a_server(site: Path, browser: Brows
     browser.click(".md-search__button")
     browser.wait(lambda driver: driver.execute_script(FOUND)[0] != "Loading search…", "search does not start")
     for word, place in WORDS.items():
-        assert any(place.casefold() in link.casefold() for link in search(browser, word)), word
+        search(browser, word, place)
     assert browser.errors() == []
 
 

@@ -80,6 +80,7 @@ EXPLANATION: list[Entry] = [
     "explanation/randomness.md",
     "explanation/biased-randomness.md",
     "explanation/attacks.md",
+    "explanation/attack-catalogue.md",
     "explanation/notation.md",
     "explanation/proofs/index.md",
     "explanation/gallery.md",

@@ -49,7 +49,7 @@ def trade_off(axes: Any) -> None:
 def many_questions(axes: Any) -> None:
     """The error of each of k counts under one budget: ε's added up, and ρ's."""
     counts = [1, 2, 4, 8, 16, 32, 64, 128, 256]
-    _, by_rho = dp.Filter(dp.Approx(1, "1e-6")).remaining_by_account
+    by_rho: Any = dp.Filter(dp.Approx(1, "1e-6")).remaining_by_account[1]
     sums = [dp.laplace(sensitivity=1, epsilon=dp.Pure(1).epsilon / k).error_at("0.95") for k in counts]
     roots = [dp.gaussian(sensitivity=1, rho=by_rho.rho / k).error_at("0.95") for k in counts]
     axes.loglog(counts, sums, color=RED)

@@ -11,10 +11,12 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from tools import proofs
-from tools.site import listings, notebooks, pictures, symbols
+from tools.servers import Missing
+from tools.site import listings, notebooks, pictures, screens, symbols
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -42,6 +44,12 @@ class Stage:
             "notebooks": notebooks.listing,
             "pictures": pictures.gallery,
         }
+        shots = self.folder / "pictures"
+        try:
+            screens.take(shots)
+        except Missing as missing:
+            print(f"no screens: {missing}")
+        self.generated |= {name: partial(screens.shown, name, shots) for name in screens.SCREENS}
         pictures.write(self.folder / "pictures" / "made")
         notebooks.write(self.folder)
         sources = [*DOCS.rglob("*.md"), *proofs.proof_files(), ROOT / "CHANGELOG.md"]
