@@ -4,11 +4,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+# Without bytecode each test worker and each process that a test starts compiles all sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup servers demo serve test check audit bench clean proofs
+.PHONY: help setup servers demo serve docs docs-serve test lint tests check audit bench clean proofs
 
 help:  ## what there is
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: $(VENV)/ready servers  ## a .venv with the package and the test tools, and the servers that tests talk to
 
@@ -20,7 +22,7 @@ $(VENV)/package: pyproject.toml tools/venv
 $(VENV)/ready: $(VENV)/package
 	@# A torch that lies on this machine is taken first: the registry's newest brings several GB for graphics cards.
 	-@$(BIN)/python -m pip install --quiet --no-index --no-deps torch 2>/dev/null
-	$(BIN)/python -m pip install --quiet --editable '.[frames,learn,plot,postgres,server,spark]' --group test
+	$(BIN)/python -m pip install --quiet --editable '.[frames,learn,plot,postgres,server,spark]' --group test --group docs
 	touch $@
 
 servers: $(VENV)/package  ## PostgreSQL, MariaDB, Java and Chromium from Debian, if they are not there
@@ -34,13 +36,28 @@ serve: $(VENV)/package  ## the sample hospital as a service, with its web page
 	$(BIN)/discreet sample out/hospital
 	$(BIN)/discreet serve out/hospital/curator.toml
 
+$(VENV)/docs: $(VENV)/package
+	$(BIN)/python -m pip install --quiet --editable '.[frames,plot,server]' --group docs
+	touch $@
+
+docs: $(VENV)/docs  ## the documentation as a site in out/docs/site, with search, for reading without a network
+	$(BIN)/python -m tools.site
+
+docs-serve: $(VENV)/docs  ## the same, shown at http://127.0.0.1:8000
+	$(BIN)/python -m tools.site serve
+
 test: setup  ## lint, types, all tests
+	$(MAKE) --no-print-directory -j 2 lint tests
+
+lint:  # beside the tests, which wait for servers now and then
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+tests:
 	$(BIN)/pytest -n auto --dist loadgroup
 
-check: setup  ## the quick inner loop: lint, types, the tests that are not marked slow
+check: setup  ## the quick inner loop: lint, types, the tests that are quick and start no server
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy

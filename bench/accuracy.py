@@ -119,7 +119,7 @@ def draws(needs: dict[Statistic, float], rows: Sequence[dict[str, int]], allowan
     for statistic, one in noised.items():
         cells = sums(statistic, rows, one)
         if isinstance(statistic, Bins):
-            tree = tree_of(statistic)
+            tree = tree_of(statistic, one.noise)
             nodes = np.asarray(tree.nodes(cells))
             noisy = np.asarray(one.noise.draw(np.tile(nodes, runs), bits), dtype=np.float64).reshape(runs, -1)
             values = np.stack([tree.consistent(line) for line in noisy])

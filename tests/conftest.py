@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
+from discreet.query.plan import schema
 from tests.helpers.extent import AUDIT
+from tools import slow_tests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,28 +30,70 @@ os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for graphics cards run
 settings.register_profile("discreet", deadline=None, derandomize=not AUDIT)
 settings.load_profile("discreet")
 HEAVY = {"spark", "spark_cluster"}
+SERVERS = HEAVY | {"postgres", "_durable_server", "mariadb", "_browser", "town", "new_town", "shop"}
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test with Spark says so in its name or in that of its file."""
+    """Slow tests are those with a server and those of the list. A test with Spark says so in its name or its file's."""
+    slow = slow_tests.listed()
     for item in items:
-        if HEAVY & set(getattr(item, "fixturenames", ())) and "spark" not in item.nodeid:
+        fixtures = set(getattr(item, "fixturenames", ()))
+        if HEAVY & fixtures and "spark" not in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} uses Spark: put the word into its name")
+        if SERVERS & fixtures or slow_tests.function_of(item.nodeid) in slow:
+            item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_teardown() -> None:
+    """Pictures are closed after each test: beyond 20 open ones there is a warning, in whatever test that may be."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """All tests with Spark run on one worker: a second Java would cost more than it brings.
+    """Tests that share a server run on one worker: a second one would cost more than it brings.
 
-    By name, since the marks of xdist 3.8 (``xdist_group``) do nothing with pytest 9.2.
+    By name, since the marks of xdist 3.8 (``xdist_group``) do nothing with pytest 9.2. The largest groups go first.
     """
     from xdist.scheduler import LoadScopeScheduling
 
-    class OneSpark(LoadScopeScheduling):  # type: ignore[misc]
+    class Together(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
-            return "spark" if "spark" in nodeid else nodeid
+            return together(nodeid)
 
-    return OneSpark(config, log)
+    return Together(config, log)
+
+
+def together(nodeid: str) -> str:
+    """The name of the group of a test: that of its server, the file where a file has a curator, or its own."""
+    file = nodeid.split("::", 1)[0]
+    if "spark" in nodeid:
+        return "spark"
+    if file.startswith("tests/curator/"):
+        return file
+    return next((server for server in ("mariadb", "postgres") if server in nodeid), nodeid)
+
+
+# Tables of tests that say nothing of caps count ten rows of a unit: most tests are about something else. Users have
+# their caps chosen; tests of that, and of the documentation, have CHOSEN_CAPS = True in their module. Examples in the
+# source see what users see.
+schema.UNDECLARED = None  # while modules of tests are read, which make tables
+
+
+def pytest_collection_finish() -> None:
+    """All modules are read."""
+    schema.UNDECLARED = schema.AUTO
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ten_rows(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Caps of tables that a module of tests makes while it runs."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not getattr(request.module, "CHOSEN_CAPS", False):
+            patch.setattr(schema, "UNDECLARED", None)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -163,7 +208,7 @@ def postgres_place(tmp_path: Path, durable_postgres_dsn: str) -> Place:
     return _place(tmp_path, durable_postgres_dsn)
 
 
-@pytest.fixture(params=["lite", "postgres_place"])
+@pytest.fixture(params=["lite", pytest.param("postgres_place", marks=pytest.mark.slow)])
 def place(request: pytest.FixtureRequest) -> Place:
     """Where a ledger lies: every test that takes this runs on both stores."""
     found: Place = request.getfixturevalue(request.param)

@@ -72,7 +72,7 @@ PLACE = {name: (row, group) for row, group in GROUPS for name in group.split("+"
 
 # Third-party packages that are extras: these may be imported inside a function, and so may our modules that need them.
 OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "starlette", "pydantic", "uvicorn", "sqlalchemy", "psycopg",
-            "pyspark", "polars", "pandas", "IPython", "mbi", "torch", "sklearn"}  # fmt: skip
+            "pyspark", "polars", "pandas", "IPython", "mbi", "jax", "torch", "sklearn"}  # fmt: skip
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
 LATE = {"scipy", "pyarrow", "rich"}
 # Only these touch disk or network. query.answer.export writes the file that the user named.
@@ -118,20 +118,24 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse(FILES[name].read_text())
 
 
+@cache
 def imports(tree: ast.AST) -> list[tuple[str, bool]]:
     """Every imported module, and whether the import stands inside a function."""
-    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-    inner = {id(node) for function in functions for node in ast.walk(function)}
     found: list[tuple[str, bool]] = []
-    for node in ast.walk(tree):
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, inside = waiting.pop()
         if isinstance(node, ast.Import):
-            found += [(alias.name, id(node) in inner) for alias in node.names]
+            found += [(alias.name, inside) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are absolute"
             for alias in node.names:
                 full = f"{node.module}.{alias.name}"
                 ours = full.removeprefix("discreet.") in FILES or node.module == "discreet"
-                found.append((full if ours else node.module or "", id(node) in inner))
+                found.append((full if ours else node.module or "", inside))
+        elif not isinstance(node, ast.expr):  # no import stands in an expression
+            inner = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            waiting += [(child, inner) for child in ast.iter_child_nodes(node)]
     return found
 
 
@@ -143,6 +147,9 @@ def needs_an_extra(name: str) -> bool:
     return any(module.split(".")[0] in OPTIONAL for module in outer) or any(
         needs_an_extra(one) for one in ours if one in FILES and one != name
     )
+
+
+_DOTTED = re.compile(r"discreet(\.\w+)+")
 
 
 def complaints(name: str, tree: ast.AST) -> list[str]:
@@ -166,8 +173,10 @@ def complaints(name: str, tree: ast.AST) -> list[str]:
         if head in WORLD and not name.startswith(TOUCH_THE_WORLD):
             found.append(f"{name} may not touch disk or network through {head}")
     for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant | ast.Attribute | ast.Call):
+            continue
         match node:
-            case ast.Constant(value=str(text)) if re.fullmatch(r"discreet(\.\w+)+", text):
+            case ast.Constant(value=str(text)) if text.startswith("discreet.") and _DOTTED.fullmatch(text):
                 if text.removeprefix("discreet.") in FILES and not _names_no_import(tree, node) and name not in BY_NAME:
                     found.append(f"{name} names {text} in a string")
             case ast.Attribute(value=ast.Name(id="os"), attr=used) if used not in HARMLESS:

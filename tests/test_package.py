@@ -20,6 +20,28 @@ def test_the_import_brings_in_nothing_heavy() -> None:
     assert done.stdout.strip() == "set()"
 
 
+WITHOUT_POSIX = """
+import sys
+sys.modules.update(fcntl=None, resource=None)
+import discreet as dp
+import discreet.commands.app
+from discreet.errors import LedgerUnsafe
+visits = dp.table({"patient": [1, 2, 2]}, unit="patient")
+dp.Session(visits=visits, budget=dp.Pure(1)).sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
+try:
+    dp.Session(visits=visits, budget=dp.Pure(1), ledger=sys.argv[1])
+except LedgerUnsafe as refused:
+    print(refused)
+"""
+
+
+def test_without_posix_all_but_ledgers_works(tmp_path: Path) -> None:
+    """Windows has no fcntl and no resource: questions are answered there, and a ledger is refused by name."""
+    command = [sys.executable, "-c", WITHOUT_POSIX, str(tmp_path / "budget.db")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "needs the file locks of Linux or macOS" in done.stdout
+
+
 def test_typed_and_licensed() -> None:
     assert resources.files("discreet").joinpath("py.typed").is_file()
     about = metadata.metadata("discreet")

@@ -1,4 +1,4 @@
-"""What is written from the records of ``query/functions``: the methods of ``Expr``, and the tables of ``docs/sql.md``.
+"""What is written from the records of ``query/functions``: methods of ``Expr`` and tables of ``docs/reference/sql.md``.
 
 ``python -m tools.functions`` writes both; ``tests/query/functions/test_catalogue.py`` compares.
 """
@@ -16,7 +16,7 @@ from discreet.query.functions.record import Function
 
 ROOT = Path(__file__).resolve().parent.parent
 METHODS = ROOT / "src" / "discreet" / "query" / "front" / "methods.py"
-PAGE = ROOT / "docs" / "sql.md"
+PAGE = ROOT / "docs" / "reference" / "sql.md"
 BEGIN, END = "<!-- written by python -m tools.functions -->\n", "<!-- end -->\n"
 OPERATORS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "eq": "==",
              "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "and": "&", "or": "|", "neg": "-x",

@@ -70,6 +70,22 @@ def many_questions(plt: Any) -> None:
     save(figure, "many-questions")
 
 
+def choices(plt: Any) -> None:
+    """The expected loss of two ways to choose, against the gap to nine equal losers."""
+    figure, axis = plt.subplots(figsize=(4.5, 3))
+    gaps = list(range(25))
+    for made, label, colour in (
+        (dp.exponential(sensitivity=1, epsilon=1), "exponential", "#a63d40"),
+        (dp.permute_and_flip(sensitivity=1, epsilon=1), "permute-and-flip", "#23395d"),
+    ):
+        chances = [float(made.law(made.read([gap] + [0] * 9))[0][0]) for gap in gaps]
+        axis.plot(gaps, [gap * (1 - p) for gap, p in zip(gaps, chances, strict=True)], color=colour, label=label)
+    axis.set_xlabel("gap to nine equal losers, ε = 1")
+    axis.set_ylabel("expected loss")
+    axis.legend(fontsize=8)
+    save(figure, "choices")
+
+
 def tradeoff(plt: Any) -> None:
     """The least rate of misses at each rate of false alarms."""
     alphas = [i / 50 for i in range(51)]
@@ -79,12 +95,48 @@ def tradeoff(plt: Any) -> None:
         (dp.Pure(1), "ε = 1", "#a63d40"),
         (dp.GDP(1), "μ = 1", "#23395d"),
         (dp.Pure(3), "ε = 3", "#d9a441"),
+        (dp.Approx(1, "0.1"), "ε = 1, δ = 1/10", "#6b8f71"),
     ):
         axis.plot(alphas, [float(false_negatives_down(promise, a)) for a in alphas], color=colour, label=name)
     axis.set_xlabel("false alarms")
     axis.set_ylabel("misses, at least")
     axis.legend(fontsize=8)
     save(figure, "tradeoff")
+
+
+def gaussian(plt: Any) -> None:
+    """The classical sigma beside the exact one, for delta = 1e-6."""
+    epsilons = [2 ** (i / 2) for i in range(-7, 10)]
+    exact = [
+        float(dp.calibrate(lambda s: dp.events.Gaussian(sigma=s), budget=dp.Approx(e, "1e-6")).sigma) for e in epsilons
+    ]
+    figure, axis = plt.subplots(figsize=(4.5, 3))
+    axis.semilogx(
+        epsilons,
+        [sqrt(2 * log(1.25e6)) / e / x for e, x in zip(epsilons, exact, strict=True)],
+        color="#a63d40",
+        label="classical, √(2 ln(1.25/δ))/ε",
+    )
+    axis.axhline(1, color="#23395d", label="exact")
+    axis.axvspan(2 * log(2.5), epsilons[-1], color="#eeeeee", label="not proved")
+    axis.set_xlabel("ε, for δ = 10⁻⁶")
+    axis.set_ylabel("σ relative to the exact one")
+    axis.legend(fontsize=8)
+    save(figure, "gaussian")
+
+
+def shuffling(plt: Any) -> None:
+    """The central epsilon of n shuffled reports, delta = 1e-6."""
+    people = [100, 200, 500, 1000, 2000, 5000, 10_000]
+    figure, axis = plt.subplots(figsize=(4.5, 3))
+    for epsilon, colour in ((1, "#23395d"), (2, "#6b8f71"), (3, "#a63d40")):
+        made = dp.local.response(k=2, epsilon=epsilon)
+        prices = [float(dp.local.shuffled_price(made, n, delta="1e-6").epsilon) for n in people]
+        axis.loglog(people, prices, color=colour, marker=".", label=f"local ε₀ = {epsilon}")
+    axis.set_xlabel("people")
+    axis.set_ylabel("ε after shuffling, δ = 10⁻⁶")
+    axis.legend(fontsize=8)
+    save(figure, "shuffling")
 
 
 def over_time(plt: Any) -> None:
@@ -98,8 +150,9 @@ def over_time(plt: Any) -> None:
         ("tree", "tree", "#6b8f71"),
         ("square_root", "matrix", "#23395d"),
     ):
-        made = dp.continual.counter(horizon=n, budget=dp.ZCDP("1/2"), method=name)
-        axis.loglog(steps, [made.accuracy(t).expected_error for t in steps], label=label, color=colour)
+        plan: Any = dp.continual.counter(horizon=n, budget=dp.ZCDP("1/2"), method=name).plan
+        variances = [float(plan.noise.sigma_squared * plan.strategy.weight(t)) for t in steps]
+        axis.loglog(steps, [v**0.5 for v in variances], label=label, color=colour)
     axis.set_xlabel("line t of 4,096")
     axis.set_ylabel("standard deviation of the error")
     axis.legend(fontsize=8)
@@ -118,7 +171,7 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     PLACE.mkdir(exist_ok=True)
-    for picture in (histogram, root_k, many_questions, tradeoff, over_time):
+    for picture in (histogram, root_k, many_questions, choices, tradeoff, gaussian, shuffling, over_time):
         picture(plt)
 
 

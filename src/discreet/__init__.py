@@ -33,6 +33,7 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.bound import Bound
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Pure, Renyi
 from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.plan.schema import EACH_ROW as each_row  # noqa: N811 - a constant that people write
 from discreet.query.plan.schema import bounds, keys, table, unknown_keys
 from discreet.stable.interact import interact
 
@@ -104,6 +105,7 @@ __all__ = [
     "count",
     "count_distinct",
     "covariance",
+    "each_row",
     "engines",
     "events",
     "exponential",

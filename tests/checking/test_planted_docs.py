@@ -1,4 +1,4 @@
-"""The table of planted faults in docs/check.md is the list in planted.py."""
+"""The table of planted faults in docs/how-to/check.md is the list in planted.py."""
 
 from pathlib import Path
 

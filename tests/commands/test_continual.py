@@ -44,6 +44,18 @@ def test_days_are_read_shown_and_paid_once(given: list[str]) -> None:
     assert "±" in words.output
 
 
+def test_the_method_decides_what_gets_noise(given: list[str]) -> None:
+    errors = []
+    for method in ("best", "values"):
+        found = RUN.invoke(app, ["continual", "preview", *given, "--days", "2", "--method", method, "--json"])
+        assert found.exit_code == 0, found.output
+        errors.append(json.loads(found.output)["day_errors"]["n"])
+    assert errors[1] < errors[0]
+    wrong = RUN.invoke(app, ["continual", "preview", *given, "--method", "magic"])
+    assert wrong.exit_code != 0
+    assert "must be one of values" in wrong.output.replace("\n", " ")
+
+
 def test_a_day_twice_is_refused_in_words(given: list[str]) -> None:
     first = RUN.invoke(app, ["continual", "advance", *given, "--day", "2026-11-02"])
     assert "day 1 of 30" in first.output

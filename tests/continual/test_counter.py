@@ -1,5 +1,7 @@
 """The counter: answers with bars, grids for reals, the best method; and refusals before anything is touched."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,12 @@ def test_reals_are_rounded_to_cells_and_the_bar_allows_for_it() -> None:
 # --- refusals ---------------------------------------------------------------------------------------------------------
 
 
+def test_a_counter_is_not_copied() -> None:
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(NotATheorem, match="neither copied nor pickled"):
+            copied(counter(horizon=5, budget=ZCDP(1)))
+
+
 def test_pushing_past_the_horizon_is_refused_before_the_value_is_looked_at() -> None:
     stream = counter(horizon=2, budget=ZCDP(1))
     stream.push_many([1, 2])
@@ -64,7 +72,8 @@ def test_huge_values_saturate_and_do_not_fail() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {"horizon": 0}, {"horizon": 1.5}, {"horizon": 1 << 41}, {"budget": ZCDP(0)}, {"budget": 1},
+        {"horizon": 0}, {"horizon": 1.5}, {"horizon": "a year"}, {"horizon": 1 << 41},
+        {"budget": ZCDP(0)}, {"budget": 1},
         {"budget": ZCDP(1, "1e-9")}, {"budget": GDP(1)}, {"sensitivity": 0}, {"steps": 0}, {"separation": 0},
         {"method": "best of all"}, {"method": "square_root", "budget": Pure(1)}, {"cell": 0},
         {"horizon": None, "method": "tree"}, {"method": "binned", "horizon": 1 << 21},

@@ -115,15 +115,16 @@ def test_the_event_is_the_budget(budget: Any, horizon: int | None) -> None:
     ("budget", "horizon"), [(ZCDP("1/2"), 64), (Pure(1), 64), (ZCDP("1/2"), None), (ZCDP("1/2"), 5000)]
 )
 def test_error_bars_cover_and_are_not_far_too_wide(budget: Any, horizon: int | None) -> None:
-    steps, runs = 64, 240  # the whole numbers of Pure(1) at step 1: 47 % fall within an eighth of the bar
+    """The twin: bars half as long hold 45 to 55 %. A mean is 1.22 of what was said once in 1e7, or less often."""
+    steps, runs = 64, 1000
     truth = np.cumsum(np.arange(steps))
     made = [counter(horizon=horizon, budget=budget).push_many(np.arange(steps)) - truth for _ in range(runs)]
     for t in (1, 33, 64):
         bar = counter(horizon=horizon, budget=budget).accuracy(t)
-        hits = sum(abs(run[t - 1]) <= bar.error_at("0.8") for run in made)
-        assert not too_few(hits, runs, 0.8)
-        assert too_few(sum(abs(run[t - 1]) <= bar.error_at("0.8") / 8 for run in made), runs, 0.8)
-        assert np.mean([abs(run[t - 1]) for run in made]) <= 1.1 * bar.expected_error
+        wide = bar.error_at("0.8")
+        assert not too_few(sum(abs(run[t - 1]) <= wide for run in made), runs, 0.8)
+        assert too_few(sum(abs(run[t - 1]) <= wide / 2 for run in made), runs, 0.8)
+        assert np.mean([abs(run[t - 1]) for run in made]) <= 1.22 * bar.expected_error
 
 
 def test_the_variance_is_that_of_the_weights() -> None:

@@ -167,7 +167,6 @@ def test_the_teaching_page_is_open_and_moves(browser: Browser, served: tuple[Tow
     assert not browser.errors()
 
 
-@pytest.mark.slow
 def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(browser: Browser, tmp_path: Path) -> None:
     with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
         pq.write_table(pa.table({"user_id": [1, 2, 3], "kind": ["a", "b", "a"]}), town.config.data / "clicks.parquet")
@@ -209,7 +208,6 @@ def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(brows
         assert not browser.errors()
 
 
-@pytest.mark.slow
 def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: Path) -> None:
     with open_town(tmp_path / "town") as town, on_a_socket(town) as url:
         table = {
@@ -262,7 +260,6 @@ HEADINGS = "return document.querySelectorAll('h1').length"
 WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", ["ann", "owner"])
 def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
     browser: Browser, served: tuple[Town, str], who: str
@@ -290,7 +287,6 @@ def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
     assert not browser.errors()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("who", ["ann", "owner", "nobody"])
 def test_an_accessibility_checker_finds_nothing(browser: Browser, served: tuple[Town, str], who: str) -> None:
     town, url = served

@@ -15,6 +15,7 @@ from discreet.learning import (
     PCA,
     CategoricalNB,
     GaussianNB,
+    HistogramTree,
     KMeans,
     LinearRegression,
     LogisticRegression,
@@ -35,6 +36,7 @@ ALL: list[Any] = [
     TabularClassifier(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
     GaussianNB(bounds=(0, 1), classes=[0, 1], budget=BUDGET),
     CategoricalNB(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
+    HistogramTree(columns=COLUMNS, classes=[0, 1], budget=BUDGET),
     KMeans(n_clusters=2, bounds=(0, 1), budget=BUDGET),
     PCA(n_components=1, bounds=(0, 1), budget=BUDGET),
     StandardScaler(bounds=(0, 1), budget=BUDGET),
@@ -156,7 +158,7 @@ NOT_OURS = {
 
 @every
 def test_scikit_learns_own_checks(model: Any) -> None:
-    if isinstance(model, (TabularClassifier, CategoricalNB)):
+    if isinstance(model, (TabularClassifier, CategoricalNB, HistogramTree)):
         pytest.skip("columns are declared one by one; the checks use rows of many widths")
     wide = {
         name: value

@@ -25,7 +25,7 @@ from tests.helpers.processes import stopped, until
 if TYPE_CHECKING:
     from tests.helpers.postgres import Postgres
 
-ROUNDS = extent(40, 300)
+ROUNDS = extent(24, 300)
 RACES = extent(3, 20)
 
 
@@ -68,13 +68,11 @@ def create(place: Place, barrier: Any, results: Any) -> None:
 # --- kill -9 ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_kill_nine_at_any_instant(place: Place, tmp_path: Path) -> None:
     rounds = ROUNDS if place.is_file else ROUNDS // 2
     assert kill_in_rounds(place, tmp_path, rounds, seed=1) > rounds
 
 
-@pytest.mark.slow
 def test_the_server_of_the_database_is_killed(
     postgres_place: Place, durable_postgres: Postgres, tmp_path: Path
 ) -> None:
@@ -100,15 +98,15 @@ def stop_at(place: Place, point: str, results: Any) -> None:
 @pytest.mark.parametrize("point", ["planned", "appended", "committed", "head"])
 def test_a_process_that_is_paused_and_goes_on(place: Place, point: str) -> None:
     """It holds no lease that could run out: others wait or go on without it, and it changes nothing of theirs."""
-    with prepared(place, patience=0.3) as ledger:
+    with prepared(place) as ledger:
         results = context().SimpleQueue()
         process = start(stop_at, place, point, results)
         assert results.get() == "stopping"
         assert process.pid is not None
         until(lambda: stopped(psutil.Process(process.pid)), what="stopped")
         if point == "appended":
-            with pytest.raises(LedgerBusy):
-                ask(ledger, "k0")
+            with pytest.raises(LedgerBusy), place.open(patience=0.5) as other:
+                ask(other, "k0")
         else:
             for i in range(4):
                 answered(ledger, f"k{i}")

@@ -47,6 +47,7 @@ def test_prices() -> None:
     assert price.epsilon < 1
     assert shuffled_event(oracle, 2000, delta="1e-6").epsilon == price.epsilon
     simple = shuffled_closed_form("1/2", 2000, delta="1e-6")
+    assert shuffled_closed_form(response(k=3, epsilon="1/2"), 2000, delta="1e-6") == simple
     assert shuffled("1/2", 2000, delta="1e-6").epsilon < simple.epsilon
     with pytest.raises(NotATheorem):
         shuffled_closed_form(5, 100, delta="1e-6")

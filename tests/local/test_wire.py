@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from discreet.errors import BadData, BadParameter
 from discreet.local.hadamard import hadamard
 from discreet.local.hashing import local_hashing
+from discreet.local.heavy_hitters import heavy_hitters
+from discreet.local.means import mean
 from discreet.local.oracle import Oracle
 from discreet.local.response import response
 from discreet.local.subset import subset_selection
 from discreet.local.unary import optimised_unary
-from discreet.local.wire import Server, payload_of, to_bytes, to_json
+from discreet.local.wire import Server, payload_of, received, to_bytes, to_json
 
 ORACLES: list[Oracle] = [
     make(k=11, epsilon=1) for make in (response, optimised_unary, local_hashing, hadamard, subset_selection)
@@ -45,6 +47,22 @@ def test_reports_of_others_are_ignored_and_counted(oracle: Oracle) -> None:
         server.estimate()
     assert server.add(to_bytes(oracle, oracle.client(3)))
     assert server.people == 1
+
+
+def test_means_and_common_texts_travel_the_same_way() -> None:
+    """Round trips, and what others send: other parameters, damaged bytes, anything at all."""
+    finder, ages = heavy_hitters(epsilon=4, length=2, alphabet=b"ab"), mean(low=0, high=100, epsilon=1)
+    wider, older = heavy_hitters(epsilon=4, length=2, alphabet=b"abc"), mean(low=0, high=101, epsilon=1)
+    foreign = [to_bytes(wider, wider.client(b"ab")), to_bytes(older, older.client(40))]
+    for one, payload in ((finder, finder.client(b"ab")), (ages, ages.client(40))):
+        good = to_bytes(one, payload)
+        strange: list[Any] = [*foreign, good[:-1], good + b"x", good[:6] + b"\xff" * one.width, b"", "{", None, 3]
+        found = received(one, [good, to_json(one, payload), *strange])
+        assert (len(found.reports), found.ignored) == (2, len(strange))
+        assert received(one, []).reports.shape == (0, one.width)
+    made = finder.simulate([b"ab"] * 400)
+    heard = received(finder, [to_bytes(finder, line.tobytes()) for line in made])
+    assert finder.find(heard.reports) == finder.find(made)
 
 
 @settings(derandomize=True, max_examples=200)

@@ -17,6 +17,7 @@ from discreet.noise import exponential, permute_and_flip, selection
 from discreet.noise.selection import coins, exponential_choice, permute_and_flip_choice
 from discreet.randomness import Bits, SystemBits
 from tests.helpers.branches import Branching, branch_law
+from tests.helpers.extent import extent
 from tests.helpers.gates import distance
 from tests.helpers.tapes import NoBits
 from tests.helpers.truth import ball, exp_minus, precise, whole
@@ -233,11 +234,11 @@ CASES: list[Any] = [
 
 @pytest.mark.parametrize(("scores", "rate"), CASES, ids=str)
 def test_chi_square(scores: Any, rate: str) -> None:
-    """From end to end, 10,000 choices each; false alarm 1e-9 at each gate."""
+    """From end to end; false alarm 1e-9 at each gate."""
     exact = [Fraction(s.item() if isinstance(s, np.generic) else s) for s in scores]
     for choose, law in ((permute_and_flip, permute_and_flip_law), (exponential, exponential_law)):
         expected = [float(p) for p in law(exact, Fraction(rate)).values()]
-        counts = np.bincount([choose(scores, rate) for _ in range(10_000)], minlength=len(exact))
+        counts = np.bincount([choose(scores, rate) for _ in range(extent(5_000, 10_000))], minlength=len(exact))
         assert distance(counts.tolist(), expected) < 1
 
 

@@ -118,11 +118,19 @@ def test_a_table_with_next_to_nothing_gets_a_wide_answer(rows: dict[str, Any]) -
     assert len(answer) == 4
 
 
+def test_a_delta_that_does_not_pay_for_both_parts_is_refused_before_the_first() -> None:
+    own = session(budget=dp.Approx(4, "1e-6"))
+    with pytest.raises(OverBudget):
+        own.sql(GROUPS).release(epsilon=4, delta="1e-6")
+    assert own.remaining == dp.Approx(4, "1e-6")
+    own.sql(GROUPS).release(epsilon=4, delta="4e-7")
+
+
 def test_refusals_cost_nothing() -> None:
     own = session(budget=dp.Pure(1))
     with pytest.raises(OverBudget):
         own.sql(GROUPS).release(epsilon="1.01")
-    with pytest.raises(BadParameter, match="buy one first"):
+    with pytest.raises(BadParameter, match="buy a profile first"):
         own.sql(GROUPS).release(error=5)
     assert own.remaining == dp.Pure(1)
 

@@ -1,10 +1,14 @@
-"""dp.bounds("auto"): chosen from a profile; without one a question is refused and nothing is paid."""
+"""dp.bounds("auto"): chosen from a profile, or from a tenth of a release's price; else refused, unpaid."""
+
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import BadParameter, BadQuestion
+from discreet.errors import BadParameter, BadQuestion, OverBudget
 
 RNG = np.random.default_rng(4)
 ROWS = {"patient": np.arange(5000), "cost": np.round(RNG.lognormal(3, 1, 5000), 2), "gap": np.full(5000, np.nan)}
@@ -19,8 +23,15 @@ def session(**columns: object) -> dp.Session:
 
 def test_bounds_are_chosen_from_a_profile_and_told() -> None:
     own = session()
+    for ask in (own.sql(SUM).preview, own.sql(SUM).quote, own.workload([SUM]).preview):
+        with pytest.raises(BadQuestion, match=r"no bounds could be chosen yet for visits\.cost"):
+            ask(epsilon=1)
     with pytest.raises(BadQuestion, match=r"no bounds could be chosen yet for visits\.cost"):
-        own.sql(SUM)
+        own.plan([SUM], epsilon=1)
+    with pytest.raises(BadParameter, match="buy a profile first"):
+        own.sql(SUM).release(error=5)
+    with pytest.raises(OverBudget):
+        own.sql(SUM).release(epsilon=11)
     assert own.remaining == dp.Pure(10)
     own.profile("visits", epsilon=2)
     answer = own.sql(SUM).release(epsilon=5)
@@ -35,6 +46,44 @@ def test_all_null_is_refused_and_costs_nothing_more() -> None:
         own.sql("SELECT SUM(gap) AS s FROM visits")
     assert own.remaining == dp.Pure(8)
     assert len(own.sql(SUM).release(epsilon=1)) == 1
+
+
+def test_a_release_buys_the_values_first_out_of_its_own_price_and_once() -> None:
+    own = session()
+    answer = own.sql(SUM).release(epsilon=5)
+    assert own.remaining == dp.Pure(5)
+    assert answer["s"][0] == pytest.approx(ROWS["cost"].sum(), rel=0.2)
+    assert any("bounds of cost chosen from the profile: 0 to" in note for note in answer.notes)
+    assert own.sql(SUM).quote(epsilon=1).price == dp.Pure(1)  # known now
+    assert own.profile("visits").values("cost") is not None
+
+
+def test_a_workload_buys_the_values_once_for_all() -> None:
+    own = session()
+    first, second = own.workload([SUM, "SELECT AVG(cost + 1) AS m FROM visits"]).release(epsilon=5)
+    assert own.remaining == dp.Pure(5)
+    assert first["m"][0] + 1 == pytest.approx(second["m"][0], rel=0.2)
+
+
+def test_values_that_were_bought_are_found_in_the_ledger(tmp_path: Path) -> None:
+    def opened() -> dp.Session:
+        table = dp.table(pa.table(ROWS), unit="patient", max_rows=1, columns={"cost": dp.bounds("auto")})
+        return dp.Session(visits=table, budget=dp.Pure(10), ledger=tmp_path / "ledger")
+
+    opened().sql(SUM).release(epsilon=5)
+    second = opened()
+    assert "chosen from the profile" in str(second.sql(SUM).release(epsilon=1).notes)
+    assert second.remaining == dp.Pure(4)
+
+
+@pytest.mark.parametrize("values", [np.full(5000, np.nan), np.zeros(5000), np.full(5000, 7.0)])
+def test_all_null_and_one_value_are_answered_when_paid_for(values: Any) -> None:
+    """A column with nothing in it, or one value: bounds of one step or around the value, never a crash."""
+    table = dp.table({"patient": np.arange(5000), "x": values}, unit="patient", columns={"x": dp.bounds("auto")})
+    own = dp.Session(visits=table, budget=dp.Pure(10))
+    answer = own.sql("SELECT AVG(x) AS m FROM visits").release(epsilon=5)
+    assert own.remaining == dp.Pure(5)
+    assert any("bounds of x" in note for note in answer.notes)
 
 
 @pytest.mark.parametrize("given", [("auto", 5), (0, None)])

@@ -124,8 +124,8 @@ def test_a_ledger_of_another_rule_keeps_it(tmp_path: Path, rule: dp.Rule) -> Non
 
 
 def test_the_table_in_the_documentation_is_true() -> None:
-    """docs/tables.md shows the error of each of 1, 17 and 100 questions by rule."""
-    text = (Path(__file__).parents[2] / "docs" / "tables.md").read_text()
+    """docs/how-to/tables.md shows the error of each of 1, 17 and 100 questions by rule."""
+    text = (Path(__file__).parents[2] / "docs" / "how-to" / "tables.md").read_text()
     rows = re.findall(r"^\| (\d+) \| ± ([\d.]+) \| ± ([\d.]+) \| ± ([\d.]+) \|$", text, re.MULTILINE)
     assert [row[0] for row in rows] == ["1", "17", "100"]
     for questions, *shown in rows:

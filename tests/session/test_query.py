@@ -64,10 +64,10 @@ def test_intervals_that_hold_together_are_wider() -> None:
 def test_computed_columns_have_error_bars_where_they_can() -> None:
     s = session()
     ratio = s.sql("SELECT SUM(cost) / COUNT(*) AS r FROM visits").release(epsilon=5)
-    low, high = ratio.intervals("0.999999")["r"][0] or (math.nan, math.nan)
+    low, high = ratio.intervals("0.999999999")["r"][0] or (math.nan, math.nan)
     assert low <= 49.5 <= high
     twice = s.sql("SELECT COUNT(*) * COUNT(*) AS r FROM visits").release(epsilon=1)
-    low, high = twice.intervals("0.999999")["r"][0] or (math.nan, math.nan)
+    low, high = twice.intervals("0.999999999")["r"][0] or (math.nan, math.nan)
     assert low <= len(VISITS) ** 2 <= high
 
 

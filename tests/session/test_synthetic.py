@@ -18,6 +18,7 @@ from discreet.errors import BadParameter, BadQuestion, EngineFailed, MissingExtr
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
+from discreet.session.payment import Payment
 from discreet.session.synthetic import PaidSource
 
 COLUMNS = {"clinic": dp.keys(["North", "South"]), "age": dp.bounds(0, 99), "town": dp.unknown_keys()}
@@ -277,12 +278,41 @@ def test_keys_are_released_first_and_paid_for() -> None:
         s.suggest_keys("people.clinic", epsilon=1)
 
 
+def test_how_far_the_model_is_off_is_paid_for_and_has_a_bar(tmp_path: Path) -> None:
+    s = session(ledger=tmp_path / "budget.db")
+    made = s.synthesize("people", epsilon=1, columns=["clinic", "smoker"], rows=50)
+    left = s.remaining
+    off = s.compare(made, "people", [("clinic", "smoker"), ("smoker",)], epsilon="0.5")
+    assert off.value.shape == (2,)
+    assert (off.value >= 0).all()
+    assert off.error_at("0.5") < off.error_at("0.95")
+    assert off.receipt is not None
+    assert off.receipt.used
+    assert s.remaining != left
+    for wrong in ([], ["clinic"], "clinic", [()], [("clinic", "nobody")]):
+        left = s.remaining
+        with pytest.raises(BadParameter):
+            s.compare(made, "people", wrong, epsilon="0.1")
+        assert s.remaining == left
+    with pytest.raises(BadParameter, match="made"):
+        s.compare(made.to_arrow(), "people", [("clinic",)], epsilon="0.1")
+    with pytest.raises(OverBudget):
+        s.compare(made, "people", [("clinic",)], epsilon=100)
+    assert verify_ledger(tmp_path / "budget.db").good
+
+
 def test_the_first_look_pays_and_later_ones_do_not() -> None:
     done: list[str] = []
     s = session()
     counted = s._counted("people", ["clinic"], None)
-    source = PaidSource(counted, lambda: done.append("paid"), lambda: done.append("read"))
+    price, left = dp.Approx(1, "1e-9"), s.remaining
+    source = PaidSource(counted, Payment(s._budget_store), price, lambda: done.append("before"))
     assert (source.scale, source.moves(()), source.domain) == (counted.scale, counted.moves(()), counted.domain)
+    assert (source.receipt, s.remaining) == (None, left)
     source.marginals([()])
+    paid = s.remaining
     source.marginals([(0,)])
-    assert done == ["paid", "read"]
+    assert done == ["before"]
+    assert s.remaining == paid != left
+    assert source.receipt is not None
+    assert source.receipt.used

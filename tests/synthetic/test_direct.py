@@ -98,6 +98,14 @@ def test_rows_that_agree_with_the_answers() -> None:
         found.rows(0)
 
 
+def test_a_table_with_its_domain_is_taken_as_everywhere() -> None:
+    table = {"id": [1, 1, 2, 3], "x": [0, 0, 1, 3]}
+    found = answer(table, [("x",)], domain={"x": range(4)}, unit="id", max_rows=1, rho=10**6)
+    assert found[0].round().tolist() == [1, 1, 0, 1, 0]
+    with pytest.raises(BadParameter, match="domain"):
+        answer(table, [("x",)], rho=1)
+
+
 def test_refusals() -> None:
     with pytest.raises(BadParameter, match="plan"):
         answer(ROWS, [("a",)], rho=1, plan="magic")
@@ -161,7 +169,8 @@ def test_scaled_counts_give_the_same_answers() -> None:
         ("hierarchical", ("epsilon",)),
     ):
         for price in prices:
-            found = answer(source, [("a",), prefixes("c")], plan=plan, **{price: 10**9})
+            paid: dict[str, Any] = {price: 10**9}
+            found = answer(source, [("a",), prefixes("c")], plan=plan, **paid)
             assert np.allclose(found[0], ROWS.marginals([(0,)])[0], atol=0.1)
             assert np.allclose(found[1], np.cumsum(ROWS.marginals([(2,)])[0]), atol=0.1)
     gauss, plain = (answer(s, [("a",)], rho=1).deviations[0] for s in (source, ROWS))

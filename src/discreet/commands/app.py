@@ -17,6 +17,8 @@ from discreet.commands.check import audit_command, check_command
 from discreet.commands.continual import continual_app
 from discreet.commands.init import init_command
 from discreet.commands.ledger import ledger_app
+from discreet.commands.make.learn import learn_command
+from discreet.commands.make.synthesize import synthesize_command
 from discreet.commands.operate.analysts import analyst_app
 from discreet.commands.operate.audit_log import audit_log_command
 from discreet.commands.operate.keys import key_app
@@ -29,7 +31,6 @@ from discreet.commands.output import fail_plainly
 from discreet.commands.profile import profile_command
 from discreet.commands.receipt import receipt_app
 from discreet.commands.sample_hospital import write_hospital
-from discreet.commands.synthesize import synthesize_command
 
 app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
@@ -73,6 +74,7 @@ app.command("audit")(audit_command)
 app.command("ask")(ask_command)
 app.command("preview")(preview_command)
 app.command("synthesize")(synthesize_command)
+app.command("learn")(learn_command)
 app.command("profile")(profile_command)
 app.command("init")(init_command)
 app.command("prepare")(prepare_command)

@@ -214,8 +214,7 @@ def _command(about: str, show: Print, show_remote: PrintRemote) -> Callable[...,
             return
         if not unit:
             raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
-        cap = max_rows or ("" if error else AUTO)
-        options = TableOptions(file, unit, table_name, bound, key, unknown, cap)
+        options = TableOptions(file, unit, table_name, bound, key, unknown, max_rows or AUTO)
         price = _price(epsilon, error, confidence)
         whole = promise(budget or ("" if error or ledger else epsilon), delta)
         session = open_session(options, whole, ledger, rule, delta)

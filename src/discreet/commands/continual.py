@@ -40,6 +40,10 @@ from discreet.session.session import Session
 By = Annotated[str, typer.Option(help="the column of dates or times that says which day a row belongs to")]
 Horizon = Annotated[int, typer.Option(help="for how many days the price holds")]
 Days = Annotated[int, typer.Option(help="on how many of them one unit counts; all, if left out", show_default=False)]
+HowNoised = Annotated[
+    str,
+    typer.Option("--method", help="what gets noise: best (least error of the totals), values (of single days), ..."),
+]
 LedgerFile = Annotated[Path, typer.Option("--ledger", help="the file in which the budget is kept")]
 Day = Annotated[str, typer.Option(help="the day to read, such as 2026-11-15")]
 Window = Annotated[int, typer.Option(help="sums over so many days; 0: totals of all days")]
@@ -56,8 +60,8 @@ def _opened(  # noqa: PLR0917 - the options of the commands
     return session, session.continual(sql, **price, name=name or None)
 
 
-def _asked(epsilon: str, by: str, horizon: int, days: int) -> dict[str, Any]:
-    return {"epsilon": epsilon, "by": by, "horizon": horizon, "days": days or None}
+def _asked(epsilon: str, by: str, horizon: int, days: int, method: str) -> dict[str, Any]:
+    return {"epsilon": epsilon, "by": by, "horizon": horizon, "days": days or None, "method": method}
 
 
 @continual_app.command("preview")
@@ -73,6 +77,7 @@ def preview_command(
     epsilon: Epsilon,
     ledger: LedgerFile,
     days: Days = 0,
+    method: HowNoised = "best",
     confidence: Confidence = "0.95",
     delta: Delta = "",
     table_name: Name = "",
@@ -84,7 +89,7 @@ def preview_command(
 ) -> None:
     """What a dashboard costs for all of its days, and its error bars. Free: no data is touched."""
     options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days), ledger, budget, delta, name)
+    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
     found = board.preview(confidence)
     shown = {field: getattr(found, field) for field in found.__slots__}
     typer.echo(json.dumps(shown, ensure_ascii=False) if as_json else str(found))
@@ -104,6 +109,7 @@ def advance_command(
     epsilon: Epsilon,
     ledger: LedgerFile,
     days: Days = 0,
+    method: HowNoised = "best",
     confidence: Confidence = "0.95",
     delta: Delta = "",
     table_name: Name = "",
@@ -115,7 +121,7 @@ def advance_command(
 ) -> None:
     """Read one more day of a file, release it, and keep it. The first day pays for all."""
     options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    session, board = _opened(options, sql, _asked(epsilon, by, horizon, days), ledger, budget, delta, name)
+    session, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
     with Console(stderr=True).status("paying, reading the day, adding noise"):
         released = board.advance(day)
     if as_json:
@@ -144,6 +150,7 @@ def show_command(
     epsilon: Epsilon,
     ledger: LedgerFile,
     days: Days = 0,
+    method: HowNoised = "best",
     window: Window = 1,
     confidence: Confidence = "0.95",
     delta: Delta = "",
@@ -156,7 +163,7 @@ def show_command(
 ) -> None:
     """All days that were released, or sums over the last days up to each. Free: no data is touched."""
     options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
-    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days), ledger, budget, delta, name)
+    _, board = _opened(options, sql, _asked(epsilon, by, horizon, days, method), ledger, budget, delta, name)
     if window < 0:
         raise BadParameter("window", window, "must be a number of days, or 0 for all of them")
     found = [one for one in board.history() if one.position >= window]

@@ -112,7 +112,7 @@ def write_config(  # noqa: PLR0917 - one line of the file each
             f"unit = {_quoted(unit)}"
             if unit in columns
             else "# unit = ...    # the column that identifies the person (privacy unit) of each row",
-            'max_rows = 10    # rows of one person that count in one question: a guess; "auto" chooses from a profile',
+            'max_rows = "auto"    # rows of one person that count: chosen from a profile; or a number, if you know one',
             "# What is known of the columns without looking at the data; columns without a line can be compared only.",
             *(_column(column, stored) for column, stored in columns.items() if column != unit),
         ]

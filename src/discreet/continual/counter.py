@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import CONFIDENCE, Accuracy, Answer
+from discreet.answer import Accuracy, Answer
 from discreet.continual import binned, toeplitz
 from discreet.continual.binned import Binned
 from discreet.continual.record import Record
@@ -31,6 +31,7 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.base.inputs import finite_real
 from discreet.mechanisms.statistics.budget import Moves, noise_for
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
+from discreet.mechanisms.statistics.sum_law import Terms
 from discreet.noise.additive import LARGEST
 from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -44,7 +45,7 @@ _LARGE = 16  # beyond this epsilon there is next to no noise, and all strategies
 
 
 class Method(Enum):
-    """What gets noise. BEST has the least error at its worst step, from public parameters alone."""
+    """What gets noise. BEST has the least variance at its worst step, from public parameters alone."""
 
     VALUES = "values"
     PREFIXES = "prefixes"
@@ -79,11 +80,11 @@ class Counter(OverStream):
         last = integer(t, "t", at_least=1)
         if self.horizon is not None and last > self.horizon:
             raise BadParameter("t", t, f"must be at most the horizon, which is {self.horizon}")
-        return self.scaled(self.plan.strategy.weight(last), last)
+        return self.scaled(self.plan.strategy.weight(last), last, self.plan.strategy.terms(last))
 
-    def scaled(self, weight: Fraction, steps: int) -> Accuracy:
+    def scaled(self, weight: Fraction, steps: int, terms: Terms = ()) -> Accuracy:
         """The error bar of a combination of the noises of this Σ w², in the units of the values of so many steps."""
-        inner = Sums(self.plan.noise, weight, 1)
+        inner = Sums(self.plan.noise, weight, 1, terms)
         return inner if self._cell == 1 else Rounded(Scaled(inner, self._cell), steps * self._cell / 2)
 
     def push(self, value: Any) -> Answer:
@@ -189,7 +190,7 @@ def plan_for(
 
 
 def choose(horizon: int | None, budget: Pure | ZCDP, method: Method, unit: Appearances) -> Strategy:
-    """The strategy that was named, or the one with the least largest error."""
+    """The strategy that was named, or the one with the least largest variance."""
     gaussian = isinstance(budget, ZCDP)
     if horizon is None:
         if method is not Method.BEST:
@@ -206,11 +207,11 @@ def choose(horizon: int | None, budget: Pure | ZCDP, method: Method, unit: Appea
     if last <= DENSE:
         candidates += [Values(last), Prefixes(last)]
     guide = budget if isinstance(budget, ZCDP) else Pure(min(budget.epsilon, Fraction(_LARGE)))
-    return min(candidates, key=lambda s: _error(s, guide, unit, last))
+    return min(candidates, key=lambda s: _variance(s, guide, unit, last))
 
 
-def _error(strategy: Strategy, budget: Pure | ZCDP, unit: Appearances, t: int) -> float:
-    return Sums(plan_for(strategy, budget, unit, 1).noise, strategy.largest_weight(t), 1).error_at(CONFIDENCE)
+def _variance(strategy: Strategy, budget: Pure | ZCDP, unit: Appearances, t: int) -> Fraction:
+    return Sums(plan_for(strategy, budget, unit, 1).noise, strategy.largest_weight(t), 1).variance_up
 
 
 def _make(method: Method, horizon: int) -> Strategy:

@@ -36,6 +36,7 @@ from discreet.continual.strategies import Appearances
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
+from discreet.mechanisms.statistics.sum_law import Terms
 from discreet.privacy.promises.measures import small_probability
 
 Key = Hashable
@@ -56,7 +57,7 @@ class Naming:
 
     def threshold(self, plan: Plan, t: int) -> float:
         """The least noisy total at which a key is named after t steps."""
-        spread = Sums(plan.noise, plan.strategy.weight(t), self.tests).error_at(1 - self.delta)
+        spread = Sums(plan.noise, plan.strategy.weight(t), self.tests).certified_error(1 - self.delta)
         return float(self.alone + ceil(Fraction(spread)) + 1)
 
 
@@ -93,10 +94,11 @@ class Histogram(OverStream):
         True
         """
         last, size = read_window(t, t if width is None else width)
-        return self._bar(self.plan.strategy.window_weight(last, size), size, 1)
+        terms = self.plan.strategy.terms(last) if size == last else ()
+        return self._bar(self.plan.strategy.window_weight(last, size), size, 1, terms)
 
-    def _bar(self, weight: Fraction, steps: int, keys: int) -> Accuracy:
-        bar = Sums(self.plan.noise, weight, keys)
+    def _bar(self, weight: Fraction, steps: int, keys: int, terms: Terms) -> Accuracy:
+        bar = Sums(self.plan.noise, weight, keys, terms)
         return bar if self._cell == 1 else Rounded(Scaled(bar, self._cell), steps * self._cell / 2)
 
     def push(self, values: Mapping[Key, Any]) -> Answer:
@@ -145,7 +147,7 @@ class Histogram(OverStream):
             event=self.event,
             cost=self.cost,
             story=(f"{self.plan.strategy.story()}; {self.plan.noise.story()}, for each key", f"step {t}"),
-            accuracy=self._bar(self.plan.strategy.weight(t), t, max(1, len(shown))),
+            accuracy=self._bar(self.plan.strategy.weight(t), t, max(1, len(shown)), self.plan.strategy.terms(t)),
         )
 
     def save(self) -> bytes:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadParameter
 from discreet.exact import integer
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.mechanisms.statistics.sum_law import Terms
 
 Integers = NDArray[np.int64]
 """Exact values and rows; of wide streams, arrays of Python integers."""
@@ -54,7 +55,8 @@ class Appearances:
         """The same, but never more steps than there are."""
         if horizon is None:
             return self
-        return Appearances(steps=min(self.steps, -(-horizon // self.separation)), separation=self.separation)
+        last = integer(horizon, "horizon", at_least=1)
+        return Appearances(steps=min(self.steps, -(-last // self.separation)), separation=self.separation)
 
 
 class Process(ABC):
@@ -93,6 +95,10 @@ class Strategy(ABC):
     @abstractmethod
     def weight(self, t: int) -> Fraction:
         """An upper bound of Σ w² of the estimate after t steps."""
+
+    def terms(self, t: int) -> Terms:
+        """The weights of the noises in the estimate after t steps, where they are known and few; else none."""
+        return ()
 
     def window_weight(self, t: int, width: int) -> Fraction:
         """Σ w² of the sum of the last ``width`` steps as a difference of two estimates: (a + b)² <= 2 a² + 2 b²."""
@@ -146,6 +152,10 @@ class Values(Strategy):
         """t noises are added up."""
         return Fraction(t)
 
+    def terms(self, t: int) -> Terms:
+        """Each with weight 1."""
+        return ((1.0, t),)
+
     def window_weight(self, t: int, width: int) -> Fraction:
         """Only those of the window."""
         return Fraction(width)
@@ -183,6 +193,10 @@ class Prefixes(Strategy):
     def weight(self, t: int) -> Fraction:
         """One noise."""
         return Fraction(1)
+
+    def terms(self, t: int) -> Terms:
+        """With weight 1."""
+        return ((1.0, 1),)
 
     def window_weight(self, t: int, width: int) -> Fraction:
         """That of its last step, and that of the step before its first."""

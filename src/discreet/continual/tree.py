@@ -18,8 +18,10 @@ from numpy.typing import NDArray
 
 from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.mechanisms.statistics.sum_law import Terms
 
 _WIDEST = 12  # 2^12 steps at once, in arrays
+_FEW = 64  # different weights, for the law of their sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +58,23 @@ class Tree(Strategy):
         top = self.levels - 1
         lower = sum((v for level, v in enumerate(self.variances[:top]) if t >> level & 1), Fraction(0))
         return lower + (t >> top) * self.variances[top]
+
+    def terms(self, t: int) -> Terms:
+        """Of each block that makes up t: its own sum, those of its halves, and so on down to single steps.
+
+        >>> Tree(8).terms(3)  # a single step, a block of two, and its halves
+        ((1.0, 1), (0.666..., 1), (0.333..., 2))
+        """
+        top = self.levels - 1
+        found: dict[float, int] = {}
+        for level in range(self.levels):
+            blocks = t >> top if level == top else t >> level & 1
+            rest = 1.0
+            for below in range(level, -1, -1) if blocks else ():
+                own = _own_share(self.variances, below)
+                found[rest * own] = found.get(rest * own, 0) + (blocks << (level - below))
+                rest *= 1 - own
+        return tuple(found.items()) if len(found) <= _FEW else ()
 
     def window_weight(self, t: int, width: int) -> Fraction:
         """No weight is below 0, so (a - b)² <= a² + b²."""
@@ -96,7 +115,7 @@ class _Blocks(Process):
     def __init__(self, tree: Tree, keys: int, kind: type = np.int64) -> None:
         self._tree = tree
         self._kind = kind
-        self._own = [float(2 * v / (1 + 2 * v)) for v in tree.variances]  # weight of a block's own sum, one level up
+        self._own = [_own_share(tree.variances, level + 1) for level in range(tree.levels)]  # one level up
         self._open: NDArray[Any] = np.zeros((tree.levels, keys), dtype=kind)
         self._stack: list[tuple[int, Floats]] = []
         self._measured = self._estimated = 0
@@ -183,6 +202,11 @@ class _Blocks(Process):
         levels = map(int, state["levels"].split())
         self._stack = [(n, np.array(block, dtype=np.float64)) for n, block in zip(levels, state["blocks"], strict=True)]
         self._measured, self._estimated = state["measured"], state["estimated"]
+
+
+def _own_share(variances: tuple[Fraction, ...], level: int) -> float:
+    """The weight of a block's own sum beside that of its halves; a single step has no halves."""
+    return float(2 * variances[level - 1] / (1 + 2 * variances[level - 1])) if level else 1.0
 
 
 def _piece(position: int, left: int, levels: int) -> int:

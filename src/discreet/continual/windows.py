@@ -213,4 +213,4 @@ def window_accuracy(counter: Counter, t: int, width: int) -> Accuracy:
     if isinstance(strategy, Spans) or (isinstance(strategy, Toeplitz) and strategy.decay != 1):
         raise BadParameter("counter", counter, "must be a running total: differences of others are no windows")
     last, size = read_window(t, width)
-    return counter.scaled(strategy.window_weight(last, size), size)
+    return counter.scaled(strategy.window_weight(last, size), size, strategy.terms(last) if size == last else ())

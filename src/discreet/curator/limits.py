@@ -26,6 +26,7 @@ class Limits:
     """What the owner lets one analyst use; in the ``[limits]`` part of curator.toml."""
 
     requests_per_second: Fraction = Fraction(50)
+    """How many requests of one analyst are taken, on average."""
     burst: int = 100
     """So many requests may come at once before the rate counts."""
     under_way: int = 8

@@ -49,12 +49,18 @@ def _column(name: str, field: Field, found: Schema) -> dict[str, Any]:
         "unit": found.table.unit == name,
         "low": low,
         "high": high,
-        "bounds": None if declared.low is None or declared.high is None else [_end(declared.low), _end(declared.high)],
+        "bounds": _bounds(declared),
         "nullable": field.nullable,
         "keys": keys,
         "more_keys": 0 if field.keys is None else max(0, len(field.keys) - MOST_KEYS),
         "unknown_keys": field.unknown,
     }
+
+
+def _bounds(declared: Declared) -> list[str] | str | None:
+    if declared.auto:
+        return AUTO
+    return None if declared.low is None or declared.high is None else [_end(declared.low), _end(declared.high)]
 
 
 def _kind(kind: Kind) -> tuple[str, str | None, str | None]:
@@ -121,7 +127,8 @@ def _declared(data: Mapping[str, Any]) -> Declared:
     """A list of keys that was sent in part only is not known here: the curator decides."""
     kind = StoredKind(data["stored"])
     moments = kind in (StoredKind.DATE, StoredKind.TIMESTAMP)
-    low, high = (None, None) if data["bounds"] is None else (_read_end(end, moments) for end in data["bounds"])
+    known = data["bounds"] not in (None, AUTO)
+    low, high = (_read_end(end, moments) for end in data["bounds"]) if known else (None, None)
     cut = bool(data["more_keys"])
     return Declared(
         low=low,
@@ -129,6 +136,7 @@ def _declared(data: Mapping[str, Any]) -> Declared:
         keys=None if data["keys"] is None or cut else tuple(_key(key, kind) for key in data["keys"]),
         unknown=bool(data["unknown_keys"]) or cut,
         nullable=data["nullable"],
+        auto=data["bounds"] == AUTO,
     )
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import MissingExtra
 from discreet.learning.budget import event_of
 from discreet.learning.membership import membership_trial
+from discreet.learning.model_json import from_json, to_json
+from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.learning.models.kmeans import KMeans
 from discreet.learning.models.linear import LinearRegression
 from discreet.learning.models.logistic import LogisticRegression, TabularClassifier
@@ -29,6 +31,7 @@ __all__ = [
     "CategoricalNB",
     "ExactSums",
     "GaussianNB",
+    "HistogramTree",
     "KMeans",
     "LinearRegression",
     "LogisticRegression",
@@ -40,8 +43,10 @@ __all__ = [
     "TabularClassifier",
     "Tuned",
     "event_of",
+    "from_json",
     "membership_trial",
     "oracle",
+    "to_json",
     "train",
     "tune",
     "tuning_event",

@@ -6,7 +6,6 @@ Believes: fsync of the operating system, of a file and of its folder.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import secrets
 import threading
@@ -15,7 +14,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from discreet.errors import LedgerUnavailable
+from discreet.errors import LedgerUnavailable, LedgerUnsafe
+
+try:
+    import fcntl
+except ImportError:  # Windows, where all but ledgers and the service works
+    fcntl = None  # type: ignore[assignment]
 
 MEMORY = frozenset({"tmpfs", "ramfs"})
 _LOCKS: dict[str, threading.Lock] = {}
@@ -24,8 +28,14 @@ _LOCKS_OF = threading.Lock()
 NETWORK = frozenset({"nfs", "nfs4", "cifs", "smb3", "smbfs", "afs", "ceph", "fuse.sshfs", "9p", "glusterfs"})
 
 
+def _need_posix() -> None:
+    if fcntl is None:
+        raise LedgerUnsafe("a ledger needs the file locks of Linux or macOS; without one, the budget is in memory")
+
+
 def sync(descriptor: int) -> None:
     """Wait until a file is on the disk, not only in the drive's cache where the system can tell the two apart."""
+    _need_posix()
     full = getattr(fcntl, "F_FULLFSYNC", None)  # macOS: fsync there stops at the drive
     if full is not None:
         fcntl.fcntl(descriptor, full)
@@ -124,6 +134,7 @@ os.register_at_fork(before=_LOCKS_OF.acquire, after_in_parent=_LOCKS_OF.release,
 
 
 def _try_lock(descriptor: int) -> bool:
+    _need_posix()
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -19,10 +19,11 @@ from discreet.local.shuffle import (
 )
 from discreet.local.subset import subset_selection
 from discreet.local.unary import basic_rappor, optimised_unary
-from discreet.local.wire import Server, to_bytes, to_json
+from discreet.local.wire import Received, Server, received, to_bytes, to_json
 
 __all__ = [
     "LocalShuffler",
+    "Received",
     "Server",
     "Shuffler",
     "basic_rappor",
@@ -38,6 +39,7 @@ __all__ = [
     "on_simplex",
     "optimised_unary",
     "rappor",
+    "received",
     "response",
     "shuffled_closed_form",
     "shuffled_event",

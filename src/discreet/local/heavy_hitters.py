@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,8 @@ class Common:
 class HeavyHitters:
     """Made by ``heavy_hitters(...)``: texts of up to ``length`` bytes, found ``step`` bytes at a time."""
 
+    name: ClassVar[str] = "heavy_hitters"
+
     oracle: Hashing
     length: int
     step: int
@@ -64,8 +67,18 @@ class HeavyHitters:
         """How many bytes a report has: its group, and a hashed prefix."""
         return 1 + self.oracle.width
 
+    @property
+    def check(self) -> bytes:
+        """Four bytes that client and server must agree on: a digest of all parameters but ``keep``."""
+        told = (self.oracle.check, self.length, self.step, self.alphabet)
+        return hashlib.sha256(repr(told).encode()).digest()[:4]
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        """Which reports could have been sent at all."""
+        return np.asarray((reports[:, 0] < self.groups) & self.oracle.valid(reports[:, 1:]))
+
     def padded(self, text: bytes) -> bytes:
-        """The text with zeros behind it, cut at the length."""
+        """The text with zeros behind it, cut at the length. One with bytes outside the alphabet is never found."""
         if not isinstance(text, bytes):
             raise BadData("texts must be bytes")
         return text[: self.length].ljust(self.length, _END)
@@ -93,7 +106,7 @@ class HeavyHitters:
         A text is named when its estimate is above the error bar of all candidates of its length together.
         """
         level = confidence_level(confidence)
-        sound = reports[(reports[:, 0] < self.groups) & self.oracle.valid(reports[:, 1:])]
+        sound = reports[self.valid(reports)]
         prefixes: list[bytes] = [b""]
         found: list[Common] = []
         for group in range(self.groups):

@@ -72,22 +72,26 @@ def shuffled_event(oracle: Oracle | MeanOracle, people: int, *, delta: Number) -
     return events.Approx(price.epsilon, price.delta)
 
 
-def shuffled_closed_form(local_epsilon: Number, people: int, *, delta: Number) -> Approx:
+def shuffled_closed_form(local: Oracle | MeanOracle | Number, people: int, *, delta: Number) -> Approx:
     """The closed form: ε = ln(1 + s (1 - e^-ε₀)/(1 + e^-ε₀/(1 + s))), s = 8 √(e^ε₀ ln(4/δ)/n) + 8 e^ε₀/n, rounded up.
 
     Feldman, McMillan and Talwar (2021), in the weakest of the forms in use; for ε₀ <= ln(n / (16 ln(4/δ))) only.
+    ``local`` is a randomizer, or its ε₀.
 
     >>> 0.05 < shuffled_closed_form(1, 100_000, delta="1e-6").epsilon < 0.1
     True
     """
-    local, n = positive(local_epsilon, "local_epsilon"), integer(people, "people", at_least=1)
+    own = local.epsilon if isinstance(local, (Oracle, MeanOracle)) else positive(local, "local")
+    n = integer(people, "people", at_least=1)
     d = small_probability(delta)
-    if not d or exp_up(local) * 16 * log_up(4 / d) > n:
-        raise NotATheorem("the closed form needs local_epsilon at most ln(n / (16 ln(4/delta))); use shuffled_price")
-    grown = exp_up(local)
+    if not d or exp_up(own) * 16 * log_up(4 / d) > n:
+        raise NotATheorem(
+            "the closed form needs a local epsilon of at most ln(n / (16 ln(4/delta))); use shuffled_price"
+        )
+    grown = exp_up(own)
     inner = 8 * sqrt_up(grown * log_up(4 / d) / n) + 8 * grown / n
     factor = (1 - 1 / grown) / (1 + 1 / (grown * (1 + inner)))  # grows with e^ε₀
-    return Approx(min(local, log_up(1 + factor * inner)), d)
+    return Approx(min(own, log_up(1 + factor * inner)), d)
 
 
 def largest_local(epsilon: Number, people: int, *, delta: Number) -> Fraction:

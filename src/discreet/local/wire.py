@@ -9,9 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE
 from discreet.errors import BadData
@@ -22,7 +25,34 @@ VERSION = 1
 _MARK = 0xD1
 
 
-def to_bytes(oracle: Oracle, payload: bytes) -> bytes:
+class Randomizer(Protocol):
+    """Whatever makes reports of a fixed width: frequency oracles, means, heavy hitters."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in JSON."""
+
+    @property
+    def width(self) -> int:
+        """How many bytes a report has."""
+
+    @property
+    def check(self) -> bytes:
+        """Four bytes that client and server must agree on: a digest of all parameters."""
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        """Which reports could have been sent at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """What a server makes of messages: lines of bytes for ``estimate`` or ``find``, and how many were no reports."""
+
+    reports: Reports
+    ignored: int
+
+
+def to_bytes(oracle: Randomizer, payload: bytes) -> bytes:
     """A report as bytes: mark, version, check, payload.
 
     >>> from discreet.local.response import response
@@ -33,7 +63,7 @@ def to_bytes(oracle: Oracle, payload: bytes) -> bytes:
     return bytes([_MARK, VERSION]) + oracle.check + payload
 
 
-def to_json(oracle: Oracle, payload: bytes) -> str:
+def to_json(oracle: Randomizer, payload: bytes) -> str:
     """A report as JSON.
 
     >>> from discreet.local.response import response
@@ -45,7 +75,7 @@ def to_json(oracle: Oracle, payload: bytes) -> str:
     return json.dumps(body | {"report": base64.b64encode(payload).decode()})
 
 
-def payload_of(oracle: Oracle, message: bytes | str) -> bytes | None:
+def payload_of(oracle: Randomizer, message: bytes | str) -> bytes | None:
     """The payload of a message for this oracle, or None if it is not one."""
     payload = _from_json(oracle, message) if isinstance(message, str) else _from_bytes(oracle, message)
     if payload is None or len(payload) != oracle.width:
@@ -54,13 +84,13 @@ def payload_of(oracle: Oracle, message: bytes | str) -> bytes | None:
     return payload if bool(oracle.valid(line)[0]) else None
 
 
-def _from_bytes(oracle: Oracle, message: bytes) -> bytes | None:
+def _from_bytes(oracle: Randomizer, message: bytes) -> bytes | None:
     if not isinstance(message, bytes) or message[:6] != bytes([_MARK, VERSION]) + oracle.check:
         return None
     return message[6:]
 
 
-def _from_json(oracle: Oracle, message: str) -> bytes | None:
+def _from_json(oracle: Randomizer, message: str) -> bytes | None:
     try:
         body: Any = json.loads(message)
         expected = (VERSION, oracle.name, oracle.check.hex())
@@ -69,6 +99,25 @@ def _from_json(oracle: Oracle, message: str) -> bytes | None:
         return base64.b64decode(body["report"], validate=True)
     except (ValueError, TypeError, KeyError, RecursionError, binascii.Error):
         return None
+
+
+def received(oracle: Randomizer, messages: Iterable[bytes | str]) -> Received:
+    """The reports among messages; whatever does not fit is ignored and counted. For means and heavy hitters too.
+
+    >>> from discreet.local.means import mean
+    >>> ages = mean(low=0, high=100, epsilon=1)
+    >>> found = received(ages, [to_bytes(ages, ages.client(40)), to_json(ages, ages.client(50)), b"nonsense"])
+    >>> found.reports.shape == (2, ages.width), found.ignored
+    (True, 1)
+    """
+    found, ignored = [], 0
+    for message in messages:
+        payload = payload_of(oracle, message)
+        if payload is None:
+            ignored += 1
+        else:
+            found.append(payload)
+    return Received(np.frombuffer(b"".join(found), dtype=np.uint8).reshape(-1, oracle.width), ignored)
 
 
 class Server:

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.errors import EngineFailed
+from discreet.errors import BadQuestion, EngineFailed
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.events import Event, Stated
@@ -79,6 +79,9 @@ class Quote:
 
 def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
     """What these questions cost together, and how noisy their answers will be."""
+    for question in questions:
+        if question.asked.caps.auto:
+            raise no_caps(question)
     parts: list[Part] = []
     for asked in (part for question in questions for part in question.parts):
         part = asked.with_gaussian_noise() if isinstance(allowance, ZCDP) else asked
@@ -91,6 +94,15 @@ def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neigh
     plan = plan_noise(tuple(part.need for part in parts), allowance, neighbours)
     planned = tuple(replace(q, parts=tuple(_of(part, parts) for part in q.parts)) for q in questions)
     return Quote(planned, tuple(parts), plan, allowance)
+
+
+def no_caps(question: Prepared) -> BadQuestion:
+    """The refusal where caps are to be chosen and nothing is known of the units."""
+    names = ", ".join(question.asked.tables)
+    return BadQuestion(
+        f"nobody said how many rows of one unit count, and there is no profile of {names} yet to choose from: buy one "
+        "with session.profile(table, epsilon=...), or declare max_rows=... of the table"
+    )
 
 
 def _of(part: Part, joint: Sequence[Part]) -> Part:
@@ -264,7 +276,7 @@ def _as_floats(noisy: Integers, one: Noised) -> Floats:
 
 def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:
     """Bins of each group, as the least-squares fit of a noisy tree over them."""
-    tree = tree_of(bins)
+    tree = tree_of(bins, one.noise)
     leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
     rows = np.array([places.get(key[:-1], -1) for key in exact.keys], dtype=np.intp)
     columns = np.array([split if isinstance(split := key[-1], int) else -1 for key in exact.keys], dtype=np.int64)

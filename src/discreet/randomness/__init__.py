@@ -1,4 +1,4 @@
-"""Where bits come from. What we assume of them is in docs/randomness.md."""
+"""Where bits come from. What we assume of them is in docs/explanation/randomness.md."""
 
 from discreet.randomness import health
 from discreet.randomness.replay import Recorder, Replay, exact_law

@@ -7,12 +7,13 @@ the sizes of its units first, if the whole price fits the budget; the rest pays 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 from typing import Any
 
-from discreet.errors import BadParameter, BadQuestion
+from discreet.errors import BadParameter
 from discreet.exact import Number, number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.estimate.prepare import Prepared
@@ -20,22 +21,19 @@ from discreet.query.estimate.statistics import Units
 from discreet.query.lower.bounding import rows
 from discreet.query.lower.lower import one_row_each
 from discreet.query.plan.expressions import Column
-from discreet.query.plan.schema import MAX_ROWS, Caps
-from discreet.query.profile.choose import Chosen, Known, with_caps
+from discreet.query.plan.schema import MAX_ROWS
+from discreet.query.profile.choose import Chosen, Known, chosen_caps, with_caps
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
 from discreet.query.profile.rescale import rescaled
 from discreet.query.profile.sizes import Cut, UnitSizes
+from discreet.query.profile.spread import InRows, Spread
+from discreet.query.run import Released
 from discreet.session.price import Price
 
 SHARE = Fraction(1, 10)
 """Of the price of a question: what the sizes of its units cost, where nobody bought them before."""
-
-
-def needs_choice(question: Prepared) -> bool:
-    """Whether its caps are to be chosen."""
-    return question.asked.caps.auto
 
 
 def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mapping[Any, Known]) -> Known | None:
@@ -72,9 +70,35 @@ def sizes_asked(question: Prepared) -> tuple[Asked, ...]:
     return tuple(found)
 
 
-def sizes_found(asked: Sequence[Asked], answers: Sequence[TableAnswer]) -> Known:
-    """What these histograms say."""
-    return _known([(one.about, Histogram.of(one, answer)) for one, answer in zip(asked, answers, strict=True)])
+@dataclass(frozen=True, slots=True)
+class Buying:
+    """The histograms that choices for some questions need, all bought together."""
+
+    about: tuple[Hashable, ...]
+    each: tuple[tuple[Asked, ...], ...]
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """All of them, one after another."""
+        return tuple(chain.from_iterable(self.each))
+
+    def known(self, histograms: Sequence[Histogram]) -> dict[Hashable, Known]:
+        """What the histograms say about each question."""
+        left = iter(histograms)
+        return {
+            key: _known([(one.about, next(left)) for one in some])
+            for key, some in zip(self.about, self.each, strict=True)
+        }
+
+    def known_from(self, answers: Sequence[TableAnswer]) -> dict[Hashable, Known]:
+        """The same, from what was just released."""
+        return self.known([Histogram.of(one, answer) for one, answer in zip(self.asked, answers, strict=True)])
+
+
+def sizes_to_buy(questions: Sequence[Prepared]) -> Buying:
+    """What must be bought for these questions; once for those about the same groups of the same rows."""
+    found = {about(question): sizes_asked(question) for question in questions}
+    return Buying(tuple(found), tuple(found.values()))
 
 
 def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
@@ -87,17 +111,18 @@ def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
     )
 
 
-def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Known:
-    """What they said when they were bought, from a ledger."""
-    return _known([(one.about, Histogram.read(one, answer)) for one, answer in zip(asked, stored, strict=True)])
+def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> list[Histogram]:
+    """Histograms that were bought before, from a ledger."""
+    return [Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True)]
 
 
-def split(price: Price) -> tuple[Price, Price]:
-    """What the sizes cost, and what is left for the answer."""
+def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
+    """What each of so many parts costs that are bought first, all together a tenth, and what is left for the answer."""
     if price.error is not None:
         raise BadParameter(
-            "error", price.error, "must be left out while there is no profile: buy one first with session.profile(...)"
-        )
+            "error", price.error, "must be left out while caps or bounds are to be chosen and nothing is known: "
+            "declare max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
+        )  # fmt: skip
 
     def times(share: Fraction) -> Price:
         def part(value: Number | None, name: str) -> Number | None:
@@ -110,7 +135,7 @@ def split(price: Price) -> tuple[Price, Price]:
             rho=part(price.rho, "rho"),
         )
 
-    return times(SHARE), times(1 - SHARE)
+    return times(SHARE / parts), times(1 - SHARE)
 
 
 def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | None, tuple[str, ...]]:
@@ -129,21 +154,12 @@ def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | N
 
 def unknown_yet(question: Prepared) -> Chosen:
     """What a preview can show where caps are to be chosen and nothing is known: a cap that nobody chose."""
-    caps = Caps(max_rows=MAX_ROWS)
+    caps = chosen_caps(question, MAX_ROWS, None)
     words = (
         f"caps are not chosen yet: a release spends a tenth of its price on the sizes of the units, and chooses then; "
         f"this preview is for a cap of {MAX_ROWS} rows, without that tenth"
     )
     return Chosen((with_caps(question, caps),), caps, None, None, math.inf, (words,))
-
-
-def no_profile(question: Prepared) -> BadQuestion:
-    """The refusal where caps are to be chosen and nothing is known."""
-    names = ", ".join(question.asked.tables)
-    return BadQuestion(
-        f'max_rows is "auto" and there is no profile of {names} yet: buy one with session.profile(table, epsilon=...); '
-        "or release at once, which spends a tenth of the price on it"
-    )
 
 
 def finish(chosen: Sequence[Chosen | None], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
@@ -161,7 +177,14 @@ def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
         groups, factors = rescaled(first.released[0], answers[1].released[0])
         first = replace(first, released=(groups,))
         words = (*words, *(_corrected(name, factor) for name, factor in factors.items()))
+    if chosen.spread is not None:
+        first = replace(first, released=tuple(_in_rows(one, chosen.spread) for one in first.released))
     return replace(first, story=(*first.story, *words), notes=words, cut=chosen.cut)
+
+
+def _in_rows(released: Released, spread: Spread) -> Released:
+    recipes = tuple(InRows(one, spread) for one in released.part.recipes)
+    return replace(released, part=replace(released.part, recipes=recipes))
 
 
 def _corrected(name: str, factor: float) -> str:

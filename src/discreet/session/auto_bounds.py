@@ -1,21 +1,40 @@
-"""Bounds declared as "auto": chosen from a profile before a question is planned, and told with its answer.
+"""Bounds declared as "auto": chosen from a profile before a question is planned, and stated with its answer.
 
-Promise: a choice is made from released numbers alone; where nothing was released, the question is refused, unpaid.
+Promise: a choice is made from released numbers alone. Where nothing was released yet, a tenth of the price of a release
+buys the values first; what cannot buy is refused, unpaid. Where something was bought and nothing stood out from the
+noise, a further question is refused; the one that paid is answered with bounds of one step, and says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
 
 from discreet.errors import BadQuestion, NoEstimate
 from discreet.query.estimate.prepare import Prepared
-from discreet.query.plan.schema import Schema, resolve
+from discreet.query.plan.schema import Declared, Schema, StoredKind, bounds, resolve
 from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
+from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.query.profile.profile import Profile
 
 
-def chosen_bounds(schema: Schema, profile: Profile | None) -> tuple[dict[str, ChosenBounds], list[str]]:
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A column whose bounds are to be chosen, and could not be yet."""
+
+    table: str
+    column: str
+    asked: bool
+    """Whether its values were bought, and none stood out from the noise."""
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+def chosen_bounds(
+    name: str, schema: Schema, profile: Profile | None
+) -> tuple[dict[str, ChosenBounds], tuple[Unknown, ...]]:
     """The bounds of the columns of a table that are to be chosen, and those of which nothing is known."""
     found: dict[str, ChosenBounds] = {}
     missing = []
@@ -28,31 +47,61 @@ def chosen_bounds(schema: Schema, profile: Profile | None) -> tuple[dict[str, Ch
                 raise NoEstimate
             found[column] = choose_bounds(values, nullable=said.nullable)
         except NoEstimate:
-            missing.append(column)
-    return found, missing
+            missing.append(Unknown(name, column, values is not None))
+    return found, tuple(missing)
 
 
 def with_bounds(
     schemas: Mapping[str, Schema], profiles: Mapping[str, Profile]
-) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
+) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
     """The schemas with bounds that were chosen, and the columns for which none could be."""
-    made, missing = {}, []
+    made: dict[str, Schema] = {}
+    missing: list[Unknown] = []
     for name, schema in schemas.items():
-        found, unknown = chosen_bounds(schema, profiles.get(name))
-        missing += [f"{name}.{column}" for column in unknown]
-        columns = {**schema.table.columns, **{column: one.declared for column, one in found.items()}}
-        made[name] = resolve(name, replace(schema.table, columns=columns), schema.stored) if found else schema
+        found, unknown = chosen_bounds(name, schema, profiles.get(name))
+        missing += unknown
+        made[name] = _declared(name, schema, {column: one.declared for column, one in found.items()})
     return made, tuple(missing)
 
 
-def no_bounds(refused: BadQuestion, missing: tuple[str, ...]) -> BadQuestion:
+def with_expected_bounds(schemas: Mapping[str, Schema], missing: Sequence[Unknown]) -> Mapping[str, Schema]:
+    """The same with bounds of one step where none could be chosen: to plan with, and where a release paid in vain."""
+    made = dict(schemas)
+    for one in missing:
+        schema = made[one.table]
+        made[one.table] = _declared(one.table, schema, {one.column: _one_step(schema, one.column)})
+    return made
+
+
+def _declared(name: str, schema: Schema, columns: Mapping[str, Declared]) -> Schema:
+    """A schema with some columns declared anew."""
+    if not columns:
+        return schema
+    return resolve(name, replace(schema.table, columns={**schema.table.columns, **columns}), schema.stored)
+
+
+def _one_step(schema: Schema, column: str) -> Declared:
+    nullable = schema.table.columns[column].nullable
+    if schema.stored[column].kind in (StoredKind.DATE, StoredKind.TIMESTAMP):
+        return bounds(date(FIRST_YEAR, 1, 1), date(LAST_YEAR, 12, 31), nullable=nullable)
+    return bounds(0, 1, nullable=nullable)
+
+
+def no_bounds(refused: BadQuestion | None, missing: Sequence[Unknown]) -> BadQuestion:
     """The refusal, with what to do about bounds that could not be chosen."""
-    if not missing or "bounds" not in str(refused):
+    if refused is not None and (not missing or "bounds" not in str(refused)):
         return refused
+    reason = "" if refused is None else f"{refused}; "
     return BadQuestion(
-        f"{refused}; no bounds could be chosen yet for {', '.join(missing)}: buy a profile of the table with "
+        f"{reason}no bounds could be chosen yet for {', '.join(map(str, missing))}: buy a profile of the table with "
         "session.profile(table, epsilon=...), for more if one was bought and nothing stood out from its noise"
     )
+
+
+def columns_to_buy(missing: Sequence[Unknown], keys: Sequence[str], schema: Schema) -> tuple[str, ...]:
+    """The columns of one table that a profile is bought for: those to be bounded, and those it is grouped by."""
+    listed = [key for key in keys if key in schema.fields and key != schema.table.unit]
+    return tuple(dict.fromkeys([*(one.column for one in missing), *listed]))
 
 
 def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Mapping[str, Profile]) -> tuple[str, ...]:
@@ -60,5 +109,7 @@ def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Map
     found: list[str] = []
     for name in question.asked.tables:
         if any(one.auto for one in schemas[name].table.columns.values()):
-            found += map(str, chosen_bounds(schemas[name], profiles.get(name))[0].values())
+            chosen, missing = chosen_bounds(name, schemas[name], profiles.get(name))
+            found += map(str, chosen.values())
+            found += [f"bounds of {one.column} could not be chosen: nothing stood out" for one in missing if one.asked]
     return tuple(found)

@@ -14,7 +14,7 @@ from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.prepared import keep_copy, private_folder
 from discreet.errors import BadParameter, Unsupported
 from discreet.query.engine import Engine
-from discreet.query.plan.schema import Schema
+from discreet.query.plan.schema import EACH_ROW, Schema
 
 
 def prepared_copies(
@@ -39,4 +39,4 @@ def prepared_copies(
 
 def _own_unit(unit: str | None) -> str | None:
     """The column of the table itself: of "visit_id -> visits.id", the first part."""
-    return None if unit is None else unit.partition("->")[0].strip()
+    return None if unit in (None, EACH_ROW) else str(unit).partition("->")[0].strip()

@@ -1,12 +1,15 @@
 """Models from tables: sums and counts that the engine computes where the data lies, and a model made of the answers.
 
 Guarantee: one workload is priced, paid and released like any other (caps for each person, exact noise, one entry in the
-ledger). The model is computed from its answers alone, so it keeps what they keep, and costs nothing more.
+ledger). The model is computed from its answers alone, so it keeps what they keep, and costs nothing more. Of a tree,
+all counts of all levels are one charge, paid before the first of them is read.
+Proof: ../learning/models/histogram_tree.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations_with_replacement
 from math import lcm
@@ -16,17 +19,25 @@ import numpy as np
 
 from discreet.errors import BadParameter
 from discreet.exact import number
+from discreet.learning.model_json import to_json
+from discreet.learning.models.histogram_tree import HistogramTree, read_depth
 from discreet.learning.models.linear import LinearRegression
 from discreet.learning.models.naive_bayes import CategoricalNB
 from discreet.learning.preprocessing.columns import COARSE_BINS, Categorical, Column, Numeric
-from discreet.learning.sums import Floats
+from discreet.learning.sums import Floats, Integers
+from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.plan.schema import Declared, Schema
+from discreet.query.plan.schema import Declared, Schema, keys
+from discreet.query.plan.types import Boolean
 from discreet.session.price import Price
 from discreet.session.query import Query
+from discreet.session.synthetic import CountsJob, PaidSource
 from discreet.session.workload import Workload
+from discreet.synthetic.columns import bins, categories
+from discreet.synthetic.domain import Domain
 
-Model = TypeVar("Model", LinearRegression, CategoricalNB)
+Model = TypeVar("Model", LinearRegression, CategoricalNB, HistogramTree)
 _CONFIDENCE = "0.95"
 _DEVIATIONS = 1.96  # an error bar at that confidence, in standard deviations of normal noise
 
@@ -52,29 +63,46 @@ def learn(
     session: Tables, model: type[Model], table: str, *, features: Sequence[str], target: str, price: Price
 ) -> Model:
     """A fitted model; ``released_`` holds the answers it was made of, with their price and receipt."""
-    schema = session.schemas.get(table)
-    if schema is None:
-        raise BadParameter("table", table, f"must be one of {', '.join(session.schemas)}")
-    names: list[str] = list(features)
-    if not names or len({*names, target}) != len(names) + 1:
-        raise BadParameter("features", features, "must be the names of different columns, none of them the target")
-    declared = {name: _declared(name, table, schema) for name in (*names, target)}
+    declared = declared_columns(session, table, features, target)
     if model is LinearRegression:
         fitted: Any = _regression(session, table, declared, price)
     elif model is CategoricalNB:
         fitted = _naive_bayes(session, table, declared, price)
     else:
-        raise BadParameter("model", model, "must be dp.learning.LinearRegression or dp.learning.CategoricalNB")
+        raise BadParameter(
+            "model", model, "must be dp.learning.LinearRegression, CategoricalNB or HistogramTree, the class itself"
+        )
     return fitted  # type: ignore[no-any-return]
 
 
-def _declared(name: str, table: str, schema: Schema) -> Declared:
-    if name not in schema.fields:
-        raise BadParameter("features", name, f"must be a column of {table}")
+def declared_columns(session: Tables, table: str, features: Sequence[str], target: str) -> dict[str, Declared]:
+    """What is declared of the features, then of the target; refused before anything is paid."""
+    schema = session.schemas.get(table)
+    if schema is None:
+        raise BadParameter("table", table, f"must be one of {', '.join(session.schemas)}")
+    names: list[str] = [] if isinstance(features, str) else list(features)
+    if not names or len({*names, target}) != len(names) + 1:
+        raise BadParameter("features", features, "must be a list of different columns, none of them the target")
+    found = {name: _declared("features", name, table, schema) for name in names}
+    return found | {target: _declared("target", target, table, schema)}
+
+
+def _declared(which: str, name: str, table: str, schema: Schema) -> Declared:
+    if name not in schema.fields or name == schema.table.unit:
+        raise BadParameter(which, name, f"must be a column of {table} that is not its unit")
     found = schema.table.columns.get(name)
-    if found is None:
-        raise BadParameter("features", name, "must have declared bounds (dp.bounds) or keys (dp.keys)")
+    if found is None and isinstance(schema.fields[name].kind, Boolean):
+        return keys([False, True])
+    if found is None or (found.keys is None and found.low is None):
+        raise BadParameter(which, name, "must have declared bounds (dp.bounds) or keys (dp.keys)")
     return found
+
+
+def _classes(target: str, declared: Declared) -> list[Any]:
+    listed = [key for key in declared.keys or () if key is not None]
+    if len(listed) < 2:
+        raise BadParameter("target", target, "must have declared keys, at least two: dp.keys([...])")
+    return sorted(listed)
 
 
 # --- regression -------------------------------------------------------------------------------------------------------
@@ -123,14 +151,11 @@ def _scaled(name: str, low: Fraction, high: Fraction) -> str:
 
 def _naive_bayes(session: Tables, table: str, declared: Mapping[str, Declared], price: Price) -> CategoricalNB:
     *features, target = declared
-    classes = declared[target].keys
-    if classes is None or len(classes) < 2:
-        raise BadParameter("target", target, "must have declared keys, at least two: dp.keys([...])")
+    order = _classes(target, declared[target])
     columns = [_column(name, declared[name]) for name in features]
     queries: list[Query | str] = [_counts(table, target, ())]
     queries += [_counts(table, target, (_code(n, c),)) for n, c in zip(features, columns, strict=True)]
     answers = session.workload(queries).release(price)
-    order = sorted(classes)  # type: ignore[type-var]
     whole, *tables = answers
     places = {label: i for i, label in enumerate(order)}
     counts = [_filled(whole, places, None, 1)]
@@ -179,7 +204,79 @@ def _filled(answer: TableAnswer, places: Mapping[Any, int], column: Column | Non
     return found
 
 
-# --- both -------------------------------------------------------------------------------------------------------------
+# --- histogram trees --------------------------------------------------------------------------------------------------
+
+
+def tree_columns(declared: Mapping[str, Declared]) -> tuple[dict[str, Column], str, list[Any]]:
+    """The features of a histogram tree, its target, and its classes in order."""
+    *features, target = declared
+    columns = {name: _tree_column(name, declared[name]) for name in features}
+    return columns, target, _classes(target, declared[target])
+
+
+@dataclass(frozen=True, slots=True)
+class EngineHistograms:
+    """The marginals of a source whose last column is the class."""
+
+    source: PaidSource
+
+    @property
+    def scale(self) -> int:
+        """What one row counts."""
+        return self.source.scale
+
+    @property
+    def moves_squared(self) -> int:
+        """The same for every table: all rows of a unit may lie in one cell."""
+        return self.source.moves(()).l2_squared
+
+    def tables(self, sets: Sequence[tuple[int, ...]]) -> list[Integers]:
+        """As many sets in one pass as fit into memory."""
+        last = len(self.source.domain) - 1
+        return list(self.source.marginals([(*one, last) for one in sets]))
+
+
+def tree_job(
+    columns: Mapping[str, Column], target: str, classes: Sequence[Any], depth: int, progress: bool | None
+) -> tuple[CountsJob[HistogramTree], Domain]:
+    """What is to be done, and the domain that is counted: the features, then the class."""
+    read_depth(depth)
+    domain = Domain(
+        {name: _counted(column) for name, column in columns.items()} | {target: categories(classes, nullable=False)}
+    )
+
+    def work(source: PaidSource, budget: Mapping[str, Any]) -> HistogramTree:
+        paid = ZCDP(budget["rho"]) if "rho" in budget else Approx(budget["epsilon"], budget["delta"])
+        tree = HistogramTree(budget=paid, columns=list(columns.values()), classes=list(classes), depth=depth)
+        with Progress(progress) as shown:
+            tree.fit_histograms(EngineHistograms(source), shown.step)
+        tree.receipt_ = source.receipt
+        return tree
+
+    return CountsJob(
+        "learn", "trees", f"; histogram tree of {target}", work, lambda tree: to_json(tree).encode()
+    ), domain
+
+
+def _tree_column(name: str, declared: Declared) -> Column:
+    """A feature as a tree sees it: listed values, or bins of equal width with exact edges."""
+    if declared.keys is not None:
+        return Categorical([value for value in declared.keys if value is not None])
+    low, high = _bounds(name, declared)
+    step = (high - low) / COARSE_BINS
+    return Numeric(low, high, edges=[low + step * i for i in range(1, COARSE_BINS)])
+
+
+def _counted(column: Column) -> Any:
+    """The same bins for the engine. NULL of a listed column has the place of what is not listed."""
+    if isinstance(column, Categorical):
+        assert not isinstance(column.values, int)  # noqa: S101 - _tree_column lists them
+        return categories(list(column.values))
+    edges = [number(e) for e in (column.low, *(column.edges or ()), column.high)]
+    return bins(edges, nullable=False)
+
+
+# --- all --------------------------------------------------------------------------------------------------------------
 
 
 def _quoted(name: str) -> str:

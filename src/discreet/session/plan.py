@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from discreet.errors import NoPrice, NotATheorem
+from discreet.errors import BadQuestion, NoPrice, NotATheorem
 from discreet.exact import number
 from discreet.privacy.accountants.compose import compose
 from discreet.privacy.promises.events import Stated
@@ -21,6 +21,7 @@ from discreet.query.answer.preview import TYPICAL
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.profile.choose import Chosen, relative_noise
 from discreet.query.run import Quote
+from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession
 
@@ -70,6 +71,10 @@ class Plan:
 
 def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
+    for query in queries:
+        refuse_unknown(query)
+    if any(query.prepared.beside for query in queries):
+        raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
     each = _share(price, len(queries))
     chosen = tuple(
         session.choose(query.prepared, each, correct=False) if query.prepared.asked.caps.auto else None
@@ -84,10 +89,10 @@ def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     for _ in range(ROUNDS):
         middle = sum(errors) / len(errors)
         weights = [min(max(w * (e / middle) ** 2, 1e-6), 1e6) for w, e in zip(weights, errors, strict=True)]
-        errors = _errors(session.quote(_weighed(questions, weights), price), rows)
+        errors = _errors(session.quote(weighed(questions, weights), price), rows)
         if sum(errors) < sum(best):
             best, best_weights = errors, list(weights)
-    shared = _weighed(questions, best_weights)
+    shared = weighed(questions, best_weights)
     quote = _certified(session, shared, price)
     outcomes = tuple(query.plan.outcome for query in queries)
     order = Order(quote, outcomes, lambda: "; ".join(q.ledger_text() for q in queries), price.confidence, _told(chosen))
@@ -104,7 +109,14 @@ def _share(price: Price, many: int) -> Price:
     return replace(price, **{name: number(v, name) / many for name, v in given.items() if v is not None})
 
 
-def _weighed(questions: Sequence[Prepared], weights: Sequence[float]) -> list[Prepared]:
+def refuse_unknown(query: Query) -> None:
+    """Refuses where bounds are to be chosen and nothing is known: a plan is shown before anything is paid."""
+    if query.waiting:
+        raise no_bounds(None, query.waiting)
+
+
+def weighed(questions: Sequence[Prepared], weights: Sequence[float]) -> list[Prepared]:
+    """Questions that matter so much when a price is shared."""
     return [
         replace(one, parts=tuple(replace(part, importance=weight) for part in one.parts))
         for one, weight in zip(questions, weights, strict=True)

@@ -165,8 +165,8 @@ class Terms:
             e, d = _wanted(price.epsilon, "epsilon"), self._slack
         else:
             all_of_it = largest_zcdp(Approx(self.budget.epsilon, self._slack)).rho
-            d = _round(self.budget.delta * RESERVE * min(cost.rho / all_of_it, Fraction(1)))
-            e = _round(zcdp_to_approx(ZCDP(cost.rho), delta=d).epsilon)
+            d = rounded(self.budget.delta * RESERVE * min(cost.rho / all_of_it, Fraction(1)))
+            e = rounded(zcdp_to_approx(ZCDP(cost.rho), delta=d).epsilon)
         stated = events.Stated(event, e, short_up(d + cost.delta))
         return replace(found, plan=replace(found.plan, price=stated))
 
@@ -185,7 +185,7 @@ class Terms:
     def _cheapest(self, question: Prepared, price: Price, account: Account) -> Quote:
         """The least price, to one part in a thousand or so, for which every column named keeps its error."""
         part = question.parts[0]
-        wanted = _errors(question, price.error)
+        wanted = wanted_errors(question, price.error)
         level = confidence_level(price.confidence)
         asked = replace(price, error=None)
 
@@ -198,7 +198,7 @@ class Terms:
             found = preview(at(amount), part, remaining="", affordable=True, confidence=level)
             return all(found.error(name) <= e for name, e in wanted.items())
 
-        return at(_round(_least(good)))
+        return at(rounded(least(good)))
 
 
 def _absent(value: Number | None, name: str, why: str) -> None:
@@ -212,7 +212,7 @@ def _wanted(value: Number | None, name: str) -> Fraction:
     return positive(value, name)
 
 
-def _errors(question: Prepared, error: Any) -> dict[str, Fraction]:
+def wanted_errors(question: Prepared, error: Any) -> dict[str, Fraction]:
     """The error that each column must keep."""
     part = question.parts[0]
     wanted = (
@@ -233,13 +233,13 @@ def _errors(question: Prepared, error: Any) -> dict[str, Fraction]:
     return wanted
 
 
-def _round(price: Fraction) -> Fraction:
+def rounded(price: Fraction) -> Fraction:
     """The next price above with four digits: more of it is never worse, and people can read it."""
     context = Context(prec=4, rounding=ROUND_CEILING)
     return Fraction(context.divide(Decimal(price.numerator), Decimal(price.denominator)))
 
 
-def _least(good: Callable[[Fraction], bool]) -> Fraction:
+def least(good: Callable[[Fraction], bool]) -> Fraction:
     """A price that is good, at most about 1/1024 above the least: first by doubling, then by halving the gap."""
     high = Fraction(1, 1 << 10)
     while not good(high):

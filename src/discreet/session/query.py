@@ -25,6 +25,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
 from discreet.session.auto import unknown_yet
+from discreet.session.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price
 
 
@@ -39,6 +40,8 @@ class Order:
     confidence: Number = CONFIDENCE
     chosen: tuple[Chosen | None, ...] = ()
     """What was chosen from a profile; then the answers are finished accordingly."""
+    sizes: tuple[int, ...] = ()
+    """How many of the questions make up each answer; one each if empty."""
 
 
 class QuerySession(Protocol):
@@ -72,8 +75,11 @@ class QuerySession(Protocol):
     def knows(self, question: Prepared) -> bool:
         """Whether something was released about the units of a question."""
 
-    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
-        """Buy the sizes of a question's units if caps are to be chosen and nothing is known; the price that is left."""
+    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
+        """Buy what bounds are chosen from, for queries that wait for that; the queries then, and what is left."""
+
+    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
+        """Buy the sizes of units if caps are to be chosen and nothing is known of them; the price that is left."""
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
@@ -93,6 +99,8 @@ class Query(Asked):
     plan: Question
     prepared: Prepared
     """What is computed for it."""
+    waiting: tuple[Unknown, ...] = ()
+    """Columns whose bounds are chosen when it is released: a tenth of its price buys their values first."""
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _ in self.plan.outcome.columns)
@@ -116,20 +124,35 @@ class Query(Asked):
         try:
             return self.text
         except Unsupported:
-            return "; ".join(line.strip() for line in tell(self.prepared, None).splitlines())
+            return "; ".join(line.strip() for one in self.prepared.all for line in tell(one, None).splitlines())
 
     def check_keys(self) -> None:
         """Refuses, before anything is paid, if a public table that keys come from has changed since it was asked."""
-        listed = any(key.typed.keys_from is not None for key in self.prepared.asked.keys)
-        if listed and self.again(self.plan).prepared.asked.keys != self.prepared.asked.keys:
+        listed = any(key.typed.keys_from is not None for one in self.prepared.all for key in one.asked.keys)
+        if listed and _keys(self.again(self.plan).prepared) != _keys(self.prepared):
             raise BadQuestion("a public table that lists the groups has changed since this was asked; ask it again")
 
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
+        if self.waiting:
+            raise no_bounds(None, self.waiting)
+        if self.prepared.beside:
+            return self._together(price)
         if self.prepared.asked.caps.auto:
             return self._chosen(self.session.choose(self.prepared, price), price)
         quote = self.session.quote((self.prepared,), price)
         return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
+
+    def _together(self, price: Price) -> Order:
+        """All questions that the outcome is made of, for one price."""
+        every = self.prepared.all
+        if any(one.asked.caps.auto for one in every):
+            raise BadQuestion(
+                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
+            )
+        outcomes = (self.plan.outcome, *(one.outcome for one in self.prepared.beside))
+        quote = self.session.quote(every, price)
+        return Order(quote, outcomes, self.ledger_text, price.confidence, sizes=(len(every),))
 
     def _chosen(self, chosen: Chosen, price: Price) -> Order:
         outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
@@ -150,10 +173,14 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        price = Price.of(epsilon, delta, rho, error, confidence)
-        if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
-            return self.session.preview(self._chosen(unknown_yet(self.prepared), price), rows)[0]
-        return self.session.preview(self.order(price), rows)[0]
+        return self.session.preview(self._expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+
+    def _expected(self, price: Price) -> Order:
+        """The order, or what is likely if its caps are not chosen yet."""
+        auto = self.prepared.asked.caps.auto and not self.prepared.beside
+        if auto and not self.waiting and not self.session.knows(self.prepared):
+            return self._chosen(unknown_yet(self.prepared), price)
+        return self.order(price)
 
     def release(
         self,
@@ -166,10 +193,10 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
-        price = self.session.find_out(
-            self.prepared, Price.of(epsilon, delta, rho, error, confidence), self.ledger_text()
-        )
-        order = self.order(price)
+        (query,), price = self.session.find_bounds((self,), Price.of(epsilon, delta, rho, error, confidence))
+        if not query.prepared.beside:
+            price = self.session.find_out((query.prepared,), price, self.ledger_text())
+        order = query.order(price)
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
 
@@ -183,8 +210,11 @@ class Query(Asked):
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan, with how far one unit reaches at each step; with a price also the noise."""
-        free = epsilon is None and rho is None
-        return Explanation(tell(self.prepared, None if free else self.quote(epsilon, delta=delta, rho=rho)))
+        if epsilon is None and rho is None:
+            return Explanation("\n".join(tell(one, None) for one in self.prepared.all))
+        quote = self._expected(Price.of(epsilon, delta, rho)).quote
+        asked = quote.questions if self.prepared.beside else quote.questions[:1]
+        return Explanation("\n".join(tell(one, quote) for one in asked))
 
     def statements(
         self,
@@ -200,3 +230,32 @@ class Query(Asked):
         """
         asked = self.quote(epsilon, delta=delta, rho=rho)
         return sql_texts(database, works_of(asked, "SALT"), self.session.schemas)
+
+
+def _keys(prepared: Prepared) -> list[object]:
+    return [one.asked.keys for one in prepared.all]
+
+
+def gathered(sizes: Sequence[int], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+    """The answers of an order, those of further questions with the one whose outcome uses them."""
+    if not sizes:
+        return answers
+    found, left = [], list(answers)
+    for size in sizes:
+        (first, *beside), left = left[:size], left[size:]
+        told = tuple(dict.fromkeys(line for one in (first, *beside) for line in one.story))
+        notes = tuple(dict.fromkeys(line for one in (first, *beside) for line in one.notes))
+        found.append(replace(first, beside=tuple(beside), story=told, notes=notes) if beside else first)
+    return tuple(found)
+
+
+def gathered_previews(sizes: Sequence[int], previews: tuple[Preview, ...]) -> tuple[Preview, ...]:
+    """The previews of an order in the same way: one for each answer, with the columns of all its questions."""
+    found, left = [], list(previews)
+    for size in sizes or [1] * len(left):
+        (first, *beside), left = left[:size], left[size:]
+        columns, shares = (
+            tuple(one for part in (first, *beside) for one in getattr(part, name)) for name in ("columns", "shares")
+        )
+        found.append(replace(first, columns=columns, shares=shares) if beside else first)
+    return tuple(found)

@@ -16,10 +16,12 @@ from operator import itemgetter
 from os import PathLike
 from typing import Any
 
+from discreet.answer import CONFIDENCE
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
-from discreet.exact import Number
+from discreet.exact import Number, number
+from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -46,28 +48,25 @@ from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.profile.choose import Chosen, Known, choose
 from discreet.query.profile.profile import Profile
-from discreet.query.run import Answers, Quote, quote, release
-from discreet.session.auto import (
-    about,
-    cut_of,
-    finish,
-    known_of,
-    needs_choice,
-    no_profile,
-    sizes_asked,
-    sizes_found,
-    sizes_read,
-    split,
+from discreet.query.run import Answers, Quote, no_caps, quote, release
+from discreet.session.auto import cut_of, finish, known_of, sizes_read, sizes_to_buy, split, unknown_yet
+from discreet.session.auto_bounds import (
+    Unknown,
+    bounds_told,
+    columns_to_buy,
+    no_bounds,
+    with_bounds,
+    with_expected_bounds,
 )
-from discreet.session.auto_bounds import bounds_told, no_bounds, with_bounds
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.copies import prepared_copies
-from discreet.session.learn import Model, learn
+from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.plan import Plan, make_plan
+from discreet.session.plan_targets import Target, make_target_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
-from discreet.session.query import Order, Query
+from discreet.session.query import Order, Query, gathered, gathered_previews
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
 
@@ -141,6 +140,8 @@ class Session(ManyQuestions):
         self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
         self._profiles: dict[str, Profile] = {}
         self._sizes: dict[Any, Known] = {}
+        self._in_vain: set[tuple[str, str]] = set()
+        """Columns whose values a release paid for."""
         self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
@@ -192,14 +193,58 @@ class Session(ManyQuestions):
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
         schemas, missing = self._with_bounds()
+        waiting: tuple[Unknown, ...] = ()
         try:
             lowered = lower_question(asked, schemas)
         except BadQuestion as refused:
-            raise no_bounds(refused, missing) from None
+            waiting = tuple(one for one in missing if not one.asked or (one.table, one.column) in self._in_vain)
+            if not waiting:
+                raise no_bounds(refused, missing) from None
+            schemas = with_expected_bounds(schemas, waiting)
+            lowered = lower_question(asked, schemas)
         lowered = with_public_keys(lowered, self._engine, schemas)
-        return Query(self, asked, prepare(lowered))
+        return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
 
-    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
+    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
+        """Buy the values of columns whose bounds are to be chosen, if queries wait for that; the price that is left.
+
+        Nothing is bought unless the whole price fits the budget.
+        """
+        tables = {one.table for query in queries for one in query.waiting}
+        if not tables:
+            return tuple(queries), price
+        keys = [key.name for query in queries for key in query.prepared.asked.keys]
+        todo: dict[str, tuple[str, ...]] = {}
+        for table in sorted(tables):
+            missing = [one for query in queries for one in query.waiting if one.table == table]
+            columns = columns_to_buy(missing, keys, self._schemas[table])
+            stored = None if self._ledger is None else stored_profile(self, table, columns, self._ledger.stored)
+            if stored is None:
+                todo[table] = columns
+            else:
+                self._add_profile(table, stored)
+        if todo:
+            self._check_whole([query.prepared for query in queries], price)
+            first, price = split(price, len(todo))
+            for table, columns in todo.items():
+                self._add_profile(table, buy_profile(self, table, first, columns))
+                self._in_vain |= {(table, column) for column in columns}
+        return tuple(query.again(query.plan) if query.waiting else query for query in queries), price
+
+    def _add_profile(self, table: str, found: Profile) -> None:
+        before = self._profiles.get(table)
+        self._profiles[table] = found if before is None else before.joined(found)
+
+    def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
+        """Refuses before a part of a price is spent, if the whole does not fit the budget."""
+        whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
+        left = self._budget_store.remaining
+        # a δ that is named twice is counted twice; one that follows from the budget is shared
+        apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
+        if not self._budget_store.fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
+            raise OverBudget(asked=whole.price, left=left)
+
+    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
         """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
         if not any(one.auto for schema in self._schemas.values() for one in schema.table.columns.values()):
             return self._schemas, ()
@@ -219,14 +264,29 @@ class Session(ManyQuestions):
         *,
         delta: Number | None = None,
         rho: Number | None = None,
+        error: Sequence[Target] | None = None,
+        confidence: Number = CONFIDENCE,
     ) -> Plan:
         """Several questions for one price, shared so that all are about equally far off; ``release`` pays and answers.
 
         What each gets is shown before anything is paid. The whole is priced at once, by a certified bound where that
-        is better than adding up.
+        is better than adding up. Instead of a price, ``error`` may name an error for each question: the least price
+        that keeps all of them is found.
         """
         found = self.workload(queries)
-        return make_plan(self, found.queries, Price.of(epsilon, delta, rho))
+        price = replace(Price.of(epsilon, delta, rho), confidence=confidence)
+        if error is not None:
+            return make_target_plan(self, self._with_chosen_caps(found.queries), error, price)
+        return make_plan(self, found.queries, price)
+
+    def _with_chosen_caps(self, queries: Sequence[Query]) -> tuple[Query, ...]:
+        """The queries with caps that are best for an epsilon of 1, where caps are to be chosen."""
+        price = Price(rho="1/2") if isinstance(self.budget, ZCDP) else Price(1)
+        return tuple(
+            replace(one, prepared=self.choose(one.prepared, price, correct=False).questions[0])
+            if one.prepared.asked.caps.auto and not one.waiting else one
+            for one in queries
+        )  # fmt: skip
 
     def continual(
         self,
@@ -251,8 +311,13 @@ class Session(ManyQuestions):
         was left; ``record`` is for services that keep it themselves.
         """
         query = self.sql(text) if isinstance(text, str) else text
+        if query.prepared.beside:
+            raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         if query.prepared.asked.caps.auto:
-            raise BadParameter("max_rows", "auto", "must be a number: caps stay for all days of a dashboard")
+            raise BadParameter(
+                "max_rows", "auto", "must be declared of the table as a number: caps stay for all days of a dashboard "
+                "(one that was opened before caps were chosen has 10)",
+            )  # fmt: skip
         price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger
         asked, plan, charged = plan_board(
             self, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
@@ -353,13 +418,22 @@ class Session(ManyQuestions):
         epsilon: Number | Price | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
+        depth: int | None = None,
     ) -> Model:
         """A model of ``target`` from sums that the engine computes where the data lies, paid like one question.
 
-        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds) or ``dp.learning.CategoricalNB``
-        (declared keys or bounds; the target has keys). ``released_`` of the model holds the answers it was made of.
+        ``model`` is ``dp.learning.LinearRegression`` (numbers with declared bounds), ``dp.learning.CategoricalNB`` or
+        ``dp.learning.HistogramTree``, of ``depth`` 2 unless said (declared keys or bounds; the target has keys).
+        ``released_`` holds the answers that a model was made of; ``nodes_`` the noisy counts of a tree.
         """
-        return learn(self, model, table, features=features, target=target, price=Price.of(epsilon, delta, rho))
+        price = Price.of(epsilon, delta, rho)
+        if model is not HistogramTree:
+            if depth is not None:
+                raise BadParameter("depth", depth, "must be left out: it is that of a HistogramTree")
+            return learn(self, model, table, features=features, target=target, price=price)
+        columns, label, classes = tree_columns(declared_columns(self, table, features, target))
+        job, domain = tree_job(columns, label, classes, 2 if depth is None else depth, self._progress)
+        return self._from_counts(job, table, price, columns=domain.columns, domain=domain)
 
     def with_columns(self, **declared: Mapping[str, Declared]) -> Session:
         """The same budget, engine and tables, with columns declared anew: ``with_columns(visits={"cost": ...})``."""
@@ -378,6 +452,7 @@ class Session(ManyQuestions):
             budget_store=self._budget_store, progress=self._progress,
         )  # fmt: skip
         found._ledger, found._profiles, found._sizes = self._ledger, self._profiles, self._sizes
+        found._in_vain = self._in_vain
         return found
 
     def prepare(self, *tables: str, folder: str | PathLike[str] | None = None) -> Session:
@@ -403,31 +478,29 @@ class Session(ManyQuestions):
         """The question with caps chosen from what was released about its units. No data is touched."""
         known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
         if known is None:
-            raise no_profile(question)
+            raise no_caps(question)
         return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
 
     def knows(self, question: Prepared) -> bool:
         """Whether something was released about the units of a question."""
         return known_of(question, self._known_profiles(question.asked.tables), self._sizes) is not None
 
-    def find_out(self, question: Prepared, price: Price, text: str) -> Price:
-        """Buy the sizes of a question's units if its caps are to be chosen and nothing is known of them.
+    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
+        """Buy the sizes of the units of questions whose caps are to be chosen, where nothing is known of them.
 
-        Returns the price that is left for the answer. Nothing is bought unless the whole price fits the budget.
+        Returns the price that is left for the answers. Nothing is bought unless the whole price fits the budget.
         """
-        if not needs_choice(question) or self.knows(question):
+        found = sizes_to_buy([one for one in questions if one.asked.caps.auto and not self.knows(one)])
+        if not found.asked:
             return price
-        asked, text = sizes_asked(question), f"sizes of units for: {text}"
+        text = f"sizes of units for: {text}"
         stored = None if self._ledger is None else self._ledger.stored(text)
         if stored is not None:
-            self._sizes[about(question)] = sizes_read(asked, stored)
+            self._sizes |= found.known(sizes_read(found.asked, stored))
             return price
         first, left = split(price)
-        whole = self.quote((question,), price)
-        if not self._budget_store.fits(whole.plan.price):
-            raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
-        order = profile_order(self, asked, text, first)
-        self._sizes[about(question)] = self.release(order, partial(sizes_found, asked))
+        self._check_whole(questions, price)
+        self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
         return left
 
     def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
@@ -465,7 +538,7 @@ class Session(ManyQuestions):
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        return tuple(
+        found = tuple(
             preview(
                 order.quote,
                 one.parts[0],
@@ -477,6 +550,7 @@ class Session(ManyQuestions):
             )
             for one, chosen in zip_longest(order.quote.questions, order.chosen)
         )
+        return gathered_previews(order.sizes, found)
 
     def release(
         self,
@@ -504,7 +578,7 @@ class Session(ManyQuestions):
             raise
         answers = _answers(order, released, receipt)
         answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
-        answers = self._with_bounds_told(order, answers)
+        answers = gathered(order.sizes, self._with_bounds_told(order, answers))
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

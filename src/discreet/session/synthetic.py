@@ -7,11 +7,13 @@ for again under the same payment. Proofs: synthetic/spending.md, synthetic/pmw.m
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Generic, TypeVar
 
+from discreet.answer import CONFIDENCE, Answer
 from discreet.errors import BadParameter, EngineFailed, NoEstimate, NotATheorem, OverBudget
 from discreet.exact import Number
 from discreet.mechanisms.statistics.budget import Moves
@@ -19,6 +21,7 @@ from discreet.privacy.budgets.filters import Filter, Open, currency_of
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.suggest import find_column
 from discreet.query.engine import Engine
 from discreet.query.front.verbs import count
@@ -29,10 +32,13 @@ from discreet.synthetic.domain import Domain
 from discreet.synthetic.pmw import HARD, QUESTIONS, Stream, pmw
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import Clique, Counts
+from discreet.synthetic.spending import read_budget
 from discreet.synthetic.synthesize import synthesize
 from discreet.synthetic.tables.engine_source import EngineSource
 from discreet.synthetic.tables.schema_domain import domain_of
 from discreet.synthetic.workload import Asked
+
+Made = TypeVar("Made")
 
 
 @dataclass
@@ -40,10 +46,10 @@ class PaidSource:
     """A source whose first look pays: whatever is refused before it costs nothing."""
 
     source: EngineSource
-    pay: Callable[[], None]
-    """Pays, unless it is paid."""
-    read: Callable[[], None]
-    """Called once, when the first counts are there: from then on noise may be drawn, once for this payment."""
+    payment: Payment
+    price: Event | Approx
+    before: Callable[[], None] = lambda: None
+    """Called right before the payment."""
     _begun: bool = field(default=False, init=False)
 
     @property
@@ -56,20 +62,47 @@ class PaidSource:
         """What one row counts."""
         return self.source.scale
 
+    @property
+    def receipt(self) -> Receipt | None:
+        """What it was paid with, once it was."""
+        return self.payment.receipt
+
     def moves(self, clique: Clique) -> Moves:
         """How far a marginal moves."""
         return self.source.moves(clique)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
-        """Exact counts; paid for."""
+        """Exact counts; paid for. When the first are there, noise may be drawn, once for this payment."""
         if not self._begun:
             self.source.check()
-            self.pay()
+            self.before()
+            self.payment(self.price)
         found = self.source.marginals(cliques)
         if not self._begun:
-            self.read()
+            if self.payment.receipt is not None:
+                self.payment.receipt.redeem(self.price)
             self._begun = True
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class CountsJob(Generic[Made]):
+    """Something that is made of exact counts and noise at one price."""
+
+    name: str
+    """As the ledger has it, such as "synthesize"."""
+    what: str
+    """In words, such as "synthetic rows"."""
+    more: str
+    """What else the ledger says of it, beside the table and its columns."""
+    work: Callable[[PaidSource, Mapping[str, Any]], Made]
+    """Gets the counts, and the price as ``rho`` or as ``epsilon`` and ``delta``; its noise is worth no more."""
+    written: Callable[[Made], bytes]
+    """As JSON, for the ledger."""
+
+    def words(self, table: str, columns: Sequence[str]) -> str:
+        """What the ledger says was asked."""
+        return f"{self.name}({table}: {', '.join(columns)}{self.more})"
 
 
 class ManyQuestions:
@@ -103,34 +136,67 @@ class ManyQuestions:
         or ``cancel=...``, keeps what was paid for: the model so far comes back, and nothing is given back.
         """
         options |= {"workload": workload, "rows": rows}
-        return self._synthesize(table, Price.of(epsilon, delta, rho), options, columns=columns, domain=domain)
 
-    def _synthesize(
+        def work(source: PaidSource, budget: Mapping[str, Any]) -> Synthetic:
+            made = synthesize(source, **budget, **{"progress": self._progress, **options})
+            return replace(made, receipt=source.receipt)
+
+        job = CountsJob("synthesize", "synthetic rows", f"; {_workload_words(workload)}", work, Synthetic.to_json)
+        return self._from_counts(job, table, Price.of(epsilon, delta, rho), columns=columns, domain=domain)
+
+    def compare(
         self,
+        made: Synthetic,
+        table: str,
+        columns: Sequence[Sequence[str]],
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Answer:
+        """How far synthetic rows' model is from the data in some marginals, as shares; paid like any question.
+
+        ``columns``: the marginals, such as ``[("clinic", "smoker")]``. The answer is the L1 distance of each from the
+        model, with one error bar for all; what it costs comes on top of what the model has cost.
+        """
+        if not isinstance(made, Synthetic):
+            raise BadParameter("made", type(made).__name__, "must be what session.synthesize returned")
+        marginals = made.marginals_named(columns)
+
+        def work(source: PaidSource, budget: Mapping[str, Any]) -> Answer:
+            given = {"epsilon": None, "delta": None, "rho": None} | dict(budget)
+            found = made.compare(source, marginals, rho=read_budget(**given)[0])
+            return replace(found, receipt=source.receipt)
+
+        job = CountsJob("compare", "comparisons", "", work, _compared)
+        price = Price.of(epsilon, delta, rho)
+        return self._from_counts(job, table, price, columns=made.domain.columns, domain=made.domain)
+
+    def _from_counts(
+        self,
+        job: CountsJob[Made],
         table: str,
         named: Price,
-        options: Mapping[str, Any],
         *,
         columns: Sequence[str] | None,
-        domain: Mapping[str, Any] | Domain | None,
+        domain: Mapping[str, Any] | Domain | None = None,
         payment: Payment | None = None,
-    ) -> Synthetic:
-        price, asked = self._priced(named, "synthetic rows")
+    ) -> Made:
+        """What a job makes of a table's exact counts: one charge, paid at the first look; kept in the ledger."""
+        price, budget = self._priced(named, job.what)
         counted = self._counted(table, columns, domain)
-        words = f"synthesize({table}: {', '.join(counted.domain.columns)}; {_workload_words(options.get('workload'))})"
-        paying = self._payment(price, words, payment)
-        source = PaidSource(counted, partial(self._pay, paying, price), partial(self._redeem, paying, price))
+        paying = self._payment(price, job.words(table, counted.domain.columns), payment)
+        source = PaidSource(counted, paying, price)
         try:
-            made = synthesize(source, **asked, **{"progress": self._progress, **options})
+            made = job.work(source, budget)
         except EngineFailed as failed:
             if paying.receipt is not None and not paying.receipt.used:
                 failed.again = partial(
-                    self._synthesize, table, named, options, columns=columns, domain=domain, payment=paying
+                    self._from_counts, job, table, named, columns=columns, domain=domain, payment=paying
                 )
             raise
-        made = replace(made, receipt=paying.receipt)
         if self._ledger is not None:
-            self._ledger.store_bytes(paying.budget_store, made.to_json())
+            self._ledger.store_bytes(paying.budget_store, job.written(made))
         return made
 
     def pmw(
@@ -164,13 +230,12 @@ class ManyQuestions:
             )
         paying = self._payment(price, words, None)
 
-        def pay() -> None:
+        def hold() -> None:
             if alone and isinstance(self._budget_store, Filter):
                 held.append(self._budget_store.open(price))
                 paying.receipt = held[0].receipt
-            self._pay(paying, price)
 
-        source = PaidSource(counted, pay, partial(self._redeem, paying, price))
+        source = PaidSource(counted, paying, price, hold)
         try:
             stream = pmw(source, threshold=threshold, hard=hard, questions=questions, **asked)
         except BaseException:
@@ -242,14 +307,10 @@ class ManyQuestions:
             raise OverBudget(asked=charged, left=self._budget_store.remaining)
         return Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(words))
 
-    @staticmethod
-    def _pay(payment: Payment, price: Event | Approx) -> None:
-        payment(price)
 
-    @staticmethod
-    def _redeem(payment: Payment, price: Event | Approx) -> None:
-        if payment.receipt is not None:
-            payment.receipt.redeem(price)
+def _compared(answer: Answer) -> bytes:
+    found = {"distances": [float(d) for d in answer.value], "error": answer.error_at(CONFIDENCE), "spent": answer.cost}
+    return json.dumps({"compared": found}, separators=(",", ":")).encode()
 
 
 def _workload_words(workload: Asked | None) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import html
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.answer import CONFIDENCE
+from discreet.errors import BadQuestion
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several
+from discreet.session.auto import unknown_yet
+from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession
 
@@ -22,18 +25,39 @@ class Workload:
     session: QuerySession
     queries: tuple[Query, ...]
 
-    def order(self, price: Price) -> Order:
-        """The questions with the price of all together."""
+    def order(self, price: Price, *, expected: bool = False) -> Order:
+        """The questions with the price of all together; ``expected``: also where caps are not chosen yet."""
+        waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
+        if waiting:
+            raise no_bounds(None, waiting)
+        if any(query.prepared.beside for query in self.queries):
+            return self._together(price)
         chosen = tuple(
-            self.session.choose(query.prepared, price, correct=False) if query.prepared.asked.caps.auto else None
+            None if not query.prepared.asked.caps.auto
+            else unknown_yet(query.prepared) if expected and not self.session.knows(query.prepared)
+            else self.session.choose(query.prepared, price, correct=False)
             for query in self.queries
-        )
+        )  # fmt: skip
         questions = [
             query.prepared if one is None else one.questions[0] for query, one in zip(self.queries, chosen, strict=True)
         ]
         outcomes = tuple(query.plan.outcome for query in self.queries)
         own = chosen if any(chosen) else ()
         return Order(self.session.quote(questions, price), outcomes, self.ledger_text, price.confidence, own)
+
+    def _together(self, price: Price) -> Order:
+        """Some of them are made of several questions."""
+        every = [one for query in self.queries for one in query.prepared.all]
+        if any(one.asked.caps.auto for one in every):
+            raise BadQuestion(
+                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
+            )
+        outcomes = [(query.plan.outcome, *(one.outcome for one in query.prepared.beside)) for query in self.queries]
+        sizes = tuple(len(query.prepared.all) for query in self.queries)
+        quote = self.session.quote(every, price)
+        return Order(
+            quote, tuple(o for some in outcomes for o in some), self.ledger_text, price.confidence, sizes=sizes
+        )
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -52,7 +76,8 @@ class Workload:
 
         ``rows``: in a group of how many rows.
         """
-        return Several(self.session.preview(self.order(Price.of(epsilon, delta, rho, None, confidence)), rows))
+        order = self.order(Price.of(epsilon, delta, rho, None, confidence), expected=True)
+        return Several(self.session.preview(order, rows))
 
     def release(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
@@ -61,9 +86,10 @@ class Workload:
         price = Price.of(epsilon, delta, rho)
         for query in self.queries:
             query.check_keys()
-        for query in self.queries:
-            price = self.session.find_out(query.prepared, price, query.ledger_text())
-        answers: Several[TableAnswer] = self.session.release(self.order(price), Several)
+        queries, price = self.session.find_bounds(self.queries, price)
+        alone = [query.prepared for query in queries if not query.prepared.beside]
+        price = self.session.find_out(alone, price, self.ledger_text())
+        answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
         return answers
 
     def explain(
@@ -71,8 +97,9 @@ class Workload:
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share."""
         free = epsilon is None and rho is None
-        quote = None if free else self.order(Price.of(epsilon, delta, rho)).quote
-        asked = [query.prepared for query in self.queries] if quote is None else quote.questions
+        quote = None if free else self.order(Price.of(epsilon, delta, rho), expected=True).quote
+        own = [one for query in self.queries for one in query.prepared.all]
+        asked = own if quote is None else quote.questions
         return Explanation(Several(tell(one, quote) for one in asked))
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ no more than it. Every answer is unbiased, and its error bar holds for all answe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -27,6 +27,7 @@ from discreet.synthetic.model.sampled import ATOMS, fit_sampled
 from discreet.synthetic.source import Clique, MarginalSource
 from discreet.synthetic.spending import Spending, read_budget
 from discreet.synthetic.strategies import COARSE, EXPLICIT, GRID, OPTIMISED, Strategy, identity, least_squares, trees
+from discreet.synthetic.synthesize import source_of
 from discreet.synthetic.workload import Asked, Question, Workload
 from discreet.synthetic.workload import workload as read_workload
 
@@ -116,9 +117,12 @@ def _plans(asked: Workload, moves: Moves, names: Sequence[str], *, grid: int = G
 
 
 def answer(
-    source: MarginalSource,
+    table: Any,
     workload: Asked,
     *,
+    domain: Domain | Mapping[str, Any] | None = None,
+    unit: str | None = None,
+    max_rows: int | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -126,7 +130,8 @@ def answer(
 ) -> Answers:
     """The answers to a workload, by the plan with the least expected error, or the one that is named.
 
-    With epsilon and no delta the noise is Laplace noise, and the promise is pure.
+    ``table`` is a table with its ``domain``, as in ``synthesize``, or a source. With epsilon and no delta the noise is
+    Laplace noise, and the promise is pure.
 
     >>> from discreet.synthetic.source import Rows
     >>> rows = Rows(Domain({"x": range(4)}), np.array([[0], [1], [1], [3]]))
@@ -135,6 +140,7 @@ def answer(
     """
     pure = epsilon is not None and delta is None and rho is None
     budget, slack = (positive(epsilon or 0, "epsilon"), None) if pure else read_budget(epsilon, delta, rho)
+    source = source_of(table, domain, unit, max_rows)
     asked = read_workload(source.domain, workload)
     grid = GRID if source.scale == 1 else COARSE
     possible = _plans(asked, _most(source, asked), NAMES if plan is None else [plan], grid=grid, pure=pure)

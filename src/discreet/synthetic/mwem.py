@@ -7,7 +7,7 @@ Proof: spending.md.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import log, sqrt
@@ -26,6 +26,7 @@ from discreet.synthetic.model.dense import MOST, Dense
 from discreet.synthetic.predicate import Predicate, predicate
 from discreet.synthetic.source import Clique, Counts, MarginalSource
 from discreet.synthetic.spending import Spending, read_budget
+from discreet.synthetic.synthesize import source_of
 
 COUNTING = Fraction(1, 100)
 MOST_ROUNDS = 1000
@@ -53,9 +54,12 @@ class Weighted:
 
 
 def mwem(
-    source: MarginalSource,
+    table: Any,
     questions: Sequence[str | Predicate],
     *,
+    domain: Domain | Mapping[str, Any] | None = None,
+    unit: str | None = None,
+    max_rows: int | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     rho: Number | None = None,
@@ -64,7 +68,8 @@ def mwem(
 ) -> Weighted:
     """Answer many conditions together; the error grows like the root of their logarithm, not like their root.
 
-    ``rounds``: as many as the theory suggests unless said. The domain may have at most 2^24 cells.
+    ``table`` is a table with its ``domain``, as in ``synthesize``, or a source. ``rounds``: as many as the theory
+    suggests unless said. The domain may have at most 2^24 cells.
 
     >>> from discreet.synthetic.source import Rows
     >>> rows = Rows(Domain({"x": range(4)}), np.repeat([[0], [1]], 500, axis=0))
@@ -73,12 +78,13 @@ def mwem(
     (3, True)
     """
     budget, slack = read_budget(epsilon, delta, rho)
-    domain = source.domain
+    source = source_of(table, domain, unit, max_rows)
+    whole = source.domain
     if not questions or isinstance(questions, (str, Predicate)):
         raise BadParameter("questions", questions, "must be a list with at least one condition")
-    asked = tuple(predicate(domain, where) for where in questions)
-    model = Dense(domain.sizes)
-    many = _rounds(rounds, domain, budget)
+    asked = tuple(predicate(whole, where) for where in questions)
+    model = Dense(whole.sizes)
+    many = _rounds(rounds, whole, budget)
     stacks = _stacked(asked)
     exact = _exact(source, stacks, len(asked))
     moves = max((source.moves(c) for c in stacks), key=lambda m: m.l1)
@@ -96,7 +102,7 @@ def mwem(
         held.append((place, float(noisy[0])))
         _learn(model, asked, held, total)
     answers = _model_answers(model, stacks, len(asked)) * total
-    return Weighted(domain, model, total, asked, answers, spending.certified(slack), spending)
+    return Weighted(whole, model, total, asked, answers, spending.certified(slack), spending)
 
 
 def _rounds(rounds: int | None, domain: Domain, rho: Fraction) -> int:

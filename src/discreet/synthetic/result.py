@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import pi, sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +21,7 @@ from discreet.answer import Answer
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, positive
 from discreet.mechanisms.statistics.budget import Moves
+from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
 from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.privacy.promises.receipt import Receipt
@@ -28,7 +31,7 @@ from discreet.synthetic.model.rows import draw_rows
 from discreet.synthetic.predicate import Predicate, predicate
 from discreet.synthetic.public_rows import PublicRows
 from discreet.synthetic.source import MarginalSource
-from discreet.synthetic.spending import Spending
+from discreet.synthetic.spending import Spending, gaussian_for
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,16 +120,23 @@ class Synthetic(PublicRows):
             found.append(Quality(names, m.noisy.size, sqrt(m.variance), off / self.total, noise / self.total))
         return sorted(found, key=lambda q: q.noise - q.distance)
 
-    def compare(self, source: MarginalSource, columns: list[tuple[str, ...]], *, rho: Number) -> Answer:
+    def marginals_named(self, columns: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+        """Marginals by their columns, checked."""
+        if isinstance(columns, str) or not columns or any(isinstance(names, str) or not names for names in columns):
+            raise BadParameter("columns", columns, 'must be a list of marginals, such as [("clinic", "smoker")]')
+        found = [tuple(names) for names in columns]
+        for names in found:
+            self.domain.places(names)
+        return found
+
+    def compare(self, source: MarginalSource, columns: Sequence[Sequence[str]], *, rho: Number) -> Answer:
         """The L1 distance between data and model for some marginals, as shares: looks at the data and costs ``rho``.
 
         Guarantee: ρ-zCDP by itself, on top of what the model has cost. A unit moves a distance no further than it
         moves the marginal in L1, so k distances move by at most √k times that in L2.
         """
         price = positive(rho, "rho")
-        cliques = [self.domain.places(names) for names in columns]
-        if not cliques:
-            raise BadParameter("columns", columns, "must name at least one marginal")
+        cliques = [self.domain.places(names) for names in self.marginals_named(columns)]
         most = max(source.moves(c).l1 for c in cliques)
         spending = Spending.of(price, source.scale)
         exact = source.marginals(cliques)
@@ -134,8 +144,11 @@ class Synthetic(PublicRows):
         expected = [np.rint(self.run.fit.model.marginal(c) * total).astype(np.int64) for c in cliques]
         distances = np.array([np.abs(a - b).sum() for a, b in zip(exact, expected, strict=True)], dtype=np.int64)
         moves = Moves(l1=most * len(cliques), l2_squared=most**2 * len(cliques))
+        noise = gaussian_for(price, moves, len(cliques))
         noisy = spending.measure((), distances, moves, price, "distances from the model")
+        each = Sums(noise, Fraction(1), len(cliques))
         return Answer(
+            accuracy=Scaled(each, 1 / (Fraction(self.total) * source.scale)),
             value=np.maximum(noisy.noisy, 0) / self.total,
             event=spending.events[0][1],
             cost=str(spending.spent),

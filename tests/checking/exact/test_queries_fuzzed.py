@@ -87,14 +87,14 @@ def accepted(engine: Engine, seed: int, number: int) -> Iterator[tuple[str, Quer
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_unit_reaches_too_far_in_memory(seed: int) -> None:
-    for text, query, price in accepted(memory(), seed, 30):
+    for text, query, price in accepted(memory(), seed, extent(12, 30)):
         report = check_query(query, tables=4, seed=seed, **price)
         assert report.ok, (text, report)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_unit_reaches_too_far_on_duckdb(seed: int) -> None:
-    for text, query, price in accepted(dp.engines.duckdb(threads=1), 100 + seed, 12):
+    for text, query, price in accepted(dp.engines.duckdb(threads=1), 100 + seed, extent(6, 12)):
         report = check_query(query, tables=2, seed=seed, **price)
         assert report.ok, (text, report)
 

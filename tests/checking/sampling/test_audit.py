@@ -24,6 +24,7 @@ from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure, Renyi
 from tests.contracts.cases import CASES, Case
+from tests.helpers.extent import extent
 
 EACH = 1e-8 / (2 * len(CAUTIONS))
 
@@ -112,7 +113,7 @@ FEW = 2000
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_no_alarm_on_the_mechanisms(case: Case) -> None:
-    for claim in prices(case.mechanism.event):
+    for claim in prices(case.mechanism.event)[: extent(1, 100)]:
         assert not audit(case.mechanism, pair=case.pairs[0], claim=claim, samples=FEW).refuted
 
 

@@ -90,33 +90,44 @@ class EngineCase:
     layouts: Callable[[pa.Table, Path], dict[str, Any]] = lambda _table, _folder: {}
     """Sources that hold the same rows in other ways."""
     marks: tuple[pytest.MarkDecorator, ...] = ()
-    slow: bool = False
-    """Whether it is too slow for searches at random."""
+    searched: bool = True
+    """Whether it is quick enough for searches at random."""
 
 
 def _postgres(request: pytest.FixtureRequest) -> Lab:
     server = request.getfixturevalue("postgres")
     dsn = server.fresh()
     request.addfinalizer(lambda: server.drop(dsn))
-    return Lab(postgres(dsn), lambda _name, table: postgres_tables.load(dsn, table), lacks=frozenset({"nul"}))
+    return Lab(
+        postgres(dsn),
+        lambda _name, table: postgres_tables.load(dsn, table),
+        lacks=frozenset({"nul"}),
+        every=extent(2, 1),
+    )
 
 
 def _mariadb(request: pytest.FixtureRequest) -> Lab:
     server: MariaDB = request.getfixturevalue("mariadb")
     engine = Experimental(WAREHOUSES["mariadb"], server.connect)
-    return Lab(engine, lambda _name, table: server.load(table), lacks=frozenset({"beyond"}), tame=cached_tame)
+    return Lab(
+        engine,
+        lambda _name, table: server.load(table),
+        lacks=frozenset({"beyond"}),
+        tame=cached_tame,
+        every=extent(3, 1),
+    )
 
 
 def _spark(request: pytest.FixtureRequest) -> Lab:
-    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=extent(10, 1))
+    return Lab(spark(request.getfixturevalue("spark")), lacks=frozenset({"beyond"}), every=extent(20, 1))
 
 
 ENGINES = [
     EngineCase("memory", lambda _request: Lab(memory()), plain_layouts),
     EngineCase("duckdb", lambda _request: Lab(duckdb()), duckdb_layouts),
-    EngineCase("postgres", _postgres),
-    EngineCase("mariadb", _mariadb, slow=True),
-    EngineCase("spark", _spark, slow=True),
+    EngineCase("postgres", _postgres, marks=(pytest.mark.slow,)),
+    EngineCase("mariadb", _mariadb, marks=(pytest.mark.slow,), searched=False),
+    EngineCase("spark", _spark, marks=(pytest.mark.slow,), searched=False),
 ]
 STORED = [
     EngineCase("duckdb over Parquet", lambda request: Lab(duckdb(), parquet_loader(request))),
@@ -135,7 +146,7 @@ def _labs(cases: Sequence[EngineCase]) -> pytest.MarkDecorator:
 
 every_engine, every_storage = _labs(ENGINES), _labs(ENGINES + STORED)
 every_quick_engine, every_quick_storage = (
-    _labs([case for case in cases if not case.slow]) for cases in (ENGINES, ENGINES + STORED)
+    _labs([case for case in cases if case.searched]) for cases in (ENGINES, ENGINES + STORED)
 )
 
 

@@ -83,10 +83,10 @@ def refuted(lab: Lab) -> list[str]:
         after = run(lab, without(user, shop.tables()))
         for (name, job, noised), x, y in zip(asked(), before, after, strict=True):
             for cell, statistic in enumerate(job.statistics):
+                noise = noised[statistic].noise
                 change = moved(x, y, cell)
                 if isinstance(statistic, Bins):
-                    change = through_tree(statistic, x, y)
-                noise = noised[statistic].noise
+                    change = through_tree(statistic, noise, x, y)
                 far = (
                     sum(d * d for d in change) > noise.moves_squared
                     if isinstance(noise, Gaussian)
@@ -101,7 +101,7 @@ def moved(before: Numbers, after: Numbers, cell: int) -> list[int]:
     return [after.get(key, nothing)[cell] - before.get(key, nothing)[cell] for key in before.keys() | after.keys()]
 
 
-def through_tree(bins: Bins, before: Numbers, after: Numbers) -> list[int]:
+def through_tree(bins: Bins, noise: Any, before: Numbers, after: Numbers) -> list[int]:
     """The change of every node of the trees of counts, which get the noise."""
     leaves: dict[Any, list[int]] = {}
     for sign, side in ((1, after), (-1, before)):
@@ -109,7 +109,7 @@ def through_tree(bins: Bins, before: Numbers, after: Numbers) -> list[int]:
             counts = leaves.setdefault(tuple(group), [0] * bins.bins)
             assert isinstance(place, int)
             counts[place] += sign * number
-    return [int(n) for counts in leaves.values() for n in tree_of(bins).nodes(np.array(counts, dtype=np.int64))]
+    return [int(n) for counts in leaves.values() for n in tree_of(bins, noise).nodes(np.array(counts, dtype=np.int64))]
 
 
 def test_no_user_moves_more_than_is_claimed() -> None:

@@ -178,10 +178,10 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
-    automatic = {"choose", "find_out", "knows", "has_profile", "learn_profile", "quote_beyond"}
+    automatic = {"choose", "find_bounds", "find_out", "knows", "has_profile", "learn_profile", "quote_beyond"}
     pairs: tuple[tuple[type, type, set[str]], ...] = (
         (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release", *automatic}),
-        (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys"}),
+        (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys", "waiting"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),
         (TableAnswer, RemoteAnswer, {"outcome", "released"}),
         (Preview, RemotePreview, set()),
@@ -192,8 +192,8 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
 
 def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
-    refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys", "plan", "prepare", "learn"}
-    refused |= {"continual"}  # there it has a name, and the one method
+    refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys", "plan", "prepare", "learn", "compare"}
+    refused |= {"continual"}  # there it has a name
     pairs: tuple[tuple[type, type], ...] = (
         (Session, RemoteSession),
         (Query, RemoteQuery),

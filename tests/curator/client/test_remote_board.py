@@ -38,6 +38,22 @@ def test_days_come_with_their_bars(served: tuple[Town, str]) -> None:
         again.advance("2025-01-02")
 
 
+def test_the_method_is_the_callers_choice(served: tuple[Town, str]) -> None:
+    town, url = served
+    session = dp.connect(url, town.ann, "town")
+    bars = {}
+    for method in ("best", "values"):
+        board = session.continual(SQL, by="day", horizon=300, days=2, epsilon=1, name=f"by {method}", method=method)
+        day, total = board.advance("2025-01-01"), board.advance("2025-01-02")
+        assert total.rows
+        bars[method] = day.errors["n"][0]
+    assert bars["best"] is not None
+    assert bars["values"] is not None
+    assert bars["values"] < bars["best"]  # noise on each day alone is best for a day
+    with pytest.raises(BadParameter, match="method"):
+        session.continual(SQL, by="day", horizon=300, epsilon=1, name="x", method="magic")
+
+
 def test_a_method_is_part_of_the_question(served: tuple[Town, str]) -> None:
     """Fails if a remote dashboard cannot be made by another method, or forgets that it was."""
     town, url = served

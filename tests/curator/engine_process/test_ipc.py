@@ -60,6 +60,39 @@ def test_whatever_a_process_says_is_exact_numbers_or_a_failure(said: bytes) -> N
         read_columns(said)
 
 
+def cells(places: list[int], counts: list[int]) -> Cells:
+    return Cells(np.array(places, dtype=np.int64), np.array(counts, dtype=np.int64))
+
+
+def test_numbers_of_sets_survive() -> None:
+    sent = [cells([0, 5, 2], [2**63 - 1, 0, 7]), cells([], []), cells([0], [3])]
+    back = read_cells(write_cells(sent), [6, 9, 1])
+    assert [(c.places.tolist(), c.counts.tolist()) for c in back] == [
+        ([0, 5, 2], [2**63 - 1, 0, 7]), ([], []), ([0], [3]),
+    ]  # fmt: skip
+    assert all(c.places.dtype == c.counts.dtype == np.int64 for c in back)
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"", b"[]", b"{}", b'{"sets": 3}', b'{"sets": [["AAAA", 3]]}', b'{"sets": [["?", "?"]]}', b"[" * 100_000,
+        b'{"sets": [["AAAA", "AAAA"]]}',  # three bytes are no number
+        b'{"sets": [[""]]}',
+        write_cells([]),
+        write_cells([cells([0], [1]), cells([0], [1])]),
+        write_cells([cells([4], [1])]),  # beyond the table
+        write_cells([cells([-1], [1])]),
+        write_cells([cells([1, 1], [1, 1])]),
+        write_cells([cells([1], [-1])]),
+        write_cells([cells([1, 2], [1])]),
+    ],
+)  # fmt: skip
+def test_whatever_a_process_says_about_sets_is_numbers_of_rows_or_a_failure(sent: bytes) -> None:
+    with pytest.raises(EngineFailed):
+        read_cells(sent, [4])
+
+
 def test_frames_end_where_they_say() -> None:
     data = pack(b"abc") + pack(b"") + b"\x00\x00"
 
@@ -74,32 +107,3 @@ def test_frames_end_where_they_say() -> None:
     data = b"\xff" * 16
     with pytest.raises(EOFError):
         unpack(read)
-
-
-def test_counts_of_sets_survive() -> None:
-    found = [
-        Cells(np.array([0, 5]), np.array([-1, 2**62])),
-        Cells(np.array([], dtype=np.int64), np.array([], dtype=int)),
-    ]
-    back = read_cells(write_cells(found), [6, 1])
-    assert [(one.places.tolist(), one.counts.tolist()) for one in back] == [([0, 5], [-1, 2**62]), ([], [])]
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        b"{}",
-        b'{"sets": []}',
-        b'{"sets": [[[0], [1]], [[0], [1]]]}',
-        b'{"sets": [[[0], [1, 2]]]}',
-        b'{"sets": [[[0, 0], [1, 2]]]}',
-        b'{"sets": [[[-1], [1]]]}',
-        b'{"sets": [[[4], [1]]]}',
-        b'{"sets": [[[0], [1.5]]]}',
-        b'{"sets": [[[0], [9223372036854775808]]]}',
-        b'{"sets": [[0, 1]]}',
-    ],
-)
-def test_places_that_are_none_are_a_failure(said: bytes) -> None:
-    with pytest.raises(EngineFailed):
-        read_cells(said, [4])

@@ -23,7 +23,7 @@ from discreet.curator.service.declarations import CAPS
 from discreet.curator.service.opening import open_curator
 from tests.helpers.curator.town import Clock, Town, on_a_socket
 
-PAGE = (Path(__file__).resolve().parents[3] / "docs" / "curator.md").read_text()
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "reference" / "curator.md").read_text()
 
 
 def test_every_route_is_there() -> None:

@@ -20,10 +20,11 @@ CONFIG = """
 [checks.positive_data_acceptance]
 expected-statuses = ["2xx", "401", "402", "403", "404", "409", "422"]
 """
-# The others (those of the owner that open files start a process each) are tried in `make audit`.
+# The others (previews have the body of questions; those of the owner that open files start a process each) are tried in
+# `make audit`.
 SOME = {
     "owner": ["--phases", "coverage", "--include-path-regex", "audit|analysts|tokens|retire"],
-    "ann": ["--phases", "coverage", "--include-path-regex", "preview|questions|answers"],
+    "ann": ["--phases", "coverage", "--include-path-regex", "questions|answers"],
 }
 ALL = ["--max-examples", "20"]
 
@@ -61,7 +62,6 @@ def test_an_answer_has_the_shape_that_is_described(town: Town) -> None:
     assert set(seen["tables"]["people"]["columns"][0]) == set(responses.ColumnOut.model_fields)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("role", ["owner", "ann"])
 def test_schemathesis_finds_nothing(served: tuple[Town, str], role: str, tmp_path: Path) -> None:
     town, url = served

@@ -57,6 +57,8 @@ def test_what_is_wrong_is_refused_with_its_status_and_costs_nothing(town: Town) 
     assert start(town, "order", town.ann, epsilon="3").status_code == 422  # the name is taken
     assert start(town, "x", town.ann, by="city").status_code == 422
     assert start(town, "x", town.ann, horizon=0).status_code == 422
+    assert start(town, "x", town.ann, method="magic").status_code == 422
+    assert start(town, "order", town.ann, method="values").status_code == 422  # another dashboard under a taken name
     assert start(town, "x", town.ann, epsilon="1e9").status_code == 402
     assert start(town, "x", town.ann, sql="SELECT COUNT(DISTINCT person_id) AS n FROM trips").status_code == 422
     assert charges(town) == before

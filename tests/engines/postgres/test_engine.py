@@ -284,7 +284,7 @@ def test_a_query_is_held_against_made_up_neighbours(fresh_database: str, questio
 
 
 def test_the_page_works_as_it_is_written(fresh_database: str) -> None:
-    page = (Path(__file__).resolve().parents[3] / "docs" / "postgres.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "postgres.md").read_text()
     (recipe,) = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     example = re.findall(r"^```text\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[0]
     execute(

@@ -158,4 +158,4 @@ def test_an_interruption_is_charged_and_ends_the_work_on_the_server(clinic: str,
         said, _ = asking.communicate(timeout=60)
         assert asking.returncode == 0
         assert Fraction(said.decode().strip()) == 90
-        until(lambda: not waiting(clinic), what="cancelled on the server", seconds=10)
+        until(lambda: not waiting(clinic), what="cancelled on the server")

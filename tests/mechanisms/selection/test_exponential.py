@@ -95,14 +95,15 @@ def test_two_of_three() -> None:
 @pytest.mark.parametrize(
     "given",
     [
-        {}, {"epsilon": 1}, {"sensitivity": 1}, {"rate": 1}, {"epsilon": 1, "rate": 1, "sensitivity": "1/2"},
+        {}, {"epsilon": 0}, {"sensitivity": 1}, {"rate": -1}, {"epsilon": 1, "rate": 1, "sensitivity": "1/2"},
+        {"epsilon": 1, "monotone": 1},
         {"epsilon": 0, "sensitivity": 1}, {"epsilon": 1, "sensitivity": 0}, {"epsilon": -1, "sensitivity": 1},
         {"epsilon": float("nan"), "sensitivity": 1}, {"epsilon": 1, "sensitivity": 1, "monotone": 1},
     ],
 )  # fmt: skip
 def test_bad_parameters(given: dict[str, float]) -> None:
     with pytest.raises(BadParameter):
-        exponential(**given)  # type: ignore[arg-type]
+        exponential(**given)  # type: ignore[call-overload]
 
 
 @pytest.mark.parametrize("scores", [[0, 1, 3], [Fraction(1, 3), 2, -1, 0]])

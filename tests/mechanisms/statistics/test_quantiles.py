@@ -153,15 +153,16 @@ def test_rank_errors_are_as_stated(relation: Neighbours, cost: dict[str, Any]) -
     data = np.random.default_rng(1).uniform(0, 100, 500)
     rounded = np.floor(data * 4 + 0.5) / 4
 
-    def hits(paid: dict[str, Any], bar: float) -> int:
+    def hits(paid: dict[str, Any], bar: float, tries: int) -> int:
         m = quantile("1/4", low=0, high=100, step="0.25", **paid, neighbours=relation)
-        chosen = [m.release(data).value for _ in range(300)]
+        chosen = [m.release(data).value for _ in range(tries)]
         ranks = [((rounded < c).sum(), (rounded <= c).sum()) for c in chosen]
         return sum(bool(below - 125 <= bar and 125 - up_to <= bar) for below, up_to in ranks)
 
     bar = quantile("1/4", low=0, high=100, step="0.25", **cost, neighbours=relation).rank_error_at("0.6")
-    assert not too_few(hits(cost, bar), 300, 0.6)
-    assert too_few(hits({k: Fraction(v) / (40 if k == "epsilon" else 1600) for k, v in cost.items()}, bar), 300, 0.6)
+    assert not too_few(hits(cost, bar, 300), 300, 0.6)
+    dull = {k: Fraction(v) / (40 if k == "epsilon" else 1600) for k, v in cost.items()}  # some 25 to 30 % hit
+    assert too_few(hits(dull, bar, 700), 700, 0.6)
 
 
 @pytest.mark.parametrize("data", [[], [50.0], [NAN] * 9, [33.3] * 400, list(range(90)) * 4, [1e9] * 30 + [-5] * 3])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from discreet.errors import NoPrice, NotATheorem
+from discreet.exact import exp_up
 from discreet.privacy.accountants.advanced import price_advanced
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.compose import compose
@@ -159,3 +160,10 @@ def test_what_is_stated_is_all_there_is_where_the_law_has_no_price() -> None:
     assert compose([stated, events.Pure(1)]).delta(2) == compose([box, events.Pure(1)]).delta(2)
     sampled = events.Subsampled(events.Gaussian(1), "0.01")
     assert price_zcdp(events.Stated(sampled, 1, "1e-6")) == price_zcdp(box)
+
+
+def test_a_trade_off_is_priced_by_its_steepest_part() -> None:
+    price = price_basic(events.TradeOff({0: "0.9", "0.1": "0.6"}))
+    assert price.delta == Fraction(1, 10)
+    assert exp_up(price.epsilon - Fraction(1, 1 << 80)) < 3 <= exp_up(price.epsilon)
+    assert price_basic(events.TradeOff({0: "0.9"})) == Approx(0, "0.1")

@@ -7,6 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from discreet.checking import check
+from discreet.privacy.accountants.compose import compose
 from discreet.privacy.pld.atoms import (
     AtomicPair,
     box,
@@ -20,6 +22,8 @@ from discreet.privacy.pld.atoms import (
 )
 from discreet.privacy.pld.atoms import product as atom_product
 from discreet.privacy.pld.pair import Atoms
+from discreet.privacy.promises import events
+from discreet.randomness import Bits
 from tests.helpers.exact_pairs import ListedPair
 
 F = Fraction
@@ -113,3 +117,61 @@ def test_a_power_with_too_many_atoms_is_left_alone() -> None:
     few = power(listed(ListedPair([(1, 3), (5, 1)])), 3)
     assert few is not None
     assert len(few.atoms.loss) == 8
+
+
+# --- a pair for a curve -------------------------------------------------------------------------------------------
+
+CURVES = [
+    events.TradeOff({0: 1, "0.1": "0.5", "0.25": "0.25"}),
+    events.TradeOff({0: "0.9", "0.1": "0.6"}),
+    events.TradeOff({0: "0.999", "0.01": "0.8", "0.2": "0.4"}),
+    events.TradeOff({0: 1, "1/2": "1/2"}),
+]
+
+
+def misses(parts: list[tuple[Fraction, Fraction]], lost: Fraction, alpha: Fraction) -> Fraction:
+    """The least rate of misses at this rate of false alarms, by Neyman and Pearson, from (P, Q) masses exactly."""
+    left = 1 - lost
+    for p, q in sorted(parts, key=lambda part: part[0] / part[1], reverse=True):
+        used = min(Fraction(1), alpha / q)
+        left, alpha = left - used * p, alpha - used * q
+    return left
+
+
+def parts_of(event: events.TradeOff) -> list[tuple[Fraction, Fraction]]:
+    return [(b - d, c - a) for (a, b), (c, d) in pairwise(event.line)]
+
+
+@pytest.mark.parametrize("event", CURVES, ids=str)
+def test_a_curve_is_the_trade_off_of_its_pair(event: events.TradeOff) -> None:
+    """Exactly, at each knot and between; the same curve a little lower is told apart."""
+    whole = compose([event])
+    for (a, b), (c, d) in pairwise(event.line):
+        for alpha, f in ((a, b), ((a + c) / 2, (b + d) / 2)):
+            assert misses(parts_of(event), event.lost, alpha) == f
+            found = whole.tradeoff(alpha)
+            assert found.lower <= f <= found.upper
+            assert found.width < 1e-7
+
+
+@pytest.mark.parametrize("event", CURVES, ids=str)
+def test_two_of_them_by_enumeration(event: events.TradeOff) -> None:
+    parts = parts_of(event)
+    product = [(p * r, q * s) for p, q in parts for r, s in parts]
+    lost = 1 - (1 - event.lost) ** 2
+    for alpha in (Fraction(1, 100), Fraction(1, 10), Fraction(1, 3)):
+        found, f = compose([event] * 2).tradeoff(alpha), misses(product, lost, alpha)
+        assert found.lower <= f <= found.upper
+        assert found.width < 1e-4
+    if event.steepest > 1:
+        assert compose([event]).tradeoff("0.1").lower > compose([event] * 2).tradeoff("0.1").upper
+
+
+def test_randomized_response_keeps_its_own_curve_and_no_higher_one() -> None:
+    """Truth with 3/4: the curve through (1/4, 1/4). The check refutes one through (0.26, 0.26)."""
+
+    def response(answer: int, bits: Bits) -> int:
+        return answer if bits.below(4) else 1 - answer
+
+    assert check(response, pairs=[(0, 1)], claim=events.TradeOff({0: 1, "1/4": "1/4"})).ok
+    assert not check(response, pairs=[(0, 1)], claim=events.TradeOff({0: 1, "0.26": "0.26"})).ok

@@ -50,6 +50,7 @@ leaves: Any = st.one_of(
         for kind in (events.Exponential, events.PermuteAndFlip, events.AboveThreshold, events.Pure)
     ),
     *(st.builds(kind, numbers, deltas) for kind in (events.Threshold, events.Approx, events.ZCDP)),
+    st.just(events.TradeOff({0: "0.9", "1/7": "1/2", "0.2": "0.4"})),
 )
 
 

@@ -130,15 +130,15 @@ def alike(extra: str) -> dp.TableAnswer:
 @pytest.mark.parametrize("extra", ["HAVING COUNT(*) > 32", "ORDER BY COUNT(*) DESC LIMIT 100"])
 def test_bars_of_rows_that_the_noise_kept_hold(extra: str) -> None:
     """The share of misses among some 70 kept rows has mean at most 5 %; given how many rows are kept, at most a
-    binomial number of the 3,000 intervals miss: an alarm has probability below 1e-6. Bars for single rows missed most.
+    binomial number of the 3,000 intervals miss: an alarm has probability below 1e-8. Bars for single rows missed most.
     """
     answer = alike(extra)
     assert 20 < len(answer) < 200
     ends = answer.intervals("0.95")["n"]
     missed = sum(one is None or not one[0] <= 20 <= one[1] for one in ends)
-    assert missed <= binom.isf(1e-6, 3000, 0.05 * len(answer) / 3000)
+    assert missed <= binom.isf(1e-9, 3000, 0.05 * len(answer) / 3000)
     assert all(
-        one is not None and one[0] <= 20 <= one[1] for one in answer.intervals("0.999999", simultaneous=True)["n"]
+        one is not None and one[0] <= 20 <= one[1] for one in answer.intervals("0.999999999", simultaneous=True)["n"]
     )
 
 

@@ -28,6 +28,7 @@ from discreet.query.estimate.estimators import (
 from discreet.query.estimate.noise_plan import Need, plan_noise, tree_of
 from discreet.query.estimate.statistics import Bins, Rows, Statistic, Units, paid_with
 from discreet.query.functions.typed_values import Typed
+from discreet.query.lower.bounding import Noise
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.evaluate import evaluate
 from discreet.query.plan.expressions import Column, Expression, Literal
@@ -273,7 +274,7 @@ def test_bins_are_one_for_each_of_few_values() -> None:
     (median,) = asked((Aggregate.QUANTILE, (Y,)))
     assert isinstance(median, Quantile)
     assert (median.bins.bins, median.bins.whole) == (11, True)
-    assert tree_of(median.bins).leaves == 11
+    assert tree_of(median.bins, Noise.LAPLACE).leaves == 11
 
 
 @given(values=some.lists(some.integers(-20, 20), min_size=1, max_size=12), target=some.integers(-20, 20))
@@ -299,7 +300,7 @@ def test_intervals_of_extremes_hold_as_often_as_said(
     assert isinstance(recipe, Quantile)
     need = Need(caps=Caps(max_rows=1), statistics=recipe.needs, grouped=False, selects=False)
     one = plan_noise((need,), budget, Neighbours.ADD_REMOVE).sets[0][recipe.bins]
-    tree, bits = tree_of(recipe.bins), SystemBits()
+    tree, bits = tree_of(recipe.bins, one.noise), SystemBits()
     places = [10 + i % 20 for i in range(3000)] + ([0, recipe.bins.bins - 1] if outlier else [])
     counts = np.bincount(places, minlength=recipe.bins.bins) * one.scale
     wanted = float(recipe.bins.low + (min(places) if aggregate is Aggregate.MIN else max(places)) * recipe.bins.width)

@@ -122,12 +122,13 @@ def masses(numbers: int, most: int, least: int = 0) -> list[tuple[int, ...]]:
     return [x for x in found if sum(map(abs, x)) <= most]
 
 
+@pytest.mark.parametrize("noise", list(Noise))
 @pytest.mark.parametrize(
     ("groups", "leaves", "kind"),
     [(1, 1, "bins"), (1, 2, "bins"), (1, 5, "bins"), (2, 1, "bins"), (2, 3, "bins")]
     + [(groups, 1, kind) for groups in (1, 2) for kind in ("one sign", "signed", "parts")],
 )
-def test_how_far_a_changed_unit_moves_things_by_enumeration(groups: int, leaves: int, kind: str) -> None:
+def test_how_far_a_changed_unit_moves_things_by_enumeration(groups: int, leaves: int, kind: str, noise: Noise) -> None:
     """All old and new contributions of a unit with two rows: the lengths that are paid for are reached, not passed."""
     kinds: dict[str, Statistic] = {
         "bins": Bins(Column("x"), leaves, Fraction(0), Fraction(1), True),
@@ -137,7 +138,7 @@ def test_how_far_a_changed_unit_moves_things_by_enumeration(groups: int, leaves:
     }
     statistic = kinds[kind]
     wide = groups * {"bins": leaves, "parts": 2}.get(kind, 1)
-    tree = tree_of(statistic) if isinstance(statistic, Bins) else None
+    tree = tree_of(statistic, noise) if isinstance(statistic, Bins) else None
 
     def seen(x: tuple[int, ...]) -> np.ndarray:
         if tree is None:
@@ -147,7 +148,7 @@ def test_how_far_a_changed_unit_moves_things_by_enumeration(groups: int, leaves:
     vectors = [seen(x) for x in masses(wide, 2, -1 if kind == "signed" else 0)]
     moves = [a - b for a in vectors for b in vectors]
     several = groups > 1 or kind in ("bins", "parts")
-    allowed = _lengths(statistic, Neighbours.CHANGE_ONE, grouped=groups > 1, several=several)
+    allowed = _lengths(statistic, noise, Neighbours.CHANGE_ONE, several=several)
     l1, squared = max(np.abs(m).sum() for m in moves), max((m**2).sum() for m in moves)
     assert l1 <= 2 * allowed.l1
     assert squared <= 4 * allowed.l2_squared
@@ -162,7 +163,7 @@ def test_noise_moves_with_the_bound_and_the_levels() -> None:
     scale = plan.sets[0][COUNT].scale
     assert found[COUNT].moves_squared == 10 * scale**2  # type: ignore[union-attr]
     assert found[TOTAL].moves_squared == 10 * (scale << 29) ** 2  # type: ignore[union-attr]
-    assert found[BINS].moves_squared == 10 * scale**2 * len(tree_of(BINS).levels)  # type: ignore[union-attr]
+    assert found[BINS].moves_squared == 10 * scale**2 * len(tree_of(BINS, Noise.GAUSSIAN).levels)  # type: ignore[union-attr]
 
 
 # --- keys that nobody listed ------------------------------------------------------------------------------------------

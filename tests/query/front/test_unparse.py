@@ -24,6 +24,7 @@ from discreet.query.functions import record
 from discreet.query.plan.expressions import Call, Column
 from discreet.query.plan.nodes import Filter, Question, Scan
 from tests.helpers.cases import cases
+from tests.helpers.extent import extent
 from tests.helpers.shop import schemas
 from tests.query.front.sql.test_parse_fuzz import TABLES as RANDOM
 from tests.query.front.sql.test_parse_fuzz import Grammar
@@ -57,15 +58,15 @@ def test_every_question_with_verbs_returns(text: str, verbs: Callable[[], Kept])
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_questions_return(seed: int) -> None:
-    read = 0
-    for number in range(400):
+    read, tried = 0, extent(150, 400)
+    for number in range(tried):
         try:
             plan = question(Grammar(random.Random(1000 * seed + number), wild=0.0).query(), RANDOM)
         except BadQuestion:
             continue
         returns(plan, RANDOM)
         read += 1
-    assert read >= 300
+    assert read >= tried * 3 // 4
 
 
 MORE = [
@@ -165,7 +166,7 @@ def test_any_word_of_sql_as_a_name() -> None:
     )
     words = sorted({word.lower() for one in listed for word in one.split() if word.isidentifier()} | set(more.split()))
     assert len(words) > 500
-    for word in words:
+    for word in words[:: extent(3, 1)]:
         tables = {word: (word, "other", "id")}
         frame = Frame.of(word, tables, Kept)
         joined = frame.filter(dp.col(word) > 1).select(dp.col(word), "id").join(frame, on="id")

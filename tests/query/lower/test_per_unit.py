@@ -80,7 +80,6 @@ MODULO = Project(VISITS, (("pid", call("mod", col("pid"), 1)), ("clinic", col("c
         (PerUnit(MODULO, (("pid", col("pid")),), (Measure("n", Aggregate.COUNT),)), "something else than the unit"),
         (PerUnit(VISITS, (("x", col("clinic")),), (Measure("n", Aggregate.COUNT),)), "something else than the unit"),
         (PerUnit(VISITS, (), (Measure("n", Aggregate.COUNT),)), "something else than the unit"),
-        (PerUnit(CITIES, (("city", col("city")),), (Measure("n", Aggregate.COUNT),)), "public"),
         (PerUnit(VISITS, (("pid", col("pid")), ("r", col("raw"))), ()), "floats"),
         (PerUnit(VISITS, (("pid", col("pid")),), (Measure("v", Aggregate.VARIANCE, (col("cost"),)),)), "VARIANCE per"),
         (PerUnit(VISITS, (("pid", col("pid")),), (Measure("v", Aggregate.COUNT_UNITS),)), "COUNT_UNITS per unit"),
@@ -94,3 +93,12 @@ MODULO = Project(VISITS, (("pid", call("mod", col("pid"), 1)), ("clinic", col("c
 def test_refused_by_name(asked: Relation, words: str) -> None:
     with pytest.raises(BadQuestion, match=re.escape(words)):
         lower_relation(asked, CATALOG)
+
+
+def test_a_public_table_may_be_summarised_by_any_keys() -> None:
+    tables = data(Random(0))
+    found = lower_relation(PerUnit(CITIES, (("city", col("city")),), (Measure("n", Aggregate.COUNT),)), CATALOG)
+    assert not found.private
+    counted = {dict(row)["city"]: dict(row)["n"] for row in rows(found.relation, tables)}
+    stored = list(tables["cities"]["city"])
+    assert counted == {city: stored.count(city) for city in set(stored)}

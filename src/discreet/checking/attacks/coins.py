@@ -43,7 +43,7 @@ def biased_coins(*, epsilon: Number = "0.4", gamma: Number = "0.25", samples: in
             Row("ordinary noise, biased bits", found(ordinary, True)),
             Row("noise made for biased bits", found(robust, True), float(e)),
         ),
-        "The promise of ordinary noise assumes fair bits (docs/randomness.md).",
+        "The promise of ordinary noise assumes fair bits (docs/explanation/randomness.md).",
     )
 
 

@@ -2,7 +2,7 @@
 
 Measured is the rank correlation of the size of the noise with the time, and with the bits read. A textbook sampler that
 counts coin flips shows nearly everything. A bulk draw has one time for all; a single draw here reads a table, which
-leaves little; a fixed reply time hides the rest (docs/limits.md).
+leaves little; a fixed reply time hides the rest (docs/explanation/limits.md).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
 from discreet.query.estimate.statistics import Bins, Statistic, Units, paid_with
 from discreet.query.lower.bounding import groups
-from discreet.query.plan.schema import Declared, Schema, Stored, StoredKind
+from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Stored, StoredKind
 from discreet.query.plan.work import AnyWork, Exact
 from discreet.query.run import Quote
 from discreet.session.price import Price
@@ -201,7 +201,7 @@ class Judge:
                     return wrong
                 common = a.keys() & b.keys()
                 a, b = ({k: v for k, v in side.items() if k in common} for side in (a, b))
-            noise, moves = self.noised[statistic].noise, _moves(statistic, a, b)
+            noise, moves = self.noised[statistic].noise, _moves(self.noised[statistic], a, b)
             rooted = isinstance(noise, Gaussian)
             paid = paid_with(statistic)
             moved[paid] = moved.get(paid, 0) + sum(m * m if rooted else abs(m) for m in moves)
@@ -232,11 +232,11 @@ def _vector(exact: Exact, i: int) -> Vector:
     return {key: int(n) for key, n in zip(exact.keys, exact.numbers[i].tolist(), strict=True)}
 
 
-def _moves(statistic: Statistic, a: Vector, b: Vector) -> list[int]:
-    keys = {*a, *b}
+def _moves(one: Noised, a: Vector, b: Vector) -> list[int]:
+    keys, statistic = {*a, *b}, one.statistic
     if not isinstance(statistic, Bins):
         return [a.get(k, 0) - b.get(k, 0) for k in keys]
-    tree = tree_of(statistic)
+    tree = tree_of(statistic, one.noise)
     leaves: dict[Any, Any] = {}
     for key in keys:
         if key[-1] is None or not 0 <= key[-1] < statistic.bins:
@@ -268,9 +268,8 @@ def _bundle(schemas: Mapping[str, Schema], chance: random.Random, most_rows: int
     many = chance.choice((1, 2, most_rows, 3 * most_rows))
     for name, schema in schemas.items():
         if not schema.table.public:
-            found[name] = [
-                _row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(chance.randint(0, many))
-            ]
+            rows = chance.randint(0, 1 if schema.table.unit == EACH_ROW else many)
+            found[name] = [_row(schema, chance, _links(schemas, name, unit, chance)) for _ in range(rows)]
     return found
 
 
@@ -278,7 +277,7 @@ def _links(schemas: Mapping[str, Schema], name: str, unit: int | None, chance: r
     """The columns that say whose row it is: the unit, and the ids that foreign keys of others lead to."""
     fixed: Row = {}
     table = schemas[name].table
-    if table.unit is not None:
+    if table.unit is not None and table.unit != EACH_ROW:
         fixed[table.unit] = _id(schemas[name].stored[table.unit], unit, chance)
     for schema in schemas.values():
         if schema.table.through is not None and schema.table.through[0] == name:

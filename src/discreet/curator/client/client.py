@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 from urllib.parse import quote
 
 from discreet.answer import CONFIDENCE
+from discreet.continual.counter import read_method
 from discreet.curator.amounts import read_amount
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview, answers_of
 from discreet.curator.client.remote_board import RemoteBoard
@@ -240,6 +241,7 @@ class RemoteSession:
     suggest_keys = _refused("suggest_keys", _OWNER)
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
+    compare = _refused("compare", "the report of a job says how well its model fits what was measured")
     plan = _refused("a plan", "session.workload([...]) asks several questions together")
 
     def _prepared(self, asked: Question) -> Prepared | None:
@@ -247,6 +249,8 @@ class RemoteSession:
 
         Keys of public tables are read there, and long lists are sent in part; what depends on them is decided there.
         """
+        if any(one.auto for schema in self.schemas.values() for one in schema.table.columns.values()):
+            return None  # bounds are chosen there
         lowered = lower_question(asked, self.schemas)
         listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
         known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
@@ -267,10 +271,10 @@ class RemoteSession:
     ) -> RemoteBoard:
         """A dashboard of this name: opened and paid for all of its days, or gone on with, if it is the same.
 
-        ``method``: as for a session, "best" has the least error of the totals, "values" that of single days.
+        ``method``: "best" has the least error of the totals, "values" that of single days.
         """
-        body = {"sql": text, "by": by, "horizon": horizon, "days": days} | Price.of(epsilon, delta, rho).texts()
-        body |= {} if method == "best" else {"method": method}
+        body = {"sql": text, "by": by, "horizon": horizon, "days": days, "method": read_method(method).value}
+        body |= Price.of(epsilon, delta, rho).texts()
         path = self.path(f"boards/{quote(name, safe='')}")
         sent = self.transport.post(path, body)
         return RemoteBoard(self.transport, path, sent["horizon"], sent["cost"])

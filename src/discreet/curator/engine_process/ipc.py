@@ -6,19 +6,23 @@ went wrong, however badly, can send wrong numbers and nothing worse; sizes are b
 
 from __future__ import annotations
 
+import binascii
 import json
 import struct
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Sequence
 from datetime import date, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import EngineFailed
 from discreet.query.plan.schema import Stored, StoredKind
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import Cells, Exact
 
+Longs: TypeAlias = NDArray[np.int64]
 LARGEST = 1 << 30
 _HEAD = struct.Struct(">Q")
 _WIDEST = 1 << 127
@@ -67,37 +71,6 @@ def read_columns(payload: bytes) -> dict[str, Stored]:
         raise EngineFailed from None
 
 
-# --- sets of keys ---------------------------------------------------------------------------------------------------
-
-
-def write_cells(found: Sequence[Cells]) -> bytes:
-    """What an engine counted of several sets of keys."""
-    return json.dumps({"sets": [[one.places.tolist(), one.counts.tolist()] for one in found]}).encode()
-
-
-def read_cells(payload: bytes, sizes: Sequence[int]) -> tuple[Cells, ...]:
-    """What ``write_cells`` wrote, of tables with so many cells; EngineFailed if it is anything else.
-
-    >>> cells = Cells(np.array([3]), np.array([7]))
-    >>> read_cells(write_cells([cells]), [4])[0].counts.tolist()
-    [7]
-    """
-    try:
-        sets = json.loads(payload)["sets"]
-        return tuple(_cells(places, counts, size) for (places, counts), size in zip(sets, sizes, strict=True))
-    except (KeyError, TypeError, ValueError, OverflowError, RecursionError):
-        raise EngineFailed from None
-
-
-def _cells(places: Any, counts: Any, size: int) -> Cells:
-    at, numbers = _numbers(places), _numbers(counts)
-    if at.dtype != np.int64 or numbers.dtype != np.int64 or len(at) != len(numbers):
-        raise ValueError("not places and counts")
-    if len(at) and (at.min() < 0 or at.max() >= size or len(np.unique(at)) != len(at)):
-        raise ValueError("not places of the table")
-    return Cells(at, numbers)
-
-
 # --- exact numbers --------------------------------------------------------------------------------------------------
 
 
@@ -123,6 +96,40 @@ def read_exact(payload: bytes) -> tuple[Exact, ...]:
         return tuple(_one(work) for work in json.loads(payload)["works"])
     except (AssertionError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
         raise EngineFailed from None
+
+
+def write_cells(found: Sequence[Cells]) -> bytes:
+    """What an engine counted in many sets: numbers of 64 bits, the lowest byte first.
+
+    >>> read_cells(write_cells([Cells(np.array([0, 3]), np.array([5, 6]))]), [4])[0].counts.tolist()
+    [5, 6]
+    """
+    sets = [
+        [b64encode(np.asarray(n, dtype="<i8").tobytes()).decode() for n in (one.places, one.counts)] for one in found
+    ]
+    return json.dumps({"sets": sets}, separators=(",", ":")).encode()
+
+
+def read_cells(payload: bytes, sizes: Sequence[int]) -> tuple[Cells, ...]:
+    """What ``write_cells`` wrote, of tables of these sizes; EngineFailed if it is anything else."""
+    try:
+        sets = json.loads(payload)["sets"]
+        return tuple(_cells(one, size) for one, size in zip(sets, sizes, strict=True))
+    except (KeyError, TypeError, ValueError, RecursionError, binascii.Error):
+        raise EngineFailed from None
+
+
+def _cells(sent: Any, size: int) -> Cells:
+    places, counts = map(_longs, sent)
+    if len(places) != len(counts) or (counts < 0).any() or (places < 0).any() or (places >= size).any():
+        raise ValueError("not numbers of rows")
+    if len(np.unique(places)) != len(places):
+        raise ValueError("a group came twice")
+    return Cells(places, counts)
+
+
+def _longs(text: Any) -> Longs:
+    return np.frombuffer(b64decode(text, validate=True), dtype="<i8").astype(np.int64)
 
 
 def _one(work: Any) -> Exact:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import pickle
 import queue
@@ -27,6 +26,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
@@ -159,7 +159,7 @@ class Isolated:
             return self._here.process.run(works, schemas)  # type: ignore[no-any-return]
 
     def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
-        """The numbers of each set of keys, in one pass, or EngineFailed."""
+        """The numbers of each set of keys, counted in one pass, or EngineFailed."""
         with nullcontext() if self._reserved() else self.reserved():
             return self._here.process.grouping_sets(work, schemas)  # type: ignore[no-any-return]
 
@@ -225,18 +225,18 @@ class _Process:
             raise EngineFailed from None
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
-        return read_exact(self._compute("run", list(works), schemas))
+        return read_exact(self._computed_by("run", list(works), schemas))
 
     def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
-        sizes = [math.prod(len(work.keys[i].allowed or ()) for i in one) for one in work.sets]
-        return read_cells(self._compute("sets", work, schemas), sizes)
+        sizes = [prod(len(work.keys[i].allowed or ()) for i in one) for one in work.sets]
+        return read_cells(self._computed_by("sets", work, schemas), sizes)
 
-    def _compute(self, what: str, work: object, schemas: Mapping[str, Schema]) -> bytes:
-        """What the process computes, with the schemas if it does not have them; EngineFailed if it fails."""
+    def _computed_by(self, kind: str, work: Any, schemas: Mapping[str, Schema]) -> bytes:
+        """The reply of the process, which is sent the schemas if it does not have them."""
         self._start()
         known = self._sent is schemas
         self._sent = schemas
-        payload = self._ask((what, (work, None if known else dict(schemas))), float(self._limits.deadline))
+        payload = self._ask((kind, (work, None if known else dict(schemas))), float(self._limits.deadline))
         self._computed += 1
         if self._computed >= RENEWED_AFTER and not self._preparing and not self.closed:
             self._preparing = True

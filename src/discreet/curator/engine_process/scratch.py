@@ -9,12 +9,16 @@ them, however they end. So no folder is taken from under a living engine, and no
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
 from contextlib import suppress
 from pathlib import Path
+
+try:
+    import fcntl
+except ImportError:  # Windows: there is no service there, since its ledger refuses first
+    fcntl = None  # type: ignore[assignment]
 
 PREFIX = "discreet-scratch-"
 

@@ -160,7 +160,7 @@ class ProfileIn(Priced):
 class ColumnIn(In):
     """What is declared of a column."""
 
-    bounds: Annotated[list[Exact], Field(min_length=2, max_length=2)] | None = None
+    bounds: Annotated[list[Exact], Field(min_length=2, max_length=2)] | Literal["auto"] | None = None
     keys: Annotated[list[Key], Field(min_length=1, max_length=10_000)] | None = None
     unknown_keys: StrictBool = False
     null_key: StrictBool = False

@@ -119,7 +119,7 @@ class ColumnOut(BaseModel):
     unit: bool
     low: str | None
     high: str | None
-    bounds: list[str] | None
+    bounds: list[str] | Literal["auto"] | None
     """As they were declared, exactly."""
     nullable: bool
     keys: list[str | int | bool | None] | None
@@ -217,6 +217,10 @@ class AnswerTable(BaseModel):
     story: list[str]
     consistent: dict[str, Any] | None = None
     """What is different in the numbers that agree."""
+    about: str = ""
+    """Of a profile: what this histogram is about."""
+    labels: list[str] = []
+    """Of a profile: its classes in words, in the order of the rows."""
 
 
 class AnswerTables(BaseModel):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated
 
 from anyio.to_thread import run_sync
 from fastapi import FastAPI, Query, Request
 from pydantic import BaseModel, Field, StrictStr
 
 from discreet.answer import CONFIDENCE
+from discreet.continual.counter import Method
 from discreet.curator.http.middleware import BEGAN
 from discreet.curator.http.requests import Days, In, Name, Priced, Text
 from discreet.curator.http.routes_ask import DatasetName
@@ -30,8 +31,8 @@ class BoardIn(Priced):
     by: Name
     horizon: Days
     days: Days | None = None
-    method: Literal["best", "values", "prefixes", "tree", "square_root", "binned"] = "best"
-    """What gets noise: "best" has the least error of the totals, "values" that of single days."""
+    method: Annotated[StrictStr, Field(min_length=1, max_length=20)] = Method.BEST.value
+    """What gets noise: best, values, prefixes, tree or square_root."""
 
     def question(self) -> BoardQuestion:
         """What is asked."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from discreet.continual.counter import Method
 from discreet.curator.error_replies import Refusal
 from discreet.curator.limits import check_size
 from discreet.curator.service.access import Caller
@@ -34,16 +35,17 @@ class BoardQuestion:
     horizon: int
     days: int | None
     price: Price
-    method: str = "best"
+    method: str = Method.BEST.value
+    """What gets noise, as in ``session.continual``."""
 
     @classmethod
     def read(cls, query: str, written: Mapping[str, Any]) -> BoardQuestion:
         """As a charge in the ledger has it."""
         price = Price(**{name: written[name] for name in ("epsilon", "delta", "rho", "confidence") if name in written})
-        method = written.get("method", "best")
         return cls(
-            sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price, method=method
-        )
+            sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price,
+            method=written.get("method", Method.BEST.value),
+        )  # fmt: skip
 
 
 def opened(

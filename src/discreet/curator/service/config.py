@@ -61,6 +61,7 @@ class ConfiguredDataset(Section):
     population: Annotated[str, reads(declarations.read_name)] = ""
     """Its own name, if left out."""
     protects: Text = "one person"
+    """Whom the budget protects, in words that analysts see."""
     neighbours: Annotated[Neighbours, reads(declarations.read_neighbours)] = Neighbours.ADD_REMOVE
     rule: Annotated[Rule | None, reads(declarations.read_rule)] = None
     budget: Annotated[Measure | None, reads(declarations.read_promise)] = None
@@ -80,19 +81,25 @@ class Config:
     key: Path | None = None
     head: Path | None = None
     host: str = "127.0.0.1"
+    """The address to listen on: this machine alone unless said."""
     port: int = PORT
+    """The port to listen on."""
     processes: int = 1
     quantum: Fraction = Fraction(1, 4)
+    """Replies to questions leave on a grid of time that starts with so many seconds."""
     grid: str = "geometric"
     hosts: tuple[str, ...] = ()
     """Names that the service answers to, besides those of this machine."""
     proxies: tuple[str, ...] = ()
     """Addresses of proxies whose X-Forwarded-For is believed."""
     certificate: Path | None = None
+    """The certificate for TLS, in PEM; without one, a proxy in front speaks TLS."""
     certificate_key: Path | None = None
+    """The key of the certificate."""
     witness: str | Path | None = None
     """A second place that remembers how far the ledger had come."""
     log: str = "text"
+    """How the log is written: "text", or "json" for programs."""
     copies: Path = Path("prepared")
     """Where prepared copies are kept."""
     limits: Limits

@@ -1,7 +1,7 @@
 """What the owner declares of a data set, as plain data: the same shape in curator.toml, in a request, in the ledger.
 
-    {"tables": {"visits": {"source": "visits.parquet", "unit": "patient_id", "max_rows": 10, "columns": {
-        "cost":   {"bounds": ["0", "5000"]},                  numbers as text or numbers; dates as "2025-01-31"
+    {"tables": {"visits": {"source": "visits.parquet", "unit": "patient_id", "max_rows": "auto", "columns": {
+        "cost":   {"bounds": ["0", "5000"]},                  numbers as text or numbers, dates as "2025-01-31"
         "clinic": {"keys": ["North", "South"]},                "null_key": true if NULL is a group too
         "reason": {"unknown_keys": true}}}}}
 
@@ -12,7 +12,7 @@ understood is refused with its place, such as datasets.hospital.tables.visits.co
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from fractions import Fraction
@@ -30,7 +30,8 @@ from discreet.ledger.owner_acts import check_name
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.plan.schema import Declared, Table, bounds, keys, table, unknown_keys
+from discreet.query.plan import schema
+from discreet.query.plan.schema import AUTO, MAX_ROWS, Declared, Table, bounds, keys, table, unknown_keys
 from discreet.query.plan.types import Value
 
 CAPS = ("max_rows", "max_groups", "max_rows_per_group")
@@ -51,7 +52,20 @@ class DeclaredTable:
     def at(self, root: Path) -> Table:
         """The table as a session takes it."""
         place = data_sources.place_of_table(root, self.source)
-        return table(place, unit=self.unit, columns=self.columns, public=self.public, **self.caps)
+        # older versions registered tables without max_rows, and took 10: what is in a ledger keeps its meaning
+        caps = {**self.caps, "max_rows": MAX_ROWS} if self.undeclared else self.caps
+        return table(place, unit=self.unit, columns=self.columns, public=self.public, **caps)
+
+    @property
+    def undeclared(self) -> bool:
+        """Whether nothing says how many rows of one unit count."""
+        return not self.public and "max_rows" not in self.caps and len(self.caps) < len(CAPS) - 1
+
+    def completed(self) -> DeclaredTable:
+        """The table with max_rows = "auto" if nothing else is declared: how it is registered."""
+        if schema.UNDECLARED is None or not self.undeclared:
+            return self
+        return replace(self, caps={"max_rows": schema.UNDECLARED, **self.caps})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +73,10 @@ class Dataset:
     """Tables about the same people."""
 
     tables: Mapping[str, DeclaredTable]
+
+    def completed(self) -> Dataset:
+        """The tables as they are registered: each says how many rows of one unit count."""
+        return Dataset(tables={name: one.completed() for name, one in self.tables.items()})
 
     def marks(self, root: Path) -> list[str]:
         """By what the private tables can be recognised."""
@@ -89,7 +107,9 @@ class Dataset:
 class ColumnSection(Section):
     """What is declared of a column: bounds, keys or unknown keys."""
 
-    bounds: Annotated[list[Any] | None, must("must be a list of the least and the largest value")] = None
+    bounds: Annotated[
+        list[Any] | Literal["auto"] | None, must('must be a list of the least and the largest value, or "auto"')
+    ] = None
     keys: Annotated[list[Any] | None, must('must be a list, such as ["North", "South"]')] = None
     unknown_keys: Annotated[Literal[True] | None, must("must be true, or left out")] = None
     null_key: Any = False
@@ -108,6 +128,8 @@ class ColumnSection(Section):
             raise BadParameter("", self.model_dump(), "must have only one of bounds, keys and unknown_keys")
         try:
             match ways:
+                case ["bounds"] if self.bounds == AUTO:
+                    return bounds(AUTO, nullable=self.nullable)
                 case ["bounds"]:
                     low, high = self._ends()
                     return bounds(low, high, nullable=self.nullable)
@@ -224,6 +246,8 @@ def _write_table(one: DeclaredTable) -> dict[str, Any]:
 def write_column(column: Declared) -> dict[str, Any]:
     """What is data of one column."""
     data: dict[str, Any] = {} if column.nullable else {"nullable": False}
+    if column.auto:
+        data["bounds"] = AUTO
     if column.low is not None and column.high is not None:
         data["bounds"] = [_text(column.low), _text(column.high)]
     if column.keys is not None:

@@ -16,7 +16,7 @@ from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
 from discreet.errors import BadData, DiscreetError
 from discreet.ledger.state import Dataset, Population
-from discreet.query.plan.schema import Table
+from discreet.query.plan.schema import EACH_ROW, Table
 from discreet.session.query import Query
 from discreet.session.session import Session
 
@@ -159,7 +159,7 @@ class OpenDatasets:
             if one.public:
                 continue
             originals.append((one.source, file_facts(one.source)))
-            unit = None if one.unit is None else unit_column(one.unit)
+            unit = None if one.unit in (None, EACH_ROW) else unit_column(str(one.unit))
             digest = hashlib.sha256(f"{name}\n{table}".encode()).hexdigest()[:12]
             copy = engine.prepare(one.source, self._config.copies, f"copy_{digest}", unit)
             copied[table] = replace(one, source=copy)

@@ -16,7 +16,8 @@ from discreet.exact import number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
-from discreet.query.profile.questions import table_questions
+from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.questions import KEY, Asked, table_questions
 from discreet.session.price import Price
 from discreet.session.profiles import profile_order
 from discreet.session.query import Order, Query
@@ -50,7 +51,7 @@ class SqlQuestion:
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
         query = read(self.sql)
-        check([query.prepared])
+        check(query.prepared.all)
         return query.order(self.price)
 
 
@@ -82,7 +83,7 @@ class WorkloadQuestion:
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price of all together, the noise, and what becomes of the numbers."""
         queries = tuple(read(text) for text in self.sqls)
-        check([query.prepared for query in queries])
+        check([one for query in queries for one in query.prepared.all])
         return Workload(session, queries).order(self.price)
 
 
@@ -148,13 +149,23 @@ def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> O
     return asked.order(session, read, check)
 
 
-def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer]) -> dict[str, Any]:
+def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Session) -> dict[str, Any]:
     """The answers as they are stored and sent."""
     confidence = number(asked.price.confidence, "confidence")
     found = [serialize.answer_for_client(one, confidence) for one in answers]
+    if isinstance(asked, ProfileQuestion):
+        about = table_questions(asked.table, session.schemas, asked.columns)
+        found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
     if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
         return found[0]
     return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
+
+
+def _in_words(asked: Asked, answer: TableAnswer) -> dict[str, Any]:
+    """What a histogram is about, and the classes of its rows."""
+    found = Histogram.of(asked, answer)
+    words = {label: found.label(i) for i, label in enumerate(found.labels)}
+    return {"about": found.title, "labels": [words[key] for key in answer[KEY]]}
 
 
 def accuracy(stored: Mapping[str, Any]) -> dict[str, str]:

@@ -6,7 +6,7 @@ nothing of how long it took.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -93,6 +93,18 @@ def preview(  # noqa: PLR0917 - what a preview is made of
     ).as_dict()
     found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
     return found | {"story": [*story(quote, which), *notes]}
+
+
+def gathered(sizes: Sequence[int], previews: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One preview for each answer: where several questions make one, with the columns of all."""
+    if not sizes:
+        return previews
+    found, left = [], list(previews)
+    for size in sizes:
+        some, left = left[:size], left[size:]
+        every = {name: [line for one in some for line in one[name]] for name in ("columns", "story", "notes")}
+        found.append(some[0] | every)
+    return found
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

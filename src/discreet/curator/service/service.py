@@ -36,6 +36,7 @@ from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, un
 from discreet.curator.service.profiles import read_profiles
 from discreet.curator.service.questions import (
     AnyQuestion,
+    ProfileQuestion,
     SqlQuestion,
     WorkloadQuestion,
     accuracy,
@@ -64,6 +65,7 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.plan.schema import EACH_ROW
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
@@ -165,6 +167,7 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
+        dataset = dataset.completed()
         nothing = limits_of(budget, rule, ())
         kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
         opened = self.open_datasets.make(dataset, kept, name)
@@ -187,7 +190,7 @@ class Curator:
         self, name: str, population: str, dataset: declarations.Dataset, opened: OpenDataset, by: str
     ) -> None:
         """Record whose units these are, and whether people of other populations are among them."""
-        own = [one for one in dataset.tables.values() if one.unit is not None and "->" not in one.unit]
+        own = [one for one in dataset.tables.values() if one.unit not in (None, EACH_ROW) and "->" not in str(one.unit)]
         places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in own]
         found = reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places])
         for caution in keep_units(self.ledger, name, population, set(found), by=by) if found else ():
@@ -227,7 +230,7 @@ class Curator:
         ]
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
-        return found
+        return serialize.gathered(order.sizes, found)
 
     def previews_at_once(self, caller: Caller, name: str, asked: SqlQuestion) -> bool:
         """Whether a preview is known to take but a moment and to wait for nobody: a server makes it in its loop."""
@@ -274,7 +277,11 @@ class Curator:
     ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            stored = stored_form(asked, session.release(order))
+            stored = stored_form(asked, session.release(order), session)
+            if isinstance(
+                asked, ProfileQuestion
+            ):  # known from now on; after a restart it is read where caps are chosen
+                session.learn_profile(asked.table, asked.columns, stored["answers"])
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
@@ -289,8 +296,7 @@ class Curator:
         """What is asked with its price: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
-        if any(one.table.caps.auto for one in session.schemas.values()):
-            read_profiles(self.ledger, dataset, session)
+        read_profiles(self.ledger, dataset, session)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:

@@ -66,8 +66,20 @@ export async function askView(place) {
     }
   }
 
+  async function profile(table) {
+    if (state.asking) return;
+    if (draft.mode !== "price") { show(result, h("p", { class: "complaint" }, "A profile has a price: set the price beside the question first.")); return; }
+    state.asking = true;
+    show(result, h("p", { class: "empty", "aria-busy": "true" }, "Paying, reading, adding noise…"));
+    const body = { table, [state.unit]: draft.epsilon, key: newKey() };
+    try {
+      show(result, answerView(await patiently(() => post(at("datasets", draft.dataset, "profile"), body))));
+      state.budget = (await get("/api/budget")).find((one) => one.population === schema.population);
+    } catch (error) { show(result, complaint(error)); } finally { state.asking = false; lookAhead(); }
+  }
+
   show(place, budget.share > 0 ? null : firstVisit(), h("div", { class: "desk" },
-    h("aside", { class: "card schema", "aria-label": "Tables" }, schemaPanel(schema, datasets, box, (name) => { draft.dataset = name; draft.sql = ""; askView(place); })),
+    h("aside", { class: "card schema", "aria-label": "Tables" }, schemaPanel(schema, datasets, box, (name) => { draft.dataset = name; draft.sql = ""; askView(place); }, profile)),
     h("section", { class: "card write" },
       h("div", { class: "head" }, h("h2", {}, "Question"), h("span", { class: "quiet small" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"), " asks")),
       builder(schema, (text) => { box.text = text; }), box.node, price.node, button),
@@ -179,6 +191,7 @@ function drawPreview(place, data, state) {
       whisker(one, state, data.columns),
       one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
     data.named_from === null ? null : h("p", { class: "note" }, `Keys are not listed: a key is shown if about ${short(data.named_from)} people or more have it.`),
+    data.notes.map((one) => h("p", { class: "note" }, sentence(one))),
     h("p", { class: "quiet small" }, `${data.noise}; each bar holds with ${level}. ${sentence(data.advice)}`),
     h("h3", {}, "What it costs"),
     gauge(spent, takes, { label: "your budget", over: !data.affordable, mine }),
@@ -204,7 +217,7 @@ const sentence = (text) => (text ? `${text[0].toUpperCase()}${text.slice(1)}.` :
 
 // --- schema ----------------------------------------------------------------------------------------------------------
 
-function schemaPanel(schema, datasets, box, choose) {
+function schemaPanel(schema, datasets, box, choose, profile) {
   const pick = datasets.length < 2 ? h("h2", {}, schema.name) : h("select", { id: "dataset", "aria-label": "Data set", onchange: (event) => choose(event.target.value) },
     datasets.map((one) => h("option", { value: one.name, selected: one.name === schema.name }, one.name)));
   return [
@@ -212,10 +225,11 @@ function schemaPanel(schema, datasets, box, choose) {
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, schema.protects), "."),
     Object.entries(schema.tables).map(([name, table]) => h("div", { class: "table" },
       h("h3", {}, h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(name) }, name),
-        table.public ? h("span", { class: "chip" }, "public") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
+        table.public ? h("span", { class: "chip" }, "public") : table.max_rows === "auto" ? h("span", { class: "chip", title: "Rows of one unit that count: chosen for each question from a profile" }, "caps chosen") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
       h("ul", { class: "columns" }, table.columns.map((column) => h("li", {},
         h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(column.name) }, column.name),
-        h("span", { class: "kind" }, describe(column))))))),
+        h("span", { class: "kind" }, describe(column))))),
+      table.public ? null : h("button", { class: "plain small", title: "Rows per person, keys and values, with error bars; paid once at the price set beside the question", onclick: () => profile(name) }, `Profile of ${name}`))),
   ];
 }
 

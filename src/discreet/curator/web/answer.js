@@ -2,11 +2,13 @@
 
 import { at, file } from "./api.js";
 import { bars } from "./charts.js";
+import { profileView } from "./profile.js";
 import { download, eps, h, short, show, toast } from "./dom.js";
 
 const MOST = 40;
 
 export function answerView(data) {
+  if (data.parameters.profile) return profileView(data);
   const many = data.answer.answers ?? [data.answer], texts = questions(data);
   return h("article", { class: "card answer" },
     h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${data.number}`), h("span", { class: "grow" }),
@@ -58,7 +60,7 @@ function oneAnswer(answer, query) {
     h("div", { class: "both" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows" }, table(answer, measures, level)),
       charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
-    h("ul", { class: "quiet small beside" }, [answer.counted, ...(answer.notes ?? [])].filter(Boolean).map((line) => h("li", {}, line))),
+    [answer.counted, ...(answer.notes ?? [])].some(Boolean) ? h("div", { class: "note" }, h("b", {}, "Beside the error bars"), h("ul", { class: "notes" }, [answer.counted, ...(answer.notes ?? [])].filter(Boolean).map((one) => h("li", {}, one)))) : null,
   ];
 }
 

@@ -40,10 +40,11 @@ function newBoard(dataset, done) {
     by: input("by"), horizon: input("horizon", { type: "number", min: 1, value: "365" }),
     days: h("input", { name: "days", type: "number", min: 1 }), epsilon: input("epsilon", { value: "1" }),
   };
+  let method = "best";
   const told = h("div", { "aria-live": "polite" });
   const body = () => ({
     sql: fields.sql.value, by: fields.by.value, horizon: Number(fields.horizon.value),
-    days: fields.days.value ? Number(fields.days.value) : null, epsilon: fields.epsilon.value,
+    days: fields.days.value ? Number(fields.days.value) : null, epsilon: fields.epsilon.value, method,
   });
   const attempt = async (f) => { try { await f(); } catch (error) { show(told, complaint(error)); } };
   const preview = () => attempt(async () => {
@@ -56,6 +57,7 @@ function newBoard(dataset, done) {
     h("form", { onsubmit: (event) => { event.preventDefault(); attempt(async () => { await post(at("datasets", dataset, "boards", fields.name.value), body()); done(fields.name.value); }); } },
       field("Name", fields.name), field("Question", fields.sql), field("Column of the day", fields.by),
       field("Days that it runs", fields.horizon), field("Days on which one person counts", fields.days, "all, if left out; fewer days, less noise"),
+      field("Least error of", select([["best", "totals"], ["values", "single days"]], "best", (value) => { method = value; })),
       field("Epsilon for all days", fields.epsilon),
       h("button", { class: "plain", type: "button", onclick: preview }, "Preview"), h("button", { class: "main", type: "submit" }, "Open and pay"), told));
 }

@@ -47,11 +47,11 @@ function tableForm(source, columns, drop) {
   // Nothing is public by default: without a likely unit, somebody has to say so.
   const unit = h("select", { "aria-label": "Unit", required: true }, likely ? null : h("option", { value: "" }, "say whose row it is"),
     units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "nobody’s: a public table"));
-  const rows = h("input", { type: "number", min: 1, class: "small", value: 10 });
+  const rows = h("input", { class: "small", value: "auto", pattern: "auto|[1-9][0-9]*", title: "auto: chosen from a profile that an analyst buys; or a number" });
   const data = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
   const form = { node: null, read() {
     const found = { source, columns: {} };
-    if (unit.value === PUBLIC) found.public = true; else { found.unit = unit.value; found.max_rows = Number(rows.value); }
+    if (unit.value === PUBLIC) found.public = true; else { found.unit = unit.value; found.max_rows = rows.value.trim() === "auto" ? "auto" : Number(rows.value); }
     for (const { column, input } of data) if (input.value.trim() && column.name !== unit.value) found.columns[column.name] = declaration(column, input.value.trim());
     return [name.value, found];
   } };
@@ -62,7 +62,7 @@ function tableForm(source, columns, drop) {
   return form;
 }
 
-const hint = (kind) => ({ integer: "0 .. 100   or   keys 1, 2, 3", decimal: "0 .. 100", real: "0 .. 100", text: "keys North, South   or   unknown keys", date: "2025-01-01 .. 2025-12-31" }[kind] || "nothing to declare");
+const hint = (kind) => ({ integer: "0 .. 100   or   auto   or   keys 1, 2, 3", decimal: "0 .. 100   or   auto", real: "0 .. 100   or   auto", text: "keys North, South   or   unknown keys", date: "2025-01-01 .. 2025-12-31" }[kind] || "nothing to declare");
 
 function declaration(column, text) {
   if (/^unknown/i.test(text)) return { unknown_keys: true };
@@ -72,6 +72,7 @@ function declaration(column, text) {
     if (column.kind === "date") return { keys: listed, type: "date" };
     return { keys: column.kind === "integer" ? listed.map(Number) : listed };
   }
+  if (/^auto$/i.test(text)) return { bounds: "auto" };
   const [low, high] = text.split("..").map((one) => one.trim());
   return { bounds: [low, high ?? ""] };
 }

@@ -181,6 +181,6 @@ def experimental(database: str, connect: Callable[[], Any]) -> Experimental:
     if not callable(connect):
         raise BadParameter("connect", type(connect).__name__, "must be a function that opens a connection")
     warnings.warn(
-        f"the engine for {database} is experimental: see docs/warehouses.md", ExperimentalWarning, stacklevel=2
+        f"the engine for {database} is experimental: see docs/how-to/warehouses.md", ExperimentalWarning, stacklevel=2
     )
     return Experimental(warehouse, connect)

@@ -174,7 +174,7 @@ def check_server(dialect: Dialect, run: Run) -> None:
         if not agrees(work, dialect, here, run):
             raise BadData(
                 f"this {dialect.name} server must compute as plain Python does, and does not: it differs in {what}; "
-                "see docs/warehouses.md"
+                "see docs/how-to/warehouses.md"
             )
 
 

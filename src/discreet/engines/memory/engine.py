@@ -20,7 +20,7 @@ from discreet.engines.memory import source as memory_source
 from discreet.engines.memory.row import clamp, evaluate
 from discreet.errors import EngineFailed
 from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
-from discreet.query.plan.schema import Schema, Stored
+from discreet.query.plan.schema import EACH_ROW, Schema, Stored
 from discreet.query.plan.types import LARGEST
 from discreet.query.plan.work import (
     AnyWork,
@@ -87,8 +87,9 @@ def memory() -> Memory:
 def relation(node: Relation, schemas: Schemas) -> Rows:
     """All rows of a lowered relation."""
     match node:
-        case Scan(table):
-            return memory_source.rows(schemas[table].table.source)
+        case Scan(table, numbered):
+            rows = memory_source.rows(schemas[table].table.source)
+            return [{**row, EACH_ROW: i} for i, row in enumerate(rows)] if numbered else rows
         case Filter(source, predicate):
             return [row for row in relation(source, schemas) if evaluate(predicate, row) is True]
         case Project(source, columns):
@@ -105,8 +106,8 @@ def relation(node: Relation, schemas: Schemas) -> Rows:
 def column_names(node: Relation, schemas: Schemas) -> list[str]:
     """The names of a relation's columns, in order; known without its rows."""
     match node:
-        case Scan(table):
-            return list(schemas[table].stored)
+        case Scan(table, numbered):
+            return [*schemas[table].stored, *([EACH_ROW] if numbered else [])]
         case Filter(source, _):
             return column_names(source, schemas)
         case Project(_, columns):

@@ -292,6 +292,7 @@ DUCKDB = Dialect(
     again="AS NOT MATERIALIZED",
     templates=COMMON
     | {
+        "row_number": "row_number() OVER ()",
         "div": "({0} // NULLIF({1}, 0))",
         "quotient": "({0} // {1})",
         "in_many": "({0} IN (SELECT unnest(CAST(string_split({1}, {2}) AS {3}[]))))",
@@ -329,6 +330,7 @@ POSTGRES = Dialect(
     fence=" OFFSET 0",
     templates=COMMON
     | {
+        "row_number": "row_number() OVER ()",
         "div": "({0} / NULLIF({1}, 0))",
         "quotient": "({0} / {1})",
         "root": "floor(sqrt(CAST({0} AS DOUBLE PRECISION)))",
@@ -384,6 +386,7 @@ SPARK = Dialect(
     templates=COMMON
     | {
         "timestamp": "TIMESTAMP_NTZ '{0}'",
+        "row_number": "monotonically_increasing_id()",
         "div": "({0} div NULLIF({1}, 0))",
         "quotient": "({0} div {1})",
         "half": "shiftright({0}, 1)",

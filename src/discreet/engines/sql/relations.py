@@ -14,7 +14,7 @@ from discreet.engines.sql.primitives import write
 from discreet.engines.sql.reading import clamped
 from discreet.engines.sql.scope import UNBOUNDED, Piece, Scope, condition, never, typed
 from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, Scan, UnionAll
-from discreet.query.plan.schema import Stored, StoredKind
+from discreet.query.plan.schema import EACH_ROW, Stored, StoredKind
 from discreet.query.plan.types import LARGEST
 
 _SORTS = {
@@ -57,8 +57,9 @@ class Relations:
     def rows(self, node: Relation) -> Rows:
         """The relation as an item for FROM."""
         match node:
-            case Scan(table):
-                return self._scan(self.tables[table])
+            case Scan(table, numbered):
+                found = self._scan(self.tables[table])
+                return self._numbered(found) if numbered else found
             case Filter(source, predicate):
                 below = self.rows(source)
                 scope = Scope(self.dialect, below.columns)
@@ -83,6 +84,12 @@ class Relations:
             for name, how in origin.stored.items()
         }
         return Rows(origin.sql, columns)
+
+    def _numbered(self, rows: Rows) -> Rows:
+        """The rows, each with a number of its own."""
+        name = self.dialect.identifier(EACH_ROW)
+        sql = f"(SELECT t.*, {self.dialect.call('row_number')} AS {name} FROM {rows.sql} AS t)"
+        return Rows(sql, {**rows.columns, EACH_ROW: Piece(name, Sort.INTEGER, UNBOUNDED, simple=True)})
 
     def _select(self, pieces: Sequence[tuple[str, Piece]], rest: str) -> Rows:
         own = {name: self._own(i, piece) for i, (name, piece) in enumerate(pieces)}
@@ -199,7 +206,7 @@ def _of(side: str, piece: Piece) -> Piece:
 def scanned(node: Relation) -> frozenset[str]:
     """The tables that a relation reads."""
     match node:
-        case Scan(table):
+        case Scan(table=table):
             return frozenset({table})
         case Join(left, right):
             return scanned(left) | scanned(right)

@@ -53,6 +53,8 @@ class LinearRegression(Estimator):
     coef_: Floats
     released_: tuple[Any, ...]
     """The answers that a model from a table was made of."""
+    made_of_: tuple[Floats, float]
+    """The numbers that ``fit_released`` was given."""
     intercept_: float
     n_rows_: float
     """About how many rows there were: a released number."""
@@ -92,6 +94,7 @@ class LinearRegression(Estimator):
 
         Each column is mapped to [-1, 1] by its bounds. Nothing is paid here: this only computes with released numbers.
         """
+        self.made_of_ = (moments, sigma)
         middle, half = read_bounds(self.bounds, len(moments) - 2)
         y_middle, y_half = read_bounds(self.target_bounds, 1, "target_bounds")
         self._length = float("inf")

@@ -24,7 +24,9 @@ _BITS = 16
 _LEAST_VARIANCE = 1e-3  # of a range of length 2
 
 
-class _Bayes(Estimator, ABC):
+class Bayes(Estimator, ABC):
+    """Classes by the logarithm of their weight: what all models here share."""
+
     kind: ClassVar[str] = "classifier"
     needs_target: ClassVar[bool] = True
 
@@ -61,7 +63,7 @@ class _Bayes(Estimator, ABC):
         return np.asarray(np.log(self.class_count_ / self.class_count_.sum()))
 
 
-class CategoricalNB(_Bayes):
+class CategoricalNB(Bayes):
     """Naive Bayes on public bins of every column: one noisy table of counts by class for each.
 
     >>> from discreet.learning.preprocessing.columns import Categorical
@@ -74,6 +76,8 @@ class CategoricalNB(_Bayes):
     feature_log_prob_: list[Floats]
     count_error_: float
     """The standard deviation of the noise of each count."""
+    made_of_: tuple[Floats, float]
+    """The numbers that ``fit_released`` was given."""
 
     def __init__(
         self, *, budget: Budget, columns: Sequence[Column] | None = None, classes: Sequence[Any] | None = None
@@ -101,6 +105,7 @@ class CategoricalNB(_Bayes):
         """From counts that were released elsewhere, with noise of about ``sigma`` in each: of classes, then of each
         column's bins within each class. Nothing is paid here: this only computes with released numbers.
         """
+        self.made_of_ = (counts, sigma)
         columns = read_columns(self.columns, Fraction(1))
         self._learn(counts, sigma, [column.size for column in columns], read_classes(self.classes))
         self._columns = columns
@@ -137,7 +142,7 @@ def _histograms(codes: Integers, labels: Integers, sizes: Sequence[int], classes
     return ExactSums(np.concatenate(parts).astype(np.int64), len(sizes) + 1)
 
 
-class GaussianNB(_Bayes):
+class GaussianNB(Bayes):
     """Naive Bayes with a normal law for each column and class, on rows between public bounds.
 
     >>> from discreet.privacy.promises.measures import Approx

@@ -9,9 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import overload
 
-from discreet.exact import Number, float_up, log_up, positive
-from discreet.mechanisms.selection.shared import Scores, Selection, level_and_count, score_coins, two_of, weights
+from discreet.exact import Number, float_up, log_up
+from discreet.mechanisms.base.sensitivity import Sensitivity
+from discreet.mechanisms.selection.shared import (
+    Scores,
+    Selection,
+    SelectionFor,
+    level_and_count,
+    score_coins,
+    score_moves,
+    two_of,
+    waits,
+    weights,
+)
 from discreet.noise.selection import exponential_choice
 from discreet.privacy.numerics.interval import ZERO, Interval
 from discreet.privacy.promises import events
@@ -32,9 +45,9 @@ class Exponential(Selection):
         """What a release writes into the ledger."""
         return events.Exponential(self.epsilon)
 
-    def event_at(self, sensitivity: Number) -> events.Exponential:
+    def event_at(self, sensitivity: Sensitivity) -> events.Exponential:
         """The event if neighbours move the scores further, or less, than the mechanism was made for."""
-        return events.Exponential(self._epsilon_at(positive(sensitivity, "sensitivity")))
+        return events.Exponential(self._epsilon_at(score_moves(sensitivity)))
 
     def story(self) -> str:
         """One line on what was done."""
@@ -57,21 +70,39 @@ class Exponential(Selection):
         return exponential_gap(self.rate, confidence, candidates)
 
 
+@overload
+def exponential(
+    *, sensitivity: Number, epsilon: Number | None = ..., rate: Number | None = ..., monotone: bool = ...
+) -> Exponential: ...
+@overload
+def exponential(*, epsilon: Number, rate: Number, monotone: bool = ...) -> Exponential: ...
+@overload
+def exponential(*, epsilon: Number, monotone: bool = ...) -> SelectionFor[Exponential]: ...
+@overload
+def exponential(*, rate: Number, monotone: bool = ...) -> SelectionFor[Exponential]: ...
 def exponential(
     *,
     sensitivity: Number | None = None,
     epsilon: Number | None = None,
     rate: Number | None = None,
     monotone: bool = False,
-) -> Exponential:
-    """The exponential mechanism, from two of sensitivity, epsilon and rate.
+) -> Exponential | SelectionFor[Exponential]:
+    """The exponential mechanism, from two of sensitivity, epsilon and rate; with one, it waits for its sensitivity.
 
     >>> m = exponential(sensitivity=1, epsilon=1)
     >>> m.rate, m.event
     (Fraction(1, 2), Exponential(epsilon=1))
     >>> m.release([0, 1000, 0], candidates=["red", "green", "blue"]).value
     'green'
+    >>> exponential(epsilon=1).at(3).rate
+    Fraction(1, 6)
     """
+    if waits(sensitivity, epsilon, rate, monotone):
+        return SelectionFor(partial(_made, epsilon=epsilon, rate=rate, monotone=monotone), monotone)
+    return _made(sensitivity, epsilon=epsilon, rate=rate, monotone=monotone)
+
+
+def _made(sensitivity: Number | None, *, epsilon: Number | None, rate: Number | None, monotone: bool) -> Exponential:
     return Exponential(*two_of("exponential", sensitivity, epsilon, rate, monotone), monotone)
 
 

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import floor
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
@@ -20,9 +21,20 @@ from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_down, exp_up, positive
 from discreet.mechanisms.base.inputs import least_whole
 from discreet.mechanisms.base.laplace_law import ONE, laplace_at, laplace_below, laplace_from
+from discreet.mechanisms.base.sensitivity import Sensitivity
 from discreet.mechanisms.selection.exponential import exponential_gap, exponential_law
 from discreet.mechanisms.selection.permute_and_flip import permute_and_flip_law
-from discreet.mechanisms.selection.shared import Scores, Selection, level_and_count, read_scores, score_coins, two_of
+from discreet.mechanisms.selection.shared import (
+    Scores,
+    Selection,
+    SelectionFor,
+    level_and_count,
+    read_scores,
+    score_coins,
+    score_moves,
+    two_of,
+    waits,
+)
 from discreet.noise import additive as noise
 from discreet.noise.selection import exponential_choice, permute_and_flip_choice
 from discreet.privacy.numerics.interval import ZERO, Interval
@@ -54,9 +66,9 @@ class NoisyMax(Selection):
         """What a release writes into the ledger."""
         return events.NoisyMax(self.epsilon, self.noise)
 
-    def event_at(self, sensitivity: Number) -> events.NoisyMax:
+    def event_at(self, sensitivity: Sensitivity) -> events.NoisyMax:
         """The event if neighbours move the scores further, or less, than the mechanism was made for."""
-        return events.NoisyMax(self._epsilon_at(positive(sensitivity, "sensitivity")), self.noise)
+        return events.NoisyMax(self._epsilon_at(score_moves(sensitivity)), self.noise)
 
     def story(self) -> str:
         """One line on what was done."""
@@ -101,6 +113,21 @@ class NoisyMax(Selection):
         return float(least_whole(lambda g: (n - 1) * difference_tail_up(self.scale, g + 1) <= 1 - level))
 
 
+@overload
+def noisy_max(
+    *,
+    sensitivity: Number,
+    epsilon: Number | None = ...,
+    scale: Number | None = ...,
+    noise: MaxNoise = ...,
+    monotone: bool = ...,
+) -> NoisyMax: ...
+@overload
+def noisy_max(*, epsilon: Number, scale: Number, noise: MaxNoise = ..., monotone: bool = ...) -> NoisyMax: ...
+@overload
+def noisy_max(*, epsilon: Number, noise: MaxNoise = ..., monotone: bool = ...) -> SelectionFor[NoisyMax]: ...
+@overload
+def noisy_max(*, scale: Number, noise: MaxNoise = ..., monotone: bool = ...) -> SelectionFor[NoisyMax]: ...
 def noisy_max(
     *,
     sensitivity: Number | None = None,
@@ -108,8 +135,8 @@ def noisy_max(
     scale: Number | None = None,
     noise: MaxNoise = MaxNoise.LAPLACE,
     monotone: bool = False,
-) -> NoisyMax:
-    """Report noisy max, from two of sensitivity, epsilon and scale.
+) -> NoisyMax | SelectionFor[NoisyMax]:
+    """Report noisy max, from two of sensitivity, epsilon and scale; with one, it waits for its sensitivity.
 
     >>> m = noisy_max(sensitivity=1, epsilon="1/2")
     >>> m.scale, m.event
@@ -117,14 +144,22 @@ def noisy_max(
     >>> m.release([0, 1000, 0]).value
     1
     """
-    kind = events.NoisyMax(1, noise).noise  # refuses what is not a MaxNoise
+    events.NoisyMax(1, noise)  # refuses what is not a MaxNoise
+    if waits(sensitivity, epsilon, scale, monotone):
+        return SelectionFor(partial(_made, epsilon=epsilon, scale=scale, noise=noise, monotone=monotone), monotone)
+    return _made(sensitivity, epsilon=epsilon, scale=scale, noise=noise, monotone=monotone)
+
+
+def _made(
+    sensitivity: Number | None, *, epsilon: Number | None, scale: Number | None, noise: MaxNoise, monotone: bool
+) -> NoisyMax:
     rate = None if scale is None else 1 / positive(scale, "scale")
     moved, rate = two_of("noisy_max", sensitivity, epsilon, rate, monotone)
-    if kind is MaxNoise.LAPLACE and moved.denominator != 1:
+    if noise is MaxNoise.LAPLACE and moved.denominator != 1:
         if sensitivity is not None or moved < 1:
             raise BadParameter("sensitivity", sensitivity, "must be a whole number for Laplace noise on whole scores")
         moved = Fraction(floor(moved))
-    return NoisyMax(moved, 1 / rate, kind, monotone)
+    return NoisyMax(moved, 1 / rate, noise, monotone)
 
 
 def laplace_max_law(scores: list[int], scale: Fraction) -> dict[int, tuple[Fraction, Fraction]]:

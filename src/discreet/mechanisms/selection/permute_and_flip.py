@@ -9,11 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from typing import overload
 
-from discreet.exact import Number, positive
+from discreet.exact import Number
 from discreet.mechanisms.base.laplace_law import ONE
+from discreet.mechanisms.base.sensitivity import Sensitivity
 from discreet.mechanisms.selection.exponential import exponential_gap
-from discreet.mechanisms.selection.shared import Scores, Selection, score_coins, two_of, weights
+from discreet.mechanisms.selection.shared import (
+    Scores,
+    Selection,
+    SelectionFor,
+    score_coins,
+    score_moves,
+    two_of,
+    waits,
+    weights,
+)
 from discreet.noise.selection import permute_and_flip_choice
 from discreet.privacy.numerics.interval import ZERO, Interval
 from discreet.privacy.promises import events
@@ -34,9 +46,9 @@ class PermuteAndFlip(Selection):
         """What a release writes into the ledger."""
         return events.PermuteAndFlip(self.epsilon)
 
-    def event_at(self, sensitivity: Number) -> events.PermuteAndFlip:
+    def event_at(self, sensitivity: Sensitivity) -> events.PermuteAndFlip:
         """The event if neighbours move the scores further, or less, than the mechanism was made for."""
-        return events.PermuteAndFlip(self._epsilon_at(positive(sensitivity, "sensitivity")))
+        return events.PermuteAndFlip(self._epsilon_at(score_moves(sensitivity)))
 
     def story(self) -> str:
         """One line on what was done."""
@@ -58,14 +70,24 @@ class PermuteAndFlip(Selection):
         return exponential_gap(self.rate, confidence, candidates)
 
 
+@overload
+def permute_and_flip(
+    *, sensitivity: Number, epsilon: Number | None = ..., rate: Number | None = ..., monotone: bool = ...
+) -> PermuteAndFlip: ...
+@overload
+def permute_and_flip(*, epsilon: Number, rate: Number, monotone: bool = ...) -> PermuteAndFlip: ...
+@overload
+def permute_and_flip(*, epsilon: Number, monotone: bool = ...) -> SelectionFor[PermuteAndFlip]: ...
+@overload
+def permute_and_flip(*, rate: Number, monotone: bool = ...) -> SelectionFor[PermuteAndFlip]: ...
 def permute_and_flip(
     *,
     sensitivity: Number | None = None,
     epsilon: Number | None = None,
     rate: Number | None = None,
     monotone: bool = False,
-) -> PermuteAndFlip:
-    """Permute-and-flip, from two of sensitivity, epsilon and rate.
+) -> PermuteAndFlip | SelectionFor[PermuteAndFlip]:
+    """Permute-and-flip, from two of sensitivity, epsilon and rate; with one, it waits for its sensitivity.
 
     >>> m = permute_and_flip(sensitivity=2, epsilon=1)
     >>> m.rate, m.event
@@ -73,6 +95,12 @@ def permute_and_flip(
     >>> m.release([0, 1000, 0]).value
     1
     """
+    if waits(sensitivity, epsilon, rate, monotone):
+        return SelectionFor(partial(_made, epsilon=epsilon, rate=rate, monotone=monotone), monotone)
+    return _made(sensitivity, epsilon=epsilon, rate=rate, monotone=monotone)
+
+
+def _made(sensitivity: Number | None, *, epsilon: Number | None, rate: Number | None, monotone: bool) -> PermuteAndFlip:
     return PermuteAndFlip(*two_of("permute_and_flip", sensitivity, epsilon, rate, monotone), monotone)
 
 

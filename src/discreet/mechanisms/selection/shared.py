@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import numbers
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.base.laplace_law import exp_bounds
 from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.sensitivity import L1, L2, Linf, Sensitivity
 from discreet.noise.selection import Coins, RationalScores, coins
 from discreet.privacy.numerics.interval import Interval
 from discreet.privacy.promises.measures import Pure
@@ -84,6 +85,39 @@ class Selection(Mechanism[Scores, int]):
             raise BadParameter("candidates", candidates, "must be as many as there are scores")
         answer = super().release(exact, receipt)
         return replace(answer, value=candidates[answer.value])
+
+
+S_co = TypeVar("S_co", bound=Selection, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionFor(Generic[S_co]):
+    """A choice that still waits for its sensitivity: chain it behind a stable map, or call ``at``."""
+
+    make: Callable[[Number], S_co]
+    monotone: bool
+
+    def release(self, value: object, receipt: object = None) -> NoReturn:
+        """Refused: without a sensitivity there is no promise."""
+        raise BadParameter("sensitivity", None, "must be given to release; or chain this behind a stable map with >>")
+
+    def at(self, sensitivity: Sensitivity, dimension: int = 1) -> S_co:
+        """The mechanism for this sensitivity: how far any one of the scores moves."""
+        return self.make(score_moves(sensitivity))
+
+
+def score_moves(sensitivity: Sensitivity) -> Fraction:
+    """How far any one score moves: a plain number, Linf, or L1, which bounds it."""
+    if isinstance(sensitivity, L2):
+        raise BadParameter("sensitivity", sensitivity, "must be how far any one score moves: a number, or Linf(v)")
+    return sensitivity.value if isinstance(sensitivity, (L1, Linf)) else positive(sensitivity, "sensitivity")
+
+
+def waits(sensitivity: Number | None, epsilon: Number | None, noise: Number | None, monotone: bool) -> bool:
+    """Whether only one of epsilon and the noise was given, and no sensitivity; what was given is checked."""
+    check_flag(monotone, "monotone")
+    given = [positive(x, name) for x, name in ((epsilon, "epsilon"), (noise, "the noise")) if x is not None]
+    return sensitivity is None and len(given) == 1
 
 
 def ways(monotone: bool) -> int:

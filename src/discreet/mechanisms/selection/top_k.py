@@ -21,8 +21,8 @@ from discreet.answer import Answer
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.base.mechanism import Mechanism
-from discreet.mechanisms.selection.exponential import exponential
-from discreet.mechanisms.selection.shared import Scores, Selection, level_and_count
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.mechanisms.selection.shared import Scores, Selection, level_and_count, two_of
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
 from discreet.privacy.promises.receipt import Receipt
@@ -126,7 +126,7 @@ def top_k(
     """
     times = integer(k, "k", at_least=1)
     share = None if epsilon is None else positive(epsilon, "epsilon") / times
-    return TopK(exponential(sensitivity=sensitivity, epsilon=share, rate=rate, monotone=monotone), times)
+    return TopK(Exponential(*two_of("top_k", sensitivity, share, rate, monotone), monotone), times)
 
 
 def peel(each: Selection, *, k: int) -> TopK:

@@ -62,7 +62,8 @@ class Cumulative(Estimate[Exact, Released], Noised[Exact, Released]):
             case Strategy.PREFIXES:
                 return self.noise
             case Strategy.POINTS:
-                return Sums(self.noise, Fraction(len(self.cells)), 1)  # running sums: Doob's inequality
+                many = len(self.cells)
+                return Sums(self.noise, Fraction(many), 2, ((1.0, many),))  # running sums: Lévy's inequality
             case _:
                 weight = self.tree.prefix_weight() if self.tree is not None else Fraction(1)
                 return Sums(self.noise, weight, len(self.cells))

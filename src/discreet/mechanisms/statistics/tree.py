@@ -2,7 +2,7 @@
 
 Guarantee: one record is counted in one node of each of h levels, so adding or removing it moves the nodes by h in L1
 and √h in L2. Changing it moves two nodes in each level but the topmost, which both records share: 2(h-1) and
-√(2(h-1)); or h and √h if it enters or leaves the cells. Proof: tree.md.
+√(2(h-1)); or h and √h if it enters or leaves the cells. Without a root, 2h and √(2h). Proof: tree.md.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from discreet.randomness import Bits
 BRANCHINGS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64)
 _MARGIN = 1 + Fraction(1, 1 << 30)  # for the rounding of the variances, which are sums of at most 100 floats
 
+_NOTHING = 2.0**-40  # for weights that cancel
+
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -44,14 +46,14 @@ class Tree:
 
     leaves: int
     branching: int
+    rooted: bool = True
+    """Without a root the total is that of the nodes below: less noise for prefixes less a share of the total."""
 
     @property
     def levels(self) -> tuple[int, ...]:
         """How many nodes each level has."""
-        sizes = [self.leaves]
-        while sizes[-1] > 1:
-            sizes.append(-(-sizes[-1] // self.branching))
-        return tuple(sizes)
+        sizes = _sizes(self.leaves, self.branching)
+        return sizes if self.rooted or self.leaves == 1 else sizes[:-1]
 
     @property
     def size(self) -> int:
@@ -61,7 +63,8 @@ class Tree:
     def moves(self, neighbours: Neighbours) -> Moves:
         """How far the nodes move between neighbours; each node that moves moves by one, so L2² = L1."""
         height = len(self.levels)
-        moved = height if neighbours is Neighbours.ADD_REMOVE else max(height, 2 * (height - 1))
+        apart = height - 1 if self.levels[-1] == 1 else height  # levels on which two records can be in two nodes
+        moved = height if neighbours is Neighbours.ADD_REMOVE else max(height, 2 * apart)
         return Moves(l1=moved, l2_squared=moved)
 
     def nodes(self, counts: Integers) -> Integers:
@@ -83,7 +86,7 @@ class Tree:
         in the children's sum is shared among them in proportion to their variances.
         """
         own = self._split(np.asarray(noisy, dtype=np.float64))
-        shape = _shape(self.leaves, self.branching)
+        shape = _shape(self.leaves, self.branching, self.rooted)
         joined = [own[0]]
         for values, weight in zip(own[1:], shape.weights, strict=True):
             below = _grouped(joined[-1], self.branching).sum(axis=1)
@@ -95,17 +98,21 @@ class Tree:
             final = values + spread.reshape(-1)[: len(values)]
         return final
 
-    def prefix_weight(self, less: Fraction = Fraction(0)) -> Fraction:
+    def prefix_weights(self, less: Fraction = Fraction(0)) -> Floats:
         """An upper bound of Σ w² for every prefix sum of the fitted leaves, as a combination of the nodes' noises.
 
         ``less``: of every prefix sum less this share of the fitted total.
         """
-        shape = _shape(self.leaves, self.branching)
-        return Fraction(float((shape.rest + (shape.part - float(less)) ** 2 * shape.root).max())) * _MARGIN
+        shape = _shape(self.leaves, self.branching, self.rooted)
+        return np.asarray((shape.rest + (shape.part - float(less)) ** 2 * shape.root) * float(_MARGIN) + _NOTHING)
+
+    def prefix_weight(self, less: Fraction = Fraction(0)) -> Fraction:
+        """The largest of them."""
+        return Fraction(float(self.prefix_weights(less).max()))
 
     def leaf_weight(self) -> Fraction:
         """The same for every single fitted leaf."""
-        return Fraction(_shape(self.leaves, self.branching).leaf) * _MARGIN
+        return Fraction(_shape(self.leaves, self.branching, self.rooted).leaf) * _MARGIN
 
     def _split(self, nodes: NDArray[Any]) -> list[NDArray[Any]]:
         return np.split(nodes, np.cumsum(self.levels)[:-1])
@@ -116,7 +123,7 @@ class _Shape:
     """What follows from the shape of a tree alone, for noise of variance 1 in each node."""
 
     weights: tuple[Floats, ...]
-    """For each level above the leaves: the weight of a node's own count, its children's sum having the rest."""
+    """For each noisy level above the leaves: the weight of a node's own count, its children's sum having the rest."""
     shares: tuple[Floats, ...]
     """For each level below the root: a node's share of what is missing in its parent's children."""
     part: Floats
@@ -130,7 +137,7 @@ class _Shape:
 
 
 @lru_cache(maxsize=32)
-def _shape(leaves: int, branching: int) -> _Shape:
+def _shape(leaves: int, branching: int, rooted: bool) -> _Shape:
     variance = np.ones(leaves)
     place = np.arange(leaves)
     # of the prefix (or leaf) that ends in each leaf: its part of the total of the node above it, and the variance that
@@ -138,7 +145,7 @@ def _shape(leaves: int, branching: int) -> _Shape:
     prefix, prefix_rest = np.ones(leaves), np.zeros(leaves)
     leaf, leaf_rest = np.ones(leaves), np.zeros(leaves)
     weights, shares = [], []
-    for _ in Tree(leaves, branching).levels[1:]:
+    for size in _sizes(leaves, branching)[1:]:
         groups = _grouped(variance, branching)
         total = groups.sum(axis=1)
         earlier = (np.cumsum(groups, axis=1) - groups).reshape(-1)[place]
@@ -148,12 +155,22 @@ def _shape(leaves: int, branching: int) -> _Shape:
         prefix = known / all_here
         leaf_rest += leaf**2 * here * (1 - here / all_here)
         leaf = leaf * here / all_here
+        place = place // branching
+        if size == 1 and not rooted:  # the total has no noise of its own
+            variance = total
+            break
         shares.append(variance / np.repeat(total, branching)[: len(variance)])
         weights.append(total / (1 + total))
         variance = total / (1 + total)
-        place = place // branching
     root = float(variance[0])
     return _Shape(tuple(weights), tuple(shares), prefix, prefix_rest, root, float((leaf_rest + leaf**2 * root).max()))
+
+
+def _sizes(leaves: int, branching: int) -> tuple[int, ...]:
+    sizes = [leaves]
+    while sizes[-1] > 1:
+        sizes.append(-(-sizes[-1] // branching))
+    return tuple(sizes)
 
 
 def _grouped(level: NDArray[Any], branching: int) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.errors import NoPrice
+from discreet.exact import log_up
 from discreet.privacy.accountants.amplification import amplified
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
@@ -40,6 +41,8 @@ def price_basic(event: Event) -> Approx:
             | events.Stated(epsilon=e, delta=delta)
         ):
             return Approx(e, delta)
+        case events.TradeOff(steepest=slope, lost=delta):
+            return Approx(log_up(slope) if slope > 1 else 0, delta)
         case events.Subsampled(event=inner, rate=q, how=how, neighbours=relation):
             return amplified(price_basic(inner), q, how, relation)
         case events.Interactive(event=inner):

@@ -6,14 +6,16 @@ Believes: beliefs.py; events.py for which pair an event has.
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 
 import numpy as np
 
-from discreet.exact import float_down, float_up
+from discreet.exact import float_down, float_up, log_down, log_up
 from discreet.privacy.pld.beliefs import PLACE, ROUND, Array
 from discreet.privacy.pld.pair import Atoms, Mass, Pair, as_float
+from discreet.privacy.promises.events import TradeOff
 
 _NONE = Mass()
 
@@ -111,6 +113,40 @@ def response(epsilon: Fraction, categories: int, delta: Fraction = Fraction(0)) 
         anchor=e,
         lattice=(epsilon if categories > 2 else 2 * epsilon) or None,
     )
+
+
+class TradeOffPair(AtomicPair):
+    """The pair whose trade-off is a given curve; its largest loss is the logarithm of a fraction."""
+
+    __slots__ = ()
+
+    @property
+    def top(self) -> tuple[Fraction | float, Fraction | float]:
+        """Bounds of the logarithm of the steepest slope."""
+        steepest = Fraction(self.highest)
+        return (log_down(steepest), log_up(steepest)) if steepest > 1 else (Fraction(0), Fraction(0))
+
+
+def trade_off(event: TradeOff) -> TradeOffPair:
+    """One atom for each straight part of the curve: its fall under P, its width under Q, the logarithm of its slope.
+
+    A test that takes the parts in order has false alarms and misses on the curve, so the curve is the trade-off of
+    this pair; whatever has no lower one is dominated by it (Blackwell; Dong, Roth and Su 2022, Theorem 2.10).
+    """
+    parts = [(b - d, c - a) for (a, b), (c, d) in itertools.pairwise(event.line)][::-1]
+    falls = np.array([float(fall) for fall, _ in parts])
+    return TradeOffPair(
+        atoms=Atoms(np.array([_log(fall / width) for fall, width in parts]), falls, falls[::-1].copy()),
+        highest=event.steepest,
+        infinite=mass_of(event.lost),
+        void=mass_of(event.lost),
+        anchor=_log(event.steepest),
+    )
+
+
+def _log(x: Fraction) -> float:
+    """The logarithm, as near as a float can be."""
+    return float(log_up(x)) if x > 1 else -float(log_up(1 / x)) if x < 1 else 0.0
 
 
 def discrete_laplace(scale: Fraction, shift: int) -> AtomicPair:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.errors import NoPrice
-from discreet.privacy.pld.atoms import box, discrete_gaussian, discrete_laplace, response
+from discreet.privacy.pld.atoms import box, discrete_gaussian, discrete_laplace, response, trade_off
 from discreet.privacy.pld.continuous import (
     BoundedRangePair,
     GaussianPair,
@@ -65,6 +65,8 @@ def pair_of(event: Event) -> Pair:
             return box(e, Fraction(0))
         case events.Approx(epsilon=e, delta=d) | events.Threshold(epsilon=e, delta=d):
             return box(e, d)
+        case events.TradeOff():
+            return trade_off(event)
         case events.Stated():
             return pair_of(_with_pair(event))
         case events.Subsampled():
@@ -125,6 +127,8 @@ def lost_mass(event: Event) -> Fraction:
     match event:
         case events.Approx(delta=d) | events.Threshold(delta=d):
             return d
+        case events.TradeOff():
+            return event.lost
         case events.Stated():
             return lost_mass(_with_pair(event))
         case events.Subsampled(event=inner, rate=r):

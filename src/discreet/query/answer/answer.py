@@ -22,9 +22,11 @@ from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.consistency import agreeing
 from discreet.query.answer.interval_arithmetic import enclose
 from discreet.query.answer.postprocess import PRESENT, apply
+from discreet.query.answer.stages import Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
-from discreet.query.plan.expressions import Column, Expression, walk
-from discreet.query.plan.nodes import Outcome
+from discreet.query.plan.expressions import Call, Column, Expression, walk
+from discreet.query.plan.expressions import columns as columns_of
+from discreet.query.plan.nodes import Outcome, outcomes_below
 from discreet.query.plan.types import Number as NumberKind
 from discreet.query.plan.types import Value
 from discreet.query.run import Released
@@ -51,10 +53,12 @@ class TableAnswer(Answered):
     """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
     cut: Any = None
     """The estimated share of rows that caps cut, if a profile is there to tell."""
+    beside: tuple[TableAnswer, ...] = ()
+    """The answers to further questions whose rows the outcome uses."""
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or a file holds: all but the receipt, of which there is only one."""
-        kept = {name: getattr(self, name) for name in ("outcome", "released", "event", "cost", "story")}
+        kept = {name: getattr(self, name) for name in ("outcome", "released", "event", "cost", "story", "beside")}
         return {**kept, "receipt": None}
 
     # --- values -----------------------------------------------------------------------------------------------------
@@ -62,6 +66,8 @@ class TableAnswer(Answered):
     @cached_property
     def _kept(self) -> list[Row]:
         """The rows after HAVING, ORDER BY and LIMIT, each with its place among the released ones."""
+        if self.outcome.is_nested:
+            return self._staged(None).rows
         rows: list[Row] = []
         for s, part in enumerate(self.released):
             columns = dict(self._keys[s])
@@ -72,6 +78,20 @@ class TableAnswer(Answered):
             rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
         shown = replace(self.outcome, columns=(*self.outcome.columns, (AT, Column(AT))))
         return apply(shown, rows)
+
+    def _staged(self, miss: float | None) -> Stage:
+        """The rows of an outcome over others; with ``miss``, their intervals, which all hold but with that chance."""
+        many = _leaves(self.outcome)
+
+        def leaf(outcome: Outcome) -> Stage:
+            base = self.beside[outcome.question - 1] if outcome.question else self
+            answer = replace(base, outcome=replace(outcome, question=0), beside=())
+            rows = answer.rows
+            ends = {} if miss is None else answer._intervals(miss / many, simultaneous=True)
+            within = [{name: column[i] for name, column in ends.items()} for i in range(len(rows))]
+            return Stage(answer.columns, rows, within)
+
+        return stage(self.outcome, leaf)
 
     @cached_property
     def _keys(self) -> list[dict[str, list[Any]]]:
@@ -101,6 +121,8 @@ class TableAnswer(Answered):
 
     def _is_total(self, row: Row, name: str) -> bool:
         key = dict(self.outcome.columns)[name]
+        if self.outcome.is_nested:
+            return False
         s, _ = row[AT]
         return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
 
@@ -110,7 +132,8 @@ class TableAnswer(Answered):
     @property
     def counted(self) -> str:
         """What counts of one unit."""
-        return self.released[0].part.counted
+        every = [self.released[0].part.counted, *(one.counted for one in self.beside)]
+        return "; ".join(dict.fromkeys(every))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story
@@ -127,13 +150,37 @@ class TableAnswer(Answered):
         ORDER BY with LIMIT, keeps rows by their released numbers, the expected share of intervals in a column that
         miss is at most 1 - confidence; they are longer for it. Proofs: ``estimate/selected.md``.
         """
-        miss = float(1 - confidence_level(confidence))
+        return self._intervals(float(1 - confidence_level(confidence)), simultaneous=simultaneous)
+
+    def _intervals(self, miss: float, *, simultaneous: bool) -> dict[str, list[tuple[Any, Any] | None]]:
+        if self.outcome.is_nested:
+            within = self._staged(miss).within
+            noisy = {name for ends in within for name in ends}
+            return {name: [ends.get(name) for ends in within] for name in self.columns if name in noisy}
         numeric = [(name, e) for name, e in self.outcome.columns if self._measures(e)]
-        if simultaneous:
-            miss /= max(1, len(numeric) * len(self._all_rows()))
-        else:
-            miss *= self._kept_share
-        return {name: self._column(e, miss) for name, e in numeric}
+        over = self._over_windows()
+        if over is not None and simultaneous:  # what windows need holds for all rows at once
+            return over._intervals(miss, simultaneous=True)
+        share = miss / max(1, len(numeric) * len(self._all_rows())) if simultaneous else miss * self._kept_share
+        found = {name: self._column(e, share) for name, e in numeric}
+        if over is None:
+            return found
+        windows = {window.name for window in self.outcome.windows}
+        beyond = {name for name, e in self.outcome.columns if windows & columns_of(e)}
+        theirs = over._intervals(miss, simultaneous=True)
+        every = {**found, **{name: theirs[name] for name in beyond if name in theirs}}
+        return {name: every[name] for name in self.columns if name in every}
+
+    def _over_windows(self) -> TableAnswer | None:
+        """The same with window functions as an outcome over the rows that HAVING keeps; None if there are none."""
+        outcome = self.outcome
+        asked = [e for _, e in outcome.columns] + [e for e in (outcome.having, outcome.qualify) if e is not None]
+        grouping = any(isinstance(p, Call) and p.function == "grouping" for e in asked for p in walk(e))
+        if not outcome.windows or grouping:
+            return None
+        names = dict.fromkeys([*self._keys[0], *(name for name, _ in _recipes(self.released[0]))])
+        below = Outcome(tuple((name, Column(name)) for name in names), having=outcome.having, question=outcome.question)
+        return replace(self, outcome=replace(outcome, having=None, below=below, question=0))
 
     @cached_property
     def _kept_share(self) -> float:
@@ -216,7 +263,14 @@ class TableAnswer(Answered):
         if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
             return self
         released, told = agreeing(self.released)
-        return replace(self, released=released, story=(*self.story, *told))
+        beside = tuple(one.consistent() for one in self.beside)
+        return replace(self, released=released, story=(*self.story, *told), beside=beside)
+
+
+def _leaves(outcome: Outcome) -> int:
+    """How many times released rows of a question are used."""
+    below = outcomes_below(outcome)
+    return sum(map(_leaves, below)) if below else 1
 
 
 def _recipes(part: Released) -> list[tuple[str, Recipe]]:

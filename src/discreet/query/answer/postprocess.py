@@ -49,13 +49,31 @@ def apply(outcome: Outcome, rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def _with_window(rows: list[Row], window: Window) -> list[Row]:
     """The rows with a further column: the value of a window function."""
+    arguments = [program(argument) for argument in window.arguments]
+    columns = [[argument(row) for row in rows] for argument in arguments]
+    found = window_values(window, rows, columns)
+    return [{**row, window.name: value} for row, value in zip(rows, found, strict=True)]
+
+
+def window_values(window: Window, rows: Sequence[Row], columns: Sequence[Sequence[Any]]) -> list[Any]:
+    """The values of a window function, in the order of the rows; ``columns`` are those of its arguments."""
+    found: list[Any] = [None] * len(rows)
+    for places, equal in window_parts(window, rows):
+        inside = [[column[i] for i in places] for column in columns]
+        values = windowed(window.function, inside, equal, window.rows, ordered=bool(window.order))
+        for i, value in zip(places, values, strict=True):
+            found[i] = value
+    return found
+
+
+def window_parts(window: Window, rows: Sequence[Row]) -> list[tuple[list[int], list[int]]]:
+    """For each part: the places of its rows in the order of OVER, and which of them are equal in that order."""
     by = [program(one) for one in window.partition]
     sorting = [(program(order.expression), order.descending) for order in window.order]
-    arguments = [program(argument) for argument in window.arguments]
     parts: dict[tuple[Any, ...], list[int]] = {}
     for i, row in enumerate(rows):
         parts.setdefault(tuple(_rank(one(row)) for one in by), []).append(i)
-    found: list[Any] = [None] * len(rows)
+    found = []
     for part in parts.values():
         places = part
         for order, descending in reversed(sorting):
@@ -65,11 +83,8 @@ def _with_window(rows: list[Row], window: Window) -> list[Row]:
         equal = [0] * len(places)
         for j in range(1, len(places)):
             equal[j] = equal[j - 1] + (ranks[j] != ranks[j - 1])
-        columns = [[argument(rows[i]) for i in places] for argument in arguments]
-        values = windowed(window.function, columns, equal, window.rows, ordered=bool(sorting))
-        for i, value in zip(places, values, strict=True):
-            found[i] = value
-    return [{**row, window.name: value} for row, value in zip(rows, found, strict=True)]
+        found.append((places, equal))
+    return found
 
 
 def cut(rows: list[Row], outcome: Outcome) -> list[Row]:

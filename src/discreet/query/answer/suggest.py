@@ -17,10 +17,10 @@ from discreet.query.answer.answer_base import Answered
 from discreet.query.front.frame import Frame
 from discreet.query.front.verbs import count, quantile
 from discreet.query.functions.typed_values import Typed
-from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
+from discreet.query.lower.lower import ONE_ROW, UNIT, LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Measure, Outcome, Project, Relation, Scan
-from discreet.query.plan.schema import Declared, Schema, Table, bounds
+from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Table, bounds
 from discreet.query.plan.types import Number, Real
 
 Q = TypeVar("Q")
@@ -85,7 +85,7 @@ def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tup
         measures=(measure,),
         outcome=Outcome((("power", Column("power")), ("n", Column("n")))),
         sets=(("power",),),
-        caps=source.caps,
+        caps=ONE_ROW if source.caps.auto else source.caps,
         unit_kind=source.unit_kind,
         tables=source.tables,
     )
@@ -148,5 +148,7 @@ def rows_question(frame: Frame[Q], table: str, given: Table, level: ExactNumber,
     """How many rows all but a few units have: a quantile of the rows of each."""
     if given.unit is None:
         raise BadParameter("table", table, "must be private: in a public one nobody is counted")
+    if given.unit == EACH_ROW:
+        raise BadParameter("table", table, "must name its unit: where each row is a person, each has one row")
     rows = frame.per_unit(given.unit).agg(rows_of_one=count())
     return rows.agg(level=quantile(f"CLAMP(rows_of_one, 0, {int(most)})", level))

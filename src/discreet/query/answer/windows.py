@@ -5,6 +5,7 @@ Promise: total, as ``postprocess.py`` is. Rows are in the order that OVER says; 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,8 @@ RANKS = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dis
 NEIGHBOURS = frozenset({"lag", "lead", "first_value", "last_value", "nth_value"})
 TOTALS = frozenset({"count", "sum", "avg", "min", "max"})
 ALL = RANKS | NEIGHBOURS | TOTALS
+RISING = NEIGHBOURS | {"sum", "avg", "min", "max", "quantile"}
+"""Those that rise with each of their values: ends of intervals give an end of the result."""
 
 
 def windowed(
@@ -91,6 +94,10 @@ def _framed(function: str, arguments: Sequence[Sequence[Any]], places: range) ->
     values = [value for i in places if (value := known(arguments[0][i])) is not None]
     if function == "count":
         return len(values)
+    if function == "count_distinct":
+        return len(set(values))
+    if function == "quantile":
+        return _quantile(values, Fraction(arguments[1][places[0]])) if values else None
     return _TOTALS[function](values) if values else None
 
 
@@ -101,6 +108,30 @@ def _sum(values: list[Any]) -> Any:
 
 def _average(values: list[Any]) -> Any:
     return known(float(sum(Fraction(value) for value in values) / len(values)))
+
+
+def _quantile(values: list[Any], level: Fraction) -> Any:
+    """Between the two values around the place that the level names, as PERCENTILE_CONT says."""
+    exact = sorted(Fraction(value) for value in values)
+    place = level * (len(exact) - 1)
+    low = int(place)
+    above = exact[min(low + 1, len(exact) - 1)]
+    return known(float(exact[low] + (place - low) * (above - exact[low])))
+
+
+def _variance(values: list[Any]) -> float | None:
+    """The sample variance; NULL of one value."""
+    if len(values) < 2:
+        return None
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact) / len(exact)
+    found: float | None = known(float(sum((x - mean) ** 2 for x in exact) / (len(exact) - 1)))
+    return found
+
+
+def _stddev(values: list[Any]) -> float | None:
+    found = _variance(values)
+    return None if found is None else math.sqrt(found)
 
 
 def _outermost(name: str) -> Callable[[list[Any]], Any]:
@@ -114,4 +145,6 @@ _TOTALS: dict[str, Callable[[list[Any]], Any]] = {
     "avg": _average,
     "min": _outermost("least"),
     "max": _outermost("greatest"),
+    "variance": _variance,
+    "stddev": _stddev,
 }

@@ -362,7 +362,8 @@ class Quantile(Recipe):
         """From the first bin that may hold the quantile to the last.
 
         Let t be the level's share of the total, and b the true bin: F(b) >= t >= F(b - 1). At these two fixed places
-        F^ - t^ is off by at most e (each on one side only), so F^(b) >= t^ - e and F^(b - 1) <= t^ + e. Of the least
+        F^ - t^ is off by at most e of that place (each on one side only), so F^(b) >= t^ - e(b) and F^(b - 1) <= t^ +
+        e(b - 1): the interval has all b of which that may be true. Of the least
         and the largest value only one of the two says anything: a single row may lie anywhere beyond all others. So
         the outer end of their interval is that of the bounds, and the inner one may miss with the whole chance.
         """
@@ -370,12 +371,12 @@ class Quantile(Recipe):
         below = np.cumsum(estimate.values, axis=1)
         target = below[:, -1] * float(self.level)
         if estimate.noised is None:  # F at both places and the total, each within its error
-            error = (1 + float(self.level)) * estimate.error(miss / 3)
+            error = np.full(self.bins.bins, (1 + float(self.level)) * estimate.error(miss / 3))
         else:
-            error = estimate.noised.share_error(self.level, min(2 * miss, 1.0) if self.extreme else miss)
+            error = estimate.noised.share_errors(self.level, min(2 * miss, 1.0) if self.extreme else miss)
         low, width = float(self.bins.low), float(self.bins.width)
-        first = np.array([_first(f, t - error) for f, t in zip(below, target, strict=True)])
-        last = np.array([self.bins.bins - _first(-f[::-1], -(t + error)) for f, t in zip(below, target, strict=True)])
+        first = np.array([_first(f + error, t) for f, t in zip(below, target, strict=True)])
+        last = np.array([self.bins.bins - _first((error - f)[::-1], -t) for f, t in zip(below, target, strict=True)])
         last = np.minimum(np.maximum(last, first), self.bins.bins - 1)
         missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
         first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)

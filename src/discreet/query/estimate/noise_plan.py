@@ -14,11 +14,15 @@ from functools import lru_cache
 from statistics import NormalDist
 from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import BadParameter, NotATheorem
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Moves, noise_for, part
 from discreet.mechanisms.statistics.budget import Noise as Drawn
 from discreet.mechanisms.statistics.tree import Tree
+from discreet.mechanisms.statistics.worst_sum import noise_sum
 from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.accountants.gaussian_vectors import VectorBudget, vector_budget
 from discreet.privacy.promises import events
@@ -26,7 +30,6 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_share, paid_with
-from discreet.query.estimate.worst_sum import laplace_sum, sub_exponential
 from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.work import Weights
@@ -34,7 +37,8 @@ from discreet.query.plan.work import Weights
 Allowance: TypeAlias = Pure | Approx | ZCDP
 """What one question may cost. δ pays for Gaussian noise under (ε, δ), and for keys that nobody listed."""
 
-BRANCHING = 16
+_MOST_LEVELS = 6
+_STEP, _STEPS = 1.2, 10
 _SHARES = 1024
 LEAST = Fraction(1, 10**12)
 _WIDE = Fraction(1, 16)
@@ -42,6 +46,7 @@ _WIDE = Fraction(1, 16)
 _TO_NOISE = Fraction(3, 4)
 """The part of δ for Gaussian noise where keys are selected, about the best split; the rest is for the threshold."""
 _NORMAL = NormalDist()
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,20 +107,15 @@ class Noised:
         assert isinstance(self.statistic, Bins)  # noqa: S101
         return self._prefix_error(self.statistic, max(miss, 1e-15), level)
 
+    def share_errors(self, level: Fraction, miss: float) -> Floats:
+        """The same for each prefix by its own weights: those that take part in few nodes are less noisy."""
+        assert isinstance(self.statistic, Bins)  # noqa: S101
+        return _place_errors(self.statistic, self.noise, level, max(miss, 1e-15)) * float(self.unit)
+
     def _prefix_error(self, bins: Bins, miss: float, level: Fraction = Fraction(0)) -> float:
         """Error of the worst prefix of the least-squares fit, by the length of its weights. Proof: noise_plan.md."""
-        tree = tree_of(bins)
-        weight = float(tree.prefix_weight(level))
-        rounding = math.sqrt(tree.size * weight)  # at least Σ |a_i|: discrete noise is within a cell of continuous
-        if not isinstance(self.noise, Gaussian):
-            scale = float(self.noise.scale)
-            cells = min(scale * sub_exponential(weight, miss), scale * laplace_sum(weight, miss) + rounding)
-        else:
-            deviation = math.sqrt(float(self.noise.sigma_squared) * weight)
-            cells = deviation * math.sqrt(2 * math.log(2 / miss))  # sub-Gaussian, whatever σ
-            if self.noise.sigma_squared >= 1:
-                cells = min(cells, deviation * -_NORMAL.inv_cdf(miss / 2) + rounding)
-        return (cells + 1) * float(self.unit)
+        weight = float(tree_of(bins, self.noise).prefix_weight(level))
+        return (noise_sum(self.noise, weight, miss) + 1) * float(self.unit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,9 +139,44 @@ class NoisePlan:
     """What is charged: the event itself, with the (ε, δ) that it is known to keep where noise was made for that."""
 
 
-def tree_of(bins: Bins) -> Tree:
-    """The tree of counts over the bins."""
-    return Tree(bins.bins, min(BRANCHING, max(2, bins.bins)))
+@lru_cache(maxsize=256)
+def _place_errors(bins: Bins, noise: Drawn, level: Fraction, miss: float) -> Floats:
+    """In cells, for each prefix less a share of the total; weights are rounded up to a few steps."""
+    weights = tree_of(bins, noise).prefix_weights(level)
+    most = float(weights.max())
+    steps = most * _STEP ** -np.arange(_STEPS)
+    at = np.minimum(np.floor(-np.log(np.maximum(weights / most, 1e-9)) / math.log(_STEP)), _STEPS - 1).astype(int)
+    at = np.where(steps[at] < weights, np.maximum(at - 1, 0), at)
+    errors = np.array([noise_sum(noise, float(w), miss) + 1 for w in steps])
+    return np.asarray(errors[at])
+
+
+@lru_cache(maxsize=256)
+def _tree(leaves: int, gaussian: bool) -> Tree:
+    """The tree, of some equal branching and without a root, whose prefixes less half of the total are least noisy.
+
+    With noise on h levels the variance of one node is h² times that of a single count, or h times for Gaussian noise.
+    """
+    trees = {Tree(leaves, branching, rooted=False) for branching in _roots(max(leaves, 2))}
+
+    def variance(tree: Tree) -> float:
+        return float(tree.prefix_weights(Fraction(1, 2)).mean()) * len(tree.levels) ** (1 if gaussian else 2)
+
+    return min(trees, key=lambda tree: (variance(tree), tree.branching))
+
+
+def _roots(leaves: int) -> list[int]:
+    """The least b with b^k >= leaves, for k levels."""
+    found = []
+    for k in range(1, _MOST_LEVELS + 1):
+        near = max(2, round(leaves ** (1 / k)) - 1)
+        found.append(next(b for b in range(near, leaves + 1) if b**k >= leaves))
+    return found
+
+
+def tree_of(bins: Bins, noise: Drawn | Noise) -> Tree:
+    """The tree of counts over the bins, for this noise."""
+    return _tree(bins.bins, noise is Noise.GAUSSIAN or isinstance(noise, Gaussian))
 
 
 def plan_noise(needs: tuple[Need, ...], allowance: Allowance, neighbours: Neighbours) -> NoisePlan:
@@ -274,24 +309,22 @@ def noised(
     if isinstance(statistic, Rows) and statistic.by_length and noise is not Noise.GAUSSIAN:
         raise NotATheorem("these parts of a range are bounded in length, which only Gaussian noise pays for")
     several = grouped or parts or isinstance(statistic, Bins)
-    many = _lengths(statistic, neighbours, grouped=grouped, several=several)
+    many = _lengths(statistic, noise, neighbours, several=several)
     l1, l2_squared = many.l1 * l1, many.l2_squared * l2_squared
     if noise is Noise.GAUSSIAN and not several:
         l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
     return Noised(statistic, reach, noise_for(budget, Moves(l1, l2_squared), 2 if several else 1))
 
 
-def _lengths(statistic: Statistic, neighbours: Neighbours, *, grouped: bool, several: bool) -> Moves:
+def _lengths(statistic: Statistic, noise: Noise, neighbours: Neighbours, *, several: bool) -> Moves:
     """How many times further than the sums of one level of one unit's rows the statistic moves between neighbours."""
-    levels = len(tree_of(statistic).levels) if isinstance(statistic, Bins) else 1
+    levels = len(tree_of(statistic, noise).levels) if isinstance(statistic, Bins) else 1
     if neighbours is Neighbours.ADD_REMOVE:
         return Moves(levels, levels)
     if isinstance(statistic, Rows) and not statistic.one_sign:
         return Moves(2, 4)
     if not several:
         return Moves(1, 1)
-    if isinstance(statistic, Bins) and not grouped:  # the whole of the bins is one number
-        return Moves(max(levels, 2 * (levels - 1)), max(levels, 2 * (levels - 1)))
     return Moves(2 * levels, 2 * levels)
 
 

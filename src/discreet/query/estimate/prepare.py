@@ -16,7 +16,7 @@ from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
 from discreet.query.lower.bounding import each_counts_once, in_words, rows
-from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
+from discreet.query.lower.lower import ONE_ROW, UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.prune import prune
 from discreet.query.lower.push_clamps import push_clamps
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
@@ -118,6 +118,13 @@ class Prepared:
 
     asked: LoweredQuestion
     parts: tuple[Part, ...]
+    beside: tuple[Prepared, ...] = ()
+    """Further questions whose released rows the outcome uses."""
+
+    @property
+    def all(self) -> tuple[Prepared, ...]:
+        """All questions that are released."""
+        return self, *self.beside
 
     @property
     def outcome(self) -> Outcome:
@@ -130,13 +137,21 @@ def prepare(asked: LoweredQuestion) -> Prepared:
     if not asked.measures and not any(key.typed.keys is None for key in asked.keys):
         raise BadQuestion("nothing is asked of the data here: add an aggregate such as COUNT(*)")
     by_name = {key.name: key for key in asked.keys}
+    if asked.caps.auto and not asked.keys and _counts_units(asked):
+        asked = replace(asked, caps=ONE_ROW)
     parts = []
     for names in asked.sets:
         keys = tuple(by_name[name] for name in names)
         _check_keys(keys)
         whole = _in_some_group(asked.whole, [key for key in asked.keys if key.name not in names])
         parts.append(Part(whole, asked.caps, keys, (), (), asked.notes).asking(asked.measures))
-    return Prepared(asked, tuple(parts))
+    return Prepared(asked, tuple(parts), tuple(prepare(one) for one in asked.beside))
+
+
+def _counts_units(asked: LoweredQuestion) -> bool:
+    """Whether only units are counted, each once, so that no cap is needed."""
+    found = recipes(asked.measures)
+    return all(statistic == Units() for recipe in found for statistic in recipe.needs)
 
 
 def _in_some_group(whole: Relation, away: list[LoweredKey]) -> Relation:

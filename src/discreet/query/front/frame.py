@@ -20,7 +20,7 @@ from discreet.query.front.sql.clauses import cube, rollup
 from discreet.query.front.verbs import Expr, output
 from discreet.query.plan.expressions import Column, Expression, Literal, columns
 from discreet.query.plan.nodes import How, Order, Question
-from discreet.query.plan.schema import Schema
+from discreet.query.plan.schema import EACH_ROW, Schema
 from discreet.query.resolve.build import (
     Rows,
     conjunction,
@@ -88,7 +88,7 @@ class Frame(Generic[Q]):
         if name not in schemas:
             raise BadParameter("table", name, f"must be one of {', '.join(schemas)}")
         given = schemas[name].table
-        unit = given.unit if given.through is None else None
+        unit = given.unit if given.through is None and given.unit != EACH_ROW else None
         return Frame.of(name, {n: tuple(s.fields) for n, s in schemas.items()}, asking, unit=unit)
 
     @property
@@ -345,6 +345,8 @@ def order_by(question: Question, *by: Expr | str, descending: bool = False) -> Q
 def _only_seen(question: Question) -> Question:
     """Without aggregates that were only in an order that is forgotten: nobody should pay for them."""
     outcome = question.outcome
+    if outcome.is_nested:
+        return question
     said = [*(e for _, e in outcome.columns), *(order.expression for order in outcome.order)]
     used = frozenset().union(*map(columns, said if outcome.having is None else [*said, outcome.having]))
     kept = tuple(measure for measure in question.measures if measure.name in used)
@@ -370,6 +372,7 @@ def _over_outputs(said: Said, question: Question) -> Expression:
     match said:
         case Name(column=column):
             inner = [*(key.name for key in question.keys), *(measure.name for measure in question.measures)]
+            inner = [] if question.outcome.is_nested else inner
             named = {**{name: Column(name) for name in inner}, **dict(question.outcome.columns)}
             found = match(column, named)
             if len(found) != 1:

@@ -9,14 +9,15 @@ within what ``parse.py`` reads. Equal steps are written once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.parse import Tables, question
-from discreet.query.front.unparse_expressions import aggregated, expressed, identified, tight
-from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Question, Relation, Scan, UnionAll, Window
+from discreet.query.front.sql.parse import Tables, question, question_over_released
+from discreet.query.front.unparse_expressions import Released, aggregated, expressed, group_by, identified, named, tail
+from discreet.query.front.unparse_released import nested_sql
+from discreet.query.plan.expressions import Expression
+from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Question, Relation, Scan, UnionAll
 from discreet.query.resolve.build import fresh, joined_names
 
 _HINT = "ask it in SQL, in one text"
@@ -30,9 +31,15 @@ def as_sql(plan: Question, tables: Tables) -> str:
     >>> as_sql(question(text, tables), tables) == text
     True
     """
-    text = _Writer({name: tuple(found) for name, found in tables.items()}).question(plan)
+    known = {name: tuple(found) for name, found in tables.items()}
+    nested = plan.outcome.is_nested
+
+    def write(one: Question) -> str:
+        return _Writer(known).question(one)
+
+    text = nested_sql(plan, write) if nested else write(plan)
     try:
-        same = question(text, tables) == plan
+        same = (question_over_released(text, tables) if nested else question(text, tables)) == plan
     except BadQuestion:
         same = False
     if not same:
@@ -68,27 +75,14 @@ class _Writer:
         """The whole text."""
         source = self._from(plan.source)
         outcome = plan.outcome
-        released = _Released.of(plan, source.spelled, source.spelled)
-        selected = [_named(released.write(e), name) for name, e in outcome.columns]
+        released = Released.of(plan, source.spelled, source.spelled)
+        selected = [named(released.write(e), name) for name, e in outcome.columns]
         text = f"SELECT {', '.join(selected)} {source.clauses}"
-        text += _group_by([expressed(key.expression, source.spelled) for key in plan.keys], _sets(plan))
+        text += group_by([expressed(key.expression, source.spelled) for key in plan.keys], _sets(plan))
         names = {name.casefold() for (name, _), one in zip(outcome.columns, selected, strict=True) if one != name}
         careful = {c: source.full[c] if c.casefold() in names else how for c, how in source.spelled.items()}
-        after = _Released.of(plan, careful, source.spelled)
-        if outcome.having is not None:
-            text += f" HAVING {after.write(outcome.having)}"
-        if outcome.qualify is not None:
-            text += f" QUALIFY {after.write(outcome.qualify)}"
-        if outcome.order:
-            folded = [name.casefold() for name, _ in outcome.columns]
-            alone = [(name, e) for name, e in reversed(outcome.columns) if folded.count(name.casefold()) == 1]
-            named = {e: identified(name) for name, e in alone}
-            by = [(named.get(o.expression) or after.write(o.expression), o.descending) for o in outcome.order]
-            text += " ORDER BY " + ", ".join(f"{what} DESC" if down else what for what, down in by)
-        if outcome.limit is not None:
-            text += f" LIMIT {outcome.limit}"
-        if outcome.offset:
-            text += f" OFFSET {outcome.offset}"
+        after = Released.of(plan, careful, source.spelled)
+        text += tail(outcome, after)
         steps = ", ".join(f"{identified(name)} AS ({body})" for name, body in self.steps.values())
         return f"WITH {steps} {text}" if steps else text
 
@@ -144,13 +138,13 @@ class _Writer:
         match relation:
             case Project(source=source, columns=made):
                 rows = self._from(source)
-                return f"SELECT {', '.join(_named(expressed(e, rows.spelled), n) for n, e in made)} {rows.clauses}"
+                return f"SELECT {', '.join(named(expressed(e, rows.spelled), n) for n, e in made)} {rows.clauses}"
             case PerUnit(source=source, keys=keys, measures=measures):
                 rows = self._from(source)
                 written = [expressed(e, rows.spelled) for _, e in keys]
-                outputs = [_named(text, name) for text, (name, _) in zip(written, keys, strict=True)]
-                outputs += [_named(aggregated(m, rows.spelled), m.name) for m in measures]
-                return f"SELECT {', '.join(outputs)} {rows.clauses}{_group_by(written, None)}"
+                outputs = [named(text, name) for text, (name, _) in zip(written, keys, strict=True)]
+                outputs += [named(aggregated(m, rows.spelled), m.name) for m in measures]
+                return f"SELECT {', '.join(outputs)} {rows.clauses}{group_by(written, None)}"
             case UnionAll(parts=parts):
                 return " UNION ALL ".join(self._select(part) for part in parts)
             case _:
@@ -182,63 +176,9 @@ def _both_cases(name: str, taken: Iterable[str]) -> set[str]:
 # --- clauses ----------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Released:
-    """How keys and aggregates are written where released values are meant."""
-
-    plain: Mapping[str, str]
-    tight: Mapping[str, str]
-
-    @staticmethod
-    def of(plan: Question, spelled: Mapping[str, str], inside: Mapping[str, str]) -> _Released:
-        """``spelled`` are the columns of keys, ``inside`` those in an aggregate."""
-        totals = {m.name: aggregated(m, inside) for m in plan.measures}
-        below = _Released(
-            {key.name: expressed(key.expression, spelled) for key in plan.keys} | totals,
-            {key.name: tight(key.expression, spelled) for key in plan.keys} | totals,
-        )
-        windows = {window.name: below.window(window) for window in plan.outcome.windows}
-        return _Released({**below.plain, **windows}, {**below.tight, **windows})
-
-    def window(self, window: Window) -> str:
-        """A window function with its OVER."""
-        inside = ", ".join(self.write(a) for a in window.arguments)
-        star = "*" if window.function == "count" and not window.arguments else inside
-        parts = [f"PARTITION BY {', '.join(self.write(p) for p in window.partition)}"] if window.partition else []
-        if window.order:
-            by = [self.write(o.expression) + (" DESC" if o.descending else "") for o in window.order]
-            parts.append(f"ORDER BY {', '.join(by)}")
-        if window.rows is not None:
-            first, last = (_edge(end, side) for end, side in zip(window.rows, ("PRECEDING", "FOLLOWING"), strict=True))
-            parts.append(f"ROWS BETWEEN {first} AND {last}")
-        return f"{window.function.upper()}({star}) OVER ({' '.join(parts)})"
-
-    def write(self, expression: Expression) -> str:
-        """An expression over keys and aggregates."""
-        return self.plain[expression.name] if isinstance(expression, Column) else expressed(expression, self.tight)
-
-
-def _edge(end: int | None, side: str) -> str:
-    if end is None:
-        return f"UNBOUNDED {side}"
-    return "CURRENT ROW" if end == 0 else f"{abs(end)} {'PRECEDING' if end < 0 else 'FOLLOWING'}"
-
-
-def _named(text: str, name: str) -> str:
-    """An output; a column that keeps its name need not say so."""
-    return text if text == identified(name) else f"{text} AS {identified(name)}"
-
-
 def _sets(plan: Question) -> list[list[int]] | None:
     """The grouping sets by the places of their keys; None for one with all of them."""
     names = [key.name for key in plan.keys]
     if plan.sets == (tuple(names),):
         return None
     return [[names.index(name) for name in one] for one in plan.sets]
-
-
-def _group_by(keys: Sequence[str], sets: Sequence[Sequence[int]] | None) -> str:
-    if sets is None:
-        return f" GROUP BY {', '.join(keys)}" if keys else ""
-    listed = ", ".join(f"({', '.join(keys[i] for i in one)})" for one in sets)
-    return f" GROUP BY GROUPING SETS ({listed})"

@@ -6,7 +6,8 @@ where the reading would change without them, and nowhere else, so that long sums
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ from discreet.query.functions.aggregates import WRITTEN
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.record import ATOM, FACTOR, Written, placed
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Aggregate, Measure
+from discreet.query.plan.nodes import Aggregate, Measure, Outcome, Question, Window
 
 _LONGEST_NUMBER = 60
 
@@ -126,3 +127,83 @@ def _decimal(value: Fraction) -> str:
     if rest != 1 or len(text) > _LONGEST_NUMBER:
         raise Unsupported("a number without a short decimal form as SQL text", "write it as a decimal, such as 0.3333")
     return f"-{text}" if value < 0 else text
+
+
+# --- released values --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """How keys and aggregates are written where released values are meant."""
+
+    plain: Mapping[str, str]
+    tight: Mapping[str, str]
+
+    @staticmethod
+    def of(plan: Question, spelled: Mapping[str, str], inside: Mapping[str, str]) -> Released:
+        """``spelled`` are the columns of keys, ``inside`` those in an aggregate."""
+        totals = {m.name: aggregated(m, inside) for m in plan.measures}
+        below = Released(
+            {key.name: expressed(key.expression, spelled) for key in plan.keys} | totals,
+            {key.name: tight(key.expression, spelled) for key in plan.keys} | totals,
+        )
+        return below.with_windows(plan.outcome.windows)
+
+    def with_windows(self, windows: Sequence[Window]) -> Released:
+        """With the window functions, too."""
+        found = {window.name: self.window(window) for window in windows}
+        return Released({**self.plain, **found}, {**self.tight, **found})
+
+    def window(self, window: Window) -> str:
+        """A window function with its OVER."""
+        inside = ", ".join(self.write(a) for a in window.arguments)
+        star = "*" if window.function == "count" and not window.arguments else inside
+        parts = [f"PARTITION BY {', '.join(self.write(p) for p in window.partition)}"] if window.partition else []
+        if window.order:
+            by = [self.write(o.expression) + (" DESC" if o.descending else "") for o in window.order]
+            parts.append(f"ORDER BY {', '.join(by)}")
+        if window.rows is not None:
+            first, last = (_edge(end, side) for end, side in zip(window.rows, ("PRECEDING", "FOLLOWING"), strict=True))
+            parts.append(f"ROWS BETWEEN {first} AND {last}")
+        return f"{window.function.upper()}({star}) OVER ({' '.join(parts)})"
+
+    def write(self, expression: Expression) -> str:
+        """An expression over keys and aggregates."""
+        return self.plain[expression.name] if isinstance(expression, Column) else expressed(expression, self.tight)
+
+
+def _edge(end: int | None, side: str) -> str:
+    if end is None:
+        return f"UNBOUNDED {side}"
+    return "CURRENT ROW" if end == 0 else f"{abs(end)} {'PRECEDING' if end < 0 else 'FOLLOWING'}"
+
+
+def named(text: str, name: str) -> str:
+    """An output; a column that keeps its name need not say so."""
+    return text if text == identified(name) else f"{text} AS {identified(name)}"
+
+
+def group_by(keys: Sequence[str], sets: Sequence[Sequence[int]] | None) -> str:
+    """GROUP BY, perhaps with grouping sets."""
+    if sets is None:
+        return f" GROUP BY {', '.join(keys)}" if keys else ""
+    listed = ", ".join(f"({', '.join(keys[i] for i in one)})" for one in sets)
+    return f" GROUP BY GROUPING SETS ({listed})"
+
+
+def tail(outcome: Outcome, after: Released) -> str:
+    """What follows GROUP BY."""
+    text = ""
+    if outcome.having is not None:
+        text += f" HAVING {after.write(outcome.having)}"
+    if outcome.qualify is not None:
+        text += f" QUALIFY {after.write(outcome.qualify)}"
+    if outcome.order:
+        folded = [name.casefold() for name, _ in outcome.columns]
+        alone = [(name, e) for name, e in reversed(outcome.columns) if folded.count(name.casefold()) == 1]
+        names = {e: identified(name) for name, e in alone}
+        by = [(names.get(o.expression) or after.write(o.expression), o.descending) for o in outcome.order]
+        text += " ORDER BY " + ", ".join(f"{what} DESC" if down else what for what, down in by)
+    if outcome.limit is not None:
+        text += f" LIMIT {outcome.limit}"
+    return text + (f" OFFSET {outcome.offset}" if outcome.offset else "")

@@ -67,7 +67,11 @@ def in_words(caps: Caps, *, grouped: bool) -> str:
 
     >>> in_words(Caps(), grouped=False)
     'at most 10 rows of each unit count; what is beyond is not in the error bars'
+    >>> in_words(Caps(auto=True), grouped=False)
+    'how many rows of each unit count is chosen from a profile when it is asked'
     """
+    if caps.auto:
+        return "how many rows of each unit count is chosen from a profile when it is asked"
     if grouped and each_counts_once(caps):
         what = f"each unit counts once in a group, and in at most {groups(caps)} groups"
     elif grouped and caps.max_groups is not None:

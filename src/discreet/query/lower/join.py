@@ -8,7 +8,7 @@ from dataclasses import replace
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.comparison import unify
 from discreet.query.functions.typed_values import Typed, TypedColumn, at, refuse, words
-from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, carried, joint_caps
+from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, carried, joint_caps, reads_numbered
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import How, Join, Project, Relation, UnionAll
 from discreet.query.plan.types import Kind, Number, Real
@@ -50,6 +50,11 @@ def join(
     if right.private and not left.private and asked.how is How.LEFT:
         raise Unsupported("a LEFT JOIN from a public to a private table", "write the private table first, or JOIN")
     both = left.private and right.private
+    if both and (reads_numbered(left.relation) or reads_numbered(right.relation)):
+        raise Unsupported(
+            "a join of private tables of which one has no id for its people",
+            "name the column of the unit, in place of each_row",
+        )
     if both and not any(_names_the_unit(left.fields[a], right.fields[b], catalog) for a, b in asked.on):
         raise Unsupported(
             "a join of two private tables that pairs different people",
@@ -136,6 +141,8 @@ def union_all(parts: list[Lowered]) -> Lowered:
     if not parts:
         refuse("a union needs parts")
     first = parts[0]
+    if first.private and any(reads_numbered(part.relation) for part in parts):
+        raise Unsupported("UNION ALL of tables in which each row is a person", "ask about each table alone")
     if len({part.private for part in parts}) > 1:
         raise Unsupported("UNION ALL of private and public rows", "nobody would protect the public ones; ask apart")
     if len({type(part.unit_kind) for part in parts}) > 1:

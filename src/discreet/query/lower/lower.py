@@ -6,6 +6,7 @@ wrong kind or without bounds, or if it groups by the unit itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
@@ -16,10 +17,22 @@ from discreet.query.functions.dates import Span, since
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.query.lower.prune import prune
-from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, check_names
+from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, check_names, reads_numbered
 from discreet.query.lower.relations import lower_all, lower_relation
 from discreet.query.plan.expressions import Expression, columns
-from discreet.query.plan.nodes import Aggregate, Filter, Key, Measure, Outcome, PerUnit, Project, Question, Relation
+from discreet.query.plan.nodes import (
+    Aggregate,
+    Filter,
+    Join,
+    Key,
+    Measure,
+    Outcome,
+    PerUnit,
+    Project,
+    Question,
+    Relation,
+    parts_of,
+)
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Boolean, Date, Kind, Number, Real, Timestamp
 from discreet.query.typing.declared_bounds import bounded, notes
@@ -67,6 +80,8 @@ class LoweredQuestion:
     tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
     """What whoever reads the answer should know: where stored values and declared bounds disagree."""
+    beside: tuple[LoweredQuestion, ...] = ()
+    """Further questions whose released rows the outcome uses."""
 
 
 def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
@@ -82,12 +97,13 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
         refuse("each grouping set must consist of keys of the question, each once")
     keys = tuple(_key(key, source) for key in question.keys)
     measures = tuple(_measure(measure, source) for measure in question.measures)
+    _check_numbered(source.relation, keys, measures)
     used: list[Expression] = [key.typed.lowered for key in keys]
     for measure in measures:
         used += [x.lowered for x in measure.arguments]
         used += [] if measure.where is None else [measure.where]
-    sorts = {key.name: sort_of_kind(key.typed.kind) for key in keys}
-    check_outcome(question.outcome, sorts | {m.measure.name: _released_sort(m) for m in measures})
+    beside = tuple(lower_question(one, catalog) for one in question.beside)
+    check_outcome(question.outcome, _sorts(keys, measures), *(_sorts(one.keys, one.measures) for one in beside))
     needed = frozenset({UNIT}).union(*(columns(e) for e in used))
     return LoweredQuestion(
         source=prune(source.relation, needed),
@@ -100,7 +116,26 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
         unit_kind=source.unit_kind,
         tables=source.tables,
         notes=tuple(dict.fromkeys((*source.notes, *_notes(question, source)))),
+        beside=beside,
     )
+
+
+def _check_numbered(relation: Relation, keys: Sequence[LoweredKey], measures: Sequence[LoweredMeasure]) -> None:
+    """Where people have no id, nothing can be chosen by a hash of it: a row more would change the choice of all."""
+    if not reads_numbered(relation) or not any(isinstance(part, Join) for part in parts_of(relation)):
+        return
+    if any(key.typed.keys is None and key.typed.keys_from is None for key in keys):
+        raise Unsupported("keys that nobody listed after a join, where each row is a person",
+                          "list the keys, or give the table a column that names the unit")  # fmt: skip
+    if any(one.measure.aggregate is Aggregate.COUNT_DISTINCT for one in measures):
+        raise Unsupported("COUNT(DISTINCT x) after a join, where each row is a person",
+                          "give the table a column that names the unit")  # fmt: skip
+
+
+def _sorts(keys: Sequence[LoweredKey], measures: Sequence[LoweredMeasure]) -> dict[str, Sort]:
+    """What a question releases, by name."""
+    sorts = {key.name: sort_of_kind(key.typed.kind) for key in keys}
+    return sorts | {m.measure.name: _released_sort(m) for m in measures}
 
 
 def _released_sort(measure: LoweredMeasure) -> Sort:

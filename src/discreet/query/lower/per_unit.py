@@ -3,6 +3,8 @@
 COUNT and SUM have no bound of their own, since nobody bounds how many rows a unit has: they reach ±2^62 cells, and an
 aggregate of them asks for a CLAMP. AVG, MIN and MAX stay within the bounds of what they summarise; AVG is exact to
 2^-20 of its argument's step (or as fine as 62 bits allow), towards zero.
+
+Of public rows they are summaries by any keys: nobody is in them, so there is nothing to keep apart.
 """
 
 from __future__ import annotations
@@ -40,14 +42,10 @@ MOST_ROWS = 1 << 42
 
 
 def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
-    """One row for each unit and each combination of the keys that it has."""
-    if not source.private:
-        raise Unsupported(
-            "a summary per unit of a public table", "it has no units; join it to a private table as it is"
-        )
+    """One row for each unit and each combination of the keys that it has; of public rows, for each combination."""
     check_names([name for name, _ in asked.keys] + [m.name for m in asked.measures])
     keys = {name: _key(name, typed(e, source.fields)) for name, e in asked.keys}
-    if not any(names_one_unit(key, catalog) for key in keys.values()):
+    if source.private and not any(names_one_unit(key, catalog) for key in keys.values()):
         raise Unsupported(
             NOT_PER_UNIT,
             "add the unit column to its GROUP BY: only summaries of one person's own rows are exact",
@@ -64,7 +62,7 @@ def per_unit(source: Lowered, asked: PerUnit, catalog: Catalog) -> Lowered:
     lowered_keys: Columns = tuple((name, key.lowered) for name, key in keys.items() if not key.is_unit)
     relation: Relation = PerUnit(source.relation, (*lowered_keys, *carried(source)), tuple(measures))
     if any(not isinstance(e, Column) for _, e in above):
-        relation = Project(relation, (*above, (UNIT, Column(UNIT))))
+        relation = Project(relation, (*above, *carried(source)))
     return replace(source, relation=relation, fields=fields, listings={})
 
 

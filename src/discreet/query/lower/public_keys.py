@@ -20,7 +20,8 @@ Listed = dict[tuple[str, str], tuple[Value, ...]]
 def with_public_keys(asked: LoweredQuestion, engine: Engine, schemas: Mapping[str, Schema]) -> LoweredQuestion:
     """The question with the keys of public columns filled in, as they are now: nothing is remembered."""
     known: Listed = {}
-    return replace(asked, keys=tuple(_filled(key, engine, schemas, known) for key in asked.keys))
+    beside = tuple(with_public_keys(one, engine, schemas) for one in asked.beside)
+    return replace(asked, keys=tuple(_filled(key, engine, schemas, known) for key in asked.keys), beside=beside)
 
 
 def _filled(key: LoweredKey, engine: Engine, schemas: Mapping[str, Schema], known: Listed) -> LoweredKey:

@@ -10,7 +10,7 @@ from discreet.errors import Unsupported
 from discreet.query.functions.typed_values import TypedColumn, refuse
 from discreet.query.lower.bounding import rows
 from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import Relation
+from discreet.query.plan.nodes import Relation, Scan, parts_of
 from discreet.query.plan.schema import Caps, Schema
 from discreet.query.plan.types import Kind, Value
 
@@ -51,7 +51,7 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
         return max((v for v in values if v is not None), default=None)
 
     return Caps(
-        max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found),
+        max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found if not c.auto),
         max_groups=largest([c.max_groups for c in found]),
         max_rows_per_group=largest([c.max_rows_per_group for c in found]),
         auto=any(c.auto for c in found),
@@ -74,6 +74,11 @@ def check_names(names: list[str]) -> None:
     if len(set(names)) != len(names):
         twice = next(n for n in names if names.count(n) > 1)
         refuse(f"there are two columns {twice}; give one of them another name")
+
+
+def reads_numbered(relation: Relation) -> bool:
+    """Whether each row of one of its tables is a person: two readings of that table have nobody in common."""
+    return any(isinstance(part, Scan) and part.numbered for part in parts_of(relation))
 
 
 def carried(source: Lowered) -> Columns:

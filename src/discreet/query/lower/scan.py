@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from discreet.query.functions.typed_values import TypedColumn, reach, refuse
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, is_reserved
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Join, Project, Relation, Scan
-from discreet.query.plan.schema import Schema, Stored, StoredKind
+from discreet.query.plan.schema import EACH_ROW, Schema, Stored, StoredKind
 from discreet.query.plan.types import LARGEST, Date, Kind, Number, Text, Timestamp, Value
 from discreet.query.typing.infer import no_such
 
@@ -127,6 +129,11 @@ def _owner(name: str, catalog: Catalog) -> str:
         target = _schema(through[0], catalog)
         if target.table.public:
             refuse(f"the foreign key of {seen[-1]} leads to {through[0]}, which is public and names nobody")
+        if target.table.unit == EACH_ROW:
+            refuse(
+                f"the foreign key of {seen[-1]} leads to {through[0]}, where each row is a person without an id: "
+                "name the column of the unit there"
+            )
         if through[1] not in target.stored:
             refuse(f"there is no column {through[1]} in {through[0]}{no_such(through[1], target.stored)}")
         unit = catalog[seen[-1]].table.unit
@@ -151,6 +158,8 @@ def through_of(name: str, catalog: Catalog, seen: frozenset[str] = frozenset()) 
 
 def _unit_kind(owner: str, catalog: Catalog) -> Kind:
     schema = catalog[owner]
+    if schema.table.unit == EACH_ROW:
+        return Number(Fraction(1), 0, LARGEST)
     assert schema.table.unit is not None  # noqa: S101
     return schema.fields[schema.table.unit].kind
 
@@ -164,7 +173,8 @@ def _with_unit(name: str, columns: Columns, catalog: Catalog, depth: int) -> Rel
     assert given.unit is not None  # noqa: S101
     through = through_of(name, catalog)
     if through is None:
-        return Project(Scan(name), (*columns, (UNIT, Column(given.unit))))
+        read = Scan(name, numbered=given.unit == EACH_ROW)
+        return Project(read, (*columns, (UNIT, Column(given.unit))))
     table, key = through
     here, there = f"{UNIT}_from_{depth}", f"{UNIT}_to_{depth}"
     left = Project(Scan(name), (*columns, (here, Column(given.unit))))

@@ -20,9 +20,13 @@ from discreet.query.plan.expressions import Expression
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """A table of the session, all of its columns."""
+    """A table of the session, all of its columns; ``numbered``, with a number of its own for each row as ``#row``.
+
+    Which number a row has is nobody's business: it may differ each time the table is read.
+    """
 
     table: str
+    numbered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +167,40 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class Regrouped:
+    """GROUP BY over released rows: one row for each combination of keys; measures are windows without OVER."""
+
+    keys: tuple[tuple[str, Expression], ...]
+    measures: tuple[Window, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedUnion:
+    """The released rows of all parts, which have as many columns; names are those of the first."""
+
+    parts: tuple[Outcome, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasedJoin:
+    """Released rows of left and right with equal columns (NULL equals nothing); without ``on``, every pair.
+
+    Columns: those of left, then those of right, renamed where a name is taken, as in ``Join``.
+    """
+
+    left: Outcome
+    right: Outcome
+    on: tuple[tuple[str, str], ...]
+    how: How = How.INNER
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """Post-processing of released values only: HAVING, windows, QUALIFY, computed columns, ORDER BY, LIMIT, OFFSET.
 
     ``columns`` are expressions over the names of keys, measures and windows. Without an order, rows come sorted by key.
+    What it is computed from are the released rows of a question; or, with ``below``, what other outcomes make of them;
+    in either case grouped once more if ``regroup`` says so.
     """
 
     columns: tuple[tuple[str, Expression], ...]
@@ -176,11 +210,33 @@ class Outcome:
     offset: int = 0
     windows: tuple[Window, ...] = ()
     qualify: Expression | None = None
+    below: Outcome | ReleasedUnion | ReleasedJoin | None = None
+    regroup: Regrouped | None = None
+    question: int = 0
+    """Without ``below``, whose released rows: 0 for the question itself, then those ``beside`` it."""
+
+    @property
+    def is_nested(self) -> bool:
+        """Whether its rows are not released rows of one question, each for itself."""
+        return self.below is not None or self.regroup is not None
 
     @property
     def needs_all_rows(self) -> bool:
         """Whether a row of the result depends on other rows."""
-        return bool(self.order or self.limit is not None or self.offset or self.windows)
+        return bool(self.order or self.limit is not None or self.offset or self.windows or self.is_nested)
+
+
+def outcomes_below(outcome: Outcome) -> tuple[Outcome, ...]:
+    """What an outcome is computed from."""
+    match outcome.below:
+        case None:
+            return ()
+        case Outcome() as one:
+            return (one,)
+        case ReleasedUnion(parts=parts):
+            return parts
+        case ReleasedJoin(left=left, right=right):
+            return left, right
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +251,5 @@ class Question:
     measures: tuple[Measure, ...]
     outcome: Outcome
     sets: tuple[tuple[str, ...], ...]
+    beside: tuple[Question, ...] = ()
+    """Further questions whose released rows the outcome uses; their own outcomes are plain."""

@@ -25,8 +25,10 @@ from discreet.query.plan.evaluate import is_plain_text, text_to_moment
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
 AUTO = "auto"
+UNDECLARED: str | None = AUTO
+"""What ``max_rows`` is where nobody says it: chosen for each question."""
 MAX_ROWS = 10
-"""Rows per unit that count, unless the owner says otherwise."""
+"""Rows per unit that count where nothing is known, and where older versions registered a table without caps."""
 CELLS = 1 << 30
 """A float column is read on a grid of at least this many steps between its bounds."""
 MOST_KEYS = 1_000_000
@@ -164,6 +166,10 @@ def _sort_of(value: Value) -> type:
     return type(value)
 
 
+EACH_ROW = "#row"
+"""In the place of a unit: each row is a person of its own."""
+
+
 # --- a table --------------------------------------------------------------------------------------------------------
 
 
@@ -171,7 +177,8 @@ def _sort_of(value: Value) -> type:
 class Caps:
     """What one unit may contribute to one question: in all, in how many groups, in each group.
 
-    None means not declared: then ``max_rows`` is 10 (or follows from the other two), and it alone limits the others.
+    None means not declared. ``max_rows`` may follow from the other two; where it does not and is to be chosen, ``auto``
+    is set. One cap alone limits the others.
     """
 
     max_rows: int | None = None
@@ -212,10 +219,11 @@ def table(
 
     ``unit`` names the column that says whose row it is: all rows of one unit are protected together. Where the person
     stands in another table, write the foreign key: ``unit="order_id -> orders.id"``.
-    ``max_rows`` is how many rows of one unit count in one question (10 unless said; the rows of a unit with more are
-    weighted down), ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each. With
-    ``max_rows="auto"`` all three are chosen for each question, from a private profile that a tenth of its price buys;
+    ``max_rows`` is how many rows of one unit count in one question (the rows of a unit with more are weighted down),
+    ``max_groups`` in how many groups, ``max_rows_per_group`` how many in each. Without ``max_rows``, or with
+    ``max_rows="auto"``, caps are chosen for each question, from a private profile that a tenth of its price buys;
     ``correct=False`` then leaves groups as they were counted, and does not make them agree with a total.
+    ``unit=dp.each_row`` says that each row is a person of its own, who is in no other row and no other table.
     ``public=True`` is for tables that hold nothing private: they need no unit.
     """
     if public:
@@ -226,23 +234,27 @@ def table(
         return Table(source=source, unit=None, columns=_declared(columns), public=True)
     if unit is None:
         raise BadParameter(
-            "unit", None, "must name the column that says whose row it is (or say public=True if nobody is in it)"
+            "unit",
+            None,
+            "must name the column that says whose row it is (or say unit=dp.each_row if each row is a "
+            "person of its own, public=True if nobody is in it)",
         )
+    if unit == EACH_ROW:
+        if (max_rows, max_groups, max_rows_per_group) != (None, None, None):
+            raise BadParameter("max_rows", max_rows, "must be left out: each person has one row here")
+        return Table(source=source, unit=EACH_ROW, columns=_declared(columns), caps=Caps(max_rows=1))
     column, through = _unit(unit)
-    if max_rows == AUTO:
-        if (max_groups, max_rows_per_group) != (None, None):
-            raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
-        return Table(
-            source=source,
-            unit=column,
-            through=through,
-            columns=_declared(columns),
-            caps=Caps(auto=True, correct=correct),
-        )
+    if max_rows == AUTO and (max_groups, max_rows_per_group) != (None, None):
+        raise BadParameter("max_groups", max_groups, 'must be left out with max_rows="auto": it is chosen too')
+    if max_rows is None and None in (max_groups, max_rows_per_group):
+        max_rows = UNDECLARED
+    auto = max_rows == AUTO
     caps = Caps(
-        max_rows=None if max_rows is None else _cap(max_rows, "max_rows"),
+        max_rows=None if max_rows is None or auto else _cap(max_rows, "max_rows"),
         max_groups=None if max_groups is None else _cap(max_groups, "max_groups"),
         max_rows_per_group=None if max_rows_per_group is None else _cap(max_rows_per_group, "max_rows_per_group"),
+        auto=auto,
+        correct=correct,
     )
     return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=caps)
 
@@ -306,7 +318,9 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     """The schema of a table from its declaration and the stored types of its columns; refuses what does not agree."""
     for column in given.columns:
         _known(name, column, stored)
-    if given.unit is not None:
+    if given.unit == EACH_ROW and EACH_ROW in stored:
+        raise BadParameter("unit", EACH_ROW, "must not be a column: rename it, or name the column of the unit")
+    if given.unit is not None and given.unit != EACH_ROW:
         _known(name, given.unit, stored)
         if stored[given.unit].kind not in (StoredKind.INTEGER, StoredKind.TEXT):
             it_is = f"it is {stored[given.unit].kind.value}"

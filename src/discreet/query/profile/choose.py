@@ -9,15 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
 
-from discreet.query.estimate.estimators import Estimate, Mean, Quantile, Recipe
+from discreet.query.estimate.estimators import Estimate, Mean, Plain, Quantile, Recipe
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared, prepare
-from discreet.query.estimate.statistics import Statistic, Units
+from discreet.query.estimate.statistics import ONE, Rows, Statistic, Units
+from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.expressions import Column
@@ -28,6 +30,7 @@ from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats
 from discreet.query.profile.rescale import can_rescale
 from discreet.query.profile.sizes import Cut, UnitSizes
+from discreet.query.profile.spread import Spread
 from discreet.query.run import Quote, as_estimate
 
 BASE = 2
@@ -37,8 +40,12 @@ CLUSTERING = 0.25
 """How much of the square of its rows a unit keeps, when its rows are spread over some groups."""
 MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
+VALUES = 3.0
+"""Values mostly lie well below an upper bound that somebody can name: by so much below the middle."""
 TOTAL = 1 / 27
 """How much a total matters beside the groups: its share of the price is about a quarter."""
+MOST_CORRECTED = 4.0
+"""Groups are multiplied by no more than this: their intervals reach to its square."""
 FARTHER = 16
 """Caps are tried up to so many times the largest size that stands out."""
 NEARLY = 1.0
@@ -71,6 +78,8 @@ class Chosen:
     error: float
     """The predicted relative error there, noise and cut together."""
     words: tuple[str, ...]
+    spread: Spread | None = None
+    """How counts of groups that nobody listed are made of numbers of units, where that is better."""
 
     @property
     def corrected(self) -> bool:
@@ -83,23 +92,32 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     part = asked.parts[0]
     sizes = known.sizes
     if sizes.empty:
-        caps = Caps(max_rows=MAX_ROWS)
+        caps = chosen_caps(asked, MAX_ROWS, None)
         words = f"no unit stands out from the noise of the profile, so {MAX_ROWS} rows of each unit count"
         return Chosen((with_caps(asked, caps),), caps, sizes.cut(MAX_ROWS), 1, math.inf, (words,))
+    if part.selects and len(asked.parts) == 1 and all(map(_counts_rows, part.recipes)):
+        return _by_units(asked, known, quote)
     share = _share(part, known)
     most = _groups(asked, known, quote) if part.keys and (part.selects or Units() in part.need.statistics) else None
     rows = share * sizes.rows()
-    noise = relative_noise(quote((_base(asked, most),)), 0, rows)
+    noise = relative_noise(quote((_base(asked, most),)), 0, rows, VALUES)
     plain = _best(partial(_plain, sizes, noise), sizes)
     total = _total(asked) if correct and asked.asked.caps.correct else None
     if total is None:
         return _told(asked, (), plain, most, known, rows)
     both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
     top = _top(both, sizes)
-    corrected = _best(partial(_corrected, sizes, share, relative_noise(both, 0, rows), top.error), sizes)
+    corrected = _best(partial(_corrected, sizes, share, relative_noise(both, 0, rows, VALUES), top.error), sizes)
     if corrected.error >= plain.error:
         return _told(asked, (), plain, most, known, rows)
     return _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
+
+
+def chosen_caps(asked: Prepared, rows: int, groups: int | None) -> Caps:
+    """Caps for a question; what was declared of groups stays."""
+    said = asked.asked.caps
+    most = groups if said.max_groups is None else said.max_groups
+    return Caps(max_rows=rows, max_groups=most, max_rows_per_group=said.max_rows_per_group)
 
 
 def with_caps(asked: Prepared, caps: Caps) -> Prepared:
@@ -127,7 +145,7 @@ def _best(error: Callable[[int], _Predicted], sizes: UnitSizes) -> _Predicted:
 
 
 def _base(asked: Prepared, most: int | None) -> Prepared:
-    return with_caps(asked, Caps(max_rows=BASE, max_groups=most))
+    return with_caps(asked, chosen_caps(asked, BASE, most))
 
 
 def _share(part: Part, known: Known) -> float:
@@ -140,14 +158,20 @@ def _share(part: Part, known: Known) -> float:
     return 1 / len(domain) if domain else 0.001
 
 
-def relative_noise(asked: Quote, place: int, rows: float) -> tuple[float, float]:
-    """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked)."""
+def relative_noise(asked: Quote, place: int, rows: float, values: float = 1.0) -> tuple[float, float]:
+    """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked).
+
+    ``values``: how many times smaller than the middle of its bounds a typical value is taken to be.
+    """
     part = asked.questions[place].parts[0]
     noised = asked.noised(part)
     errors: dict[bool, list[float]] = {True: [], False: []}
     for recipe in part.recipes:
         found = recipe.relative_error_if(partial(_estimate, noised), max(rows, 1.0), ONE_DEVIATION)
-        errors[_is_mean(recipe)].append(found)
+        of_values = any(isinstance(s, Rows) and s.bound > 1 for s in recipe.needs) and not isinstance(
+            recipe, SidesCount
+        )
+        errors[_is_mean(recipe)].append(found * values if of_values else found)
     counted, means = (math.sqrt(sum(e * e for e in some) / len(some)) if some else 0.0 for some in
                       (errors[False], errors[True]))  # fmt: skip
     return counted, means
@@ -167,17 +191,24 @@ def _plain(sizes: UnitSizes, noise: tuple[float, float], cap: int) -> _Predicted
     cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
     counted, means = noise[0] * cap / BASE, noise[1] * cap / BASE / max(1 - cut, 1e-9)
     errors = [math.hypot(counted, cut)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
-    return _Predicted(cap, max(errors, default=cut), max(counted, means))
+    return _Predicted(cap, _together(errors, cut), max(counted, means))
 
 
 def _corrected(sizes: UnitSizes, share: float, noise: tuple[float, float], top: float, cap: int) -> _Predicted:
     """Noise times the factor, the spread of the units over the groups, and the error of the total."""
     cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
     factor = 1 / max(1 - cut, 1e-9)
+    if factor > MOST_CORRECTED:
+        return _Predicted(cap, math.inf, math.inf)
     counted, means = (one * cap / BASE * factor for one in noise)
     spread = sizes.spread_error(cap, share, CLUSTERING)
     errors = [math.hypot(counted, spread, top)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
-    return _Predicted(cap, max(errors, default=cut), max(counted, means))
+    return _Predicted(cap, _together(errors, cut), max(counted, means))
+
+
+def _together(errors: Sequence[float], cut: float) -> float:
+    """One error for all columns of a question: the root of the mean square."""
+    return math.sqrt(sum(error * error for error in errors) / len(errors)) if errors else cut
 
 
 def _total(asked: Prepared) -> Prepared | None:
@@ -200,7 +231,7 @@ def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
 
 def _top(both: Quote, sizes: UnitSizes) -> _Predicted:
     """The cap of the total."""
-    base = max(relative_noise(both, 1, sizes.rows()))
+    base = max(relative_noise(both, 1, sizes.rows(), VALUES))
 
     def error(cap: int) -> _Predicted:
         noise = base * cap / BASE
@@ -209,12 +240,44 @@ def _top(both: Quote, sizes: UnitSizes) -> _Predicted:
     return _best(error, sizes)
 
 
+def _counts_rows(recipe: Recipe) -> bool:
+    return (
+        isinstance(recipe, Plain) and recipe.is_count and recipe.statistic == Rows(ONE, 1, Fraction(1), one_sign=True)
+    )
+
+
+def _by_units(asked: Prepared, known: Known, quote: Ask) -> Chosen:
+    """Keys that nobody listed, with their counts: all of the price goes into numbers of units, which name the keys."""
+    once = replace(asked, asked=replace(asked.asked, caps=replace(asked.asked.caps, max_rows_per_group=1)))
+    most = asked.asked.caps.max_groups or _groups(once, known, quote)
+    caps = Caps(max_groups=most, max_rows_per_group=1)
+    asking = with_caps(asked, caps)
+    found = quote((asking,))
+    units = found.noised(found.questions[0].parts[0])[Units()]
+    selection = found.selection(found.questions[0].parts[0])
+    assert selection is not None  # noqa: S101 - keys are selected
+    spread = Spread.of(known.sizes, known.groups, most, rooted=units.weights.form is Form.L2)
+    least = float(spread.rows_of(np.array([selection.threshold / units.scale]))[0])
+    error = units.error(ONE_DEVIATION) / (selection.threshold / units.scale)
+    cut = None if known.groups is None else known.groups.cut(most, what="groups")
+    words = [
+        f"chosen from the profile{known.of}: a unit counts once in a group, and fully in at most {most:,} groups: all "
+        f"of the price goes into naming keys; one is named from about {least:,.0f} rows on",
+        *([] if cut is None else [str(cut)]),
+        "counts are corrected: they follow from numbers of units and released sizes of units, if the rows of a unit "
+        "lie in groups as everybody's do; error bars reach from no correction to its square",
+    ]
+    return Chosen((asking,), caps, cut, max(1, round(least)), error, tuple(words), spread)
+
+
 def _groups(asked: Prepared, known: Known, quote: Ask) -> int:
     """In how many groups a unit counts fully: least noise of a number of units beside the share that is kept."""
     sizes = known.groups or known.sizes
     tried = []
+    each = asked.asked.caps.max_rows_per_group
     for most in (start for start in STARTS if start <= sizes.reach):
-        found = quote((with_caps(asked, Caps(max_rows=max(most, BASE), max_groups=most)),))
+        caps = Caps(max_rows=max(most, BASE) if each is None else None, max_groups=most, max_rows_per_group=each)
+        found = quote((with_caps(asked, caps),))
         part = found.questions[0].parts[0]
         units = found.noised(part)[Units()]
         rooted = units.weights.form is Form.L2
@@ -237,7 +300,8 @@ def _groups(asked: Prepared, known: Known, quote: Ask) -> int:
 def _told(  # noqa: PLR0917
     asked: Prepared, total: tuple[Prepared, ...], best: _Predicted, most: int | None, known: Known, rows: float
 ) -> Chosen:
-    caps = Caps(max_rows=best.cap, max_groups=most)
+    caps = chosen_caps(asked, best.cap, most)
+    most = caps.max_groups
     cut = known.sizes.cut(best.cap)
     lines = [
         f"chosen from the profile{known.of}: at most {best.cap:,} rows of each unit"

@@ -65,6 +65,11 @@ class Histogram:
         """The noisy counts."""
         return np.array(self.counts)
 
+    @property
+    def title(self) -> str:
+        """What it is about, in words."""
+        return f"{self.about.value}{' of ' + self.column if self.column else ''}"
+
     def error(self, weights: Sequence[float] | Floats, miss: float) -> float:
         """How far off Σ weight · count may be, but for a chance of ``miss``."""
         return weighted_error(self.scale, [float(w) for w in weights], miss, gaussian=self.gaussian)

@@ -47,6 +47,12 @@ class Profile:
         found = tuple(Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True))
         return cls(table, found, str(stored[0]["cost"]))
 
+    def joined(self, other: Profile) -> Profile:
+        """Both together: of what both are about, the other one's."""
+        new = {(one.about, one.column) for one in other.histograms}
+        kept = tuple(one for one in self.histograms if (one.about, one.column) not in new)
+        return Profile(self.table, (*other.histograms, *kept), f"{self.cost}, then {other.cost}")
+
     def _find(self, about: About, column: str = "") -> Histogram | None:
         return next((h for h in self.histograms if (h.about, h.column) == (about, column)), None)
 
@@ -120,14 +126,10 @@ class Profile:
             bar = histogram.error([1.0], 0.05)
             axes.bar(range(len(places)), [histogram.counts[i] for i in places], yerr=bar, capsize=2, color="#4477aa")
             axes.set_xticks(range(len(places)), [histogram.label(i) for i in places], rotation=60, ha="right")
-            axes.set_title(_title(histogram))
+            axes.set_title(histogram.title)
             axes.set_ylabel("units")
         figure.tight_layout()
         return figure
-
-
-def _title(histogram: Histogram) -> str:
-    return f"{histogram.about.value}{' of ' + histogram.column if histogram.column else ''}"
 
 
 def _interesting(histogram: Histogram) -> list[int]:
@@ -142,7 +144,7 @@ def _interesting(histogram: Histogram) -> list[int]:
 def _lines(histogram: Histogram) -> list[str]:
     error = histogram.error([1.0], 0.05)
     places = _interesting(histogram)
-    lines = [f"{_title(histogram)} (units, ± {error:,.3g} each)"]
+    lines = [f"{histogram.title} (units, ± {error:,.3g} each)"]
     if not places:
         return [*lines, "  nothing stands out from the noise"]
     widest = max(len(histogram.label(i)) for i in places)

@@ -19,8 +19,9 @@ from discreet.query.functions.released_values import as_number
 from discreet.query.functions.typed_values import refuse
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
-from discreet.query.plan.nodes import Outcome, Window
+from discreet.query.plan.nodes import Outcome, ReleasedJoin, ReleasedUnion, Window, outcomes_below
 from discreet.query.plan.types import Boolean, Date, Kind, Text, Timestamp, Value
+from discreet.query.resolve.build import joined_names
 
 
 class Sort(Enum):
@@ -52,8 +53,27 @@ def sort_of_kind(kind: Kind) -> Sort:
             return Sort.NUMBER
 
 
-def check_outcome(outcome: Outcome, sorts: Mapping[str, Sort]) -> dict[str, Sort]:
-    """The sorts of the columns that are asked for; refuses what has no value because of a type."""
+def check_outcome(outcome: Outcome, *released: Mapping[str, Sort]) -> dict[str, Sort]:
+    """The sorts of the columns that are asked for; refuses what has no value because of a type.
+
+    ``released`` are the sorts of what each question releases.
+    """
+    below = [check_outcome(one, *released) for one in outcomes_below(outcome)]
+    match outcome.below:
+        case None:
+            sorts = dict(released[outcome.question])
+        case ReleasedUnion():
+            sorts = {name: _same_in_all(name, i, below) for i, name in enumerate(below[0])}
+        case ReleasedJoin(on=pairs):
+            names = joined_names(tuple(below[0]), tuple(below[1]))
+            sorts = {**below[0], **dict(zip(names, below[1].values(), strict=True))}
+            for a, b in pairs:
+                _compared("=", [_Part(below[0][a]), _Part(below[1][b])])
+        case Outcome():
+            sorts = below[0]
+    if outcome.regroup is not None:
+        keys = {name: sort_of(key, sorts) for name, key in outcome.regroup.keys}
+        sorts = {**keys, **{one.name: _sort_of_window(one, sorts) for one in outcome.regroup.measures}}
     sorts = {**sorts, **{window.name: _sort_of_window(window, sorts) for window in outcome.windows}}
     found = {name: sort_of(column, sorts) for name, column in outcome.columns}
     if outcome.qualify is not None and sort_of(outcome.qualify, sorts) is not Sort.BOOLEAN:
@@ -63,6 +83,17 @@ def check_outcome(outcome: Outcome, sorts: Mapping[str, Sort]) -> dict[str, Sort
     for order in outcome.order:
         sort_of(order.expression, sorts)
     return found
+
+
+def _same_in_all(name: str, i: int, parts: Sequence[Mapping[str, Sort]]) -> Sort:
+    """The sort of one column of a UNION ALL."""
+    if len({len(part) for part in parts}) > 1:
+        refuse("the parts of UNION ALL need as many columns each")
+    found = {list(part.values())[i] for part in parts} - {Sort.NULL}
+    if len(found) > 1:
+        kinds = " in one part and ".join(sorted(sort.value for sort in found))
+        refuse(f"the column {name} of UNION ALL is {kinds} in another")
+    return next(iter(found), Sort.NULL)
 
 
 def sort_of(expression: Expression, sorts: Mapping[str, Sort]) -> Sort:
@@ -89,7 +120,7 @@ def _sort_of_window(window: Window, sorts: Mapping[str, Sort]) -> Sort:
         least = 0 if name in ("lag", "lead") else 1
         if not isinstance(steps, int | Fraction) or steps != int(steps) or not least <= steps < 10**6:
             refuse(f"{word} needs a whole constant from {least} on here")
-    if name in ("sum", "avg"):
+    if name in ("sum", "avg", "variance", "stddev", "quantile"):
         _expect(word, parts[0], Sort.NUMBER)
     if name in ("min", "max"):
         _expect(word, parts[0], Sort.NUMBER, Sort.TEXT, *_MOMENTS)
@@ -102,6 +133,7 @@ _WINDOWS = {
     **dict.fromkeys(("row_number", "rank", "dense_rank", "percent_rank", "cume_dist"), (0, 0)),
     **dict.fromkeys(("ntile", "sum", "avg", "min", "max", "first_value", "last_value"), (1, 1)),
     "count": (0, 1), "lag": (1, 3), "lead": (1, 3), "nth_value": (2, 2),
+    "count_distinct": (1, 1), "variance": (1, 1), "stddev": (1, 1), "quantile": (2, 2),
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ Believes: the stability of the map, and the mechanism's own proof.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -19,7 +19,7 @@ from discreet.exact import Number, integer
 from discreet.mechanisms.additive.gaussian import Gaussian, GaussianFor
 from discreet.mechanisms.additive.laplace import Laplace, LaplaceFor
 from discreet.mechanisms.base.sensitivity import L1, L2, Sensitivity
-from discreet.mechanisms.selection.shared import Selection
+from discreet.mechanisms.selection.shared import Selection, SelectionFor
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.events import Event
@@ -250,9 +250,17 @@ class Measured(Release):
     def _event(self, distance: int) -> Event:
         return self.mechanism.event_at(sensitivity(self.map.stability(distance), self.mechanism))
 
+    @property
+    def candidates(self) -> tuple[Hashable, ...] | None:
+        """What a choice chooses among: the public keys of the map before it."""
+        if isinstance(self.mechanism, Selection) and isinstance(self.map.output_domain, domains.Vector):
+            return self.map.output_domain.keys
+        return None
+
     def draw(self, data: Any, bits: Bits) -> Any:
-        """The exact answer with noise from these bits."""
-        return self.mechanism.draw(self.mechanism.read(self.map.apply(data)), bits)
+        """The exact answer with noise from these bits; of a choice the candidate, or its place if it has no name."""
+        drawn = self.mechanism.draw(self.mechanism.read(self.map.apply(data)), bits)
+        return drawn if self.candidates is None else self.candidates[drawn]
 
     def told(self) -> tuple[str, ...]:
         """The steps of the map, then the noise."""
@@ -309,11 +317,11 @@ def sensitivity(moved: int | Moves, mechanism: Noisy | Waiting) -> Sensitivity:
             return L1(moved.l1) if isinstance(moved, Moves) else Fraction(moved)
         case Gaussian() | GaussianFor():
             return L2(squared=moved.l2_squared) if isinstance(moved, Moves) else Fraction(moved)
-        case Selection(monotone=False) if isinstance(moved, Moves):
-            return Fraction(moved.linf)
-        case Selection(monotone=True):
+        case Selection(monotone=True) | SelectionFor(monotone=True):
             raise BadParameter("monotone", True, "must be left out: a map does not say that all scores move one way")
-        case Selection():
+        case Selection() | SelectionFor() if isinstance(moved, Moves):
+            return Fraction(moved.linf)
+        case Selection() | SelectionFor():
             raise BadParameter("mechanism", "a choice behind one number", "must come behind a vector of scores")
         case _:
             raise BadParameter("mechanism", type(mechanism).__name__, "must be laplace, gaussian or a choice by score")

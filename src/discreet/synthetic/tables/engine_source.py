@@ -28,7 +28,7 @@ from discreet.query.lower.relations import lower_all
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.nodes import Filter, Scan
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets, RowSum, Work
+from discreet.query.plan.work import Cells, Exact, GroupingSets, RowSum, Work
 from discreet.query.run import before_payment
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.tables.column_keys import key_of
@@ -107,8 +107,7 @@ class EngineSource:
 
     def check(self) -> None:
         """Find out, before anything is paid, whether the engine is there and can compute this. Reads no data."""
-        one: list[AnyWork] = list(works(replace(self._work, sets=((),))))
-        before_payment(self._engine, one, self._schemas)
+        before_payment(self._engine, works(replace(self._work, sets=((),))), self._schemas)
 
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
         """Exact numbers, in the shape of each clique."""

@@ -26,6 +26,9 @@ def session() -> dp.Session:
         ("id IN (SELECT person FROM visits)", 2), ("id IN (SELECT person FROM visits WHERE cost > 3)", 1),
         ("(id IN (SELECT person FROM visits GROUP BY person HAVING SUM(cost) > 10)) AND city = 'a'", 1),
         ("city = 'b' AND EXISTS (SELECT * FROM visits WHERE person = id)", 1),
+        ("city IN (SELECT city FROM cities)", 2), ("city IN (SELECT city FROM cities WHERE city > 'a')", 0),
+        ("EXISTS (SELECT * FROM cities c WHERE c.city = people.city)", 2),
+        ("NOT EXISTS (SELECT * FROM cities c WHERE c.city = people.city)", 2),
     ],
 )  # fmt: skip
 def test_as_sql_says(where: str, many: int) -> None:
@@ -41,7 +44,7 @@ def test_as_sql_says(where: str, many: int) -> None:
         ("EXISTS (SELECT * FROM visits)", "subquery in a condition"),
         ("EXISTS (SELECT person FROM visits WHERE person = id GROUP BY person)", "subquery in a condition"),
         ("id + 1 IN (SELECT person FROM visits)", "subquery in a condition"),
-        ("city IN (SELECT city FROM cities)", "public"),
+        ("city NOT IN (SELECT city FROM cities)", "NOT IN"),
         ("id IN (SELECT person, cost FROM visits)", "subquery in a condition"),
         ("city = 'a' OR EXISTS (SELECT * FROM visits WHERE person = id)", "a subquery inside"),
         ("EXISTS (SELECT * FROM visits WHERE person = id AND cost > city)", "no column city|city"),

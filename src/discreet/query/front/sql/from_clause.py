@@ -164,10 +164,15 @@ def conjuncts(part: Said) -> list[Said]:
 
 def pair_of(part: Said, item: Item, other: Item) -> tuple[str, str] | None:
     """The columns of two items that a condition says are equal, one of each."""
+    return equal_columns(part, item.scope, other.scope)
+
+
+def equal_columns(part: Said, ours: Scope, theirs: Scope) -> tuple[str, str] | None:
+    """The columns of two scopes that a condition says are equal, one of each."""
     match part:
         case Apply(function="eq", arguments=(Name() as a, Name() as b)):
             for x, y in ((a, b), (b, a)):
-                left, right = _column(x, item.scope, other.scope), _column(y, other.scope, item.scope)
+                left, right = _column(x, ours, theirs), _column(y, theirs, ours)
                 if left is not None and right is not None:
                     return left, right
     return None

@@ -1,7 +1,7 @@
 """SELECT over a grouped subquery or CTE whose groups are released: post-processing of its rows, which is free.
 
 The two become one question: the outer SELECT is written over what the inner one selects, its WHERE joins the HAVING (or
-follows the window functions), and its ORDER BY and LIMIT come last. What that cannot say is refused.
+follows the window functions), and its ORDER BY and LIMIT come last. What that cannot say is ``NotFlat``.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ from discreet.query.resolve.build import Rows, match
 from discreet.query.resolve.resolve import Scope, Source, output_names
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, apply, parts_of
 
-_CUT = ("a SELECT over rows that LIMIT has cut", "put LIMIT at the end")
-AGAIN = ("an aggregate over released groups", "use a window function, ROLLUP, or a question of its own")
+
+class NotFlat(Exception):
+    """A SELECT over released rows that is not one question: ``nested_select.py`` computes it from their rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,9 @@ def outer_select(node: exp.Expr, inner: Asked, name: str | None, columns: Sequen
     outputs = _outputs(node, spelled)
     totals = any(isinstance(part, Total) for one in outputs for part in _outside_windows(one.said))
     if totals or having_of(node) is not None or node.args.get("group") is not None:
-        raise Unsupported(*AGAIN)
+        raise NotFlat
     if is_distinct(node):
-        raise Unsupported("SELECT DISTINCT over released groups", "leave DISTINCT out: each group is one row")
+        raise NotFlat
     return _merged(node, inner, outputs, over)
 
 
@@ -76,11 +77,11 @@ def _merged(node: exp.Expr, inner: Asked, outputs: list[Output], over: _Over) ->
     windows = any(isinstance(part, Windowed) for one in outputs for part in parts_of(one.said)) or passed is not None
     cut = inner.limit is not None or inner.offset > 0
     if cut and (where is not None or order or limit is not None or offset or windows):
-        raise Unsupported(*_CUT)
+        raise NotFlat
     before = any(isinstance(part, Windowed) for one in inner.outputs for part in parts_of(one.said))
     staged = before or inner.qualify is not None
     if staged and windows and (where is not None or inner.qualify is not None):
-        raise Unsupported("window functions before and after a condition", "ask for one of them")
+        raise NotFlat
     kept = None if where is None else over.said(where)
     chosen = None if passed is None else over.said(passed, aliases)
     names = output_names(outputs, over.scope)
@@ -190,7 +191,7 @@ class _Over:
                 return apply(function, *(self.said(a, aliases) for a in arguments))
             case Windowed(arguments=arguments, partition=partition, order=order):
                 if any(isinstance(part, Total) for one in arguments for part in parts_of(one)):
-                    raise Unsupported(*AGAIN)
+                    raise NotFlat
                 return replace(
                     said,
                     arguments=tuple(self.said(a, aliases) for a in arguments),
@@ -198,6 +199,6 @@ class _Over:
                     order=tuple((self.said(by, aliases), down) for by, down in order),
                 )
             case Total():
-                raise Unsupported(*AGAIN)
+                raise NotFlat
             case _:
                 return said

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import cast
 
 from sqlglot import exp
 
@@ -30,12 +31,12 @@ from discreet.query.front.sql.clauses import (
 )
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, renamed, visible
-from discreet.query.front.sql.outer_select import AGAIN, Asked, outer_select
+from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, union_of
+from discreet.query.front.sql.outer_select import Asked, NotFlat, outer_select
 from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.front.sql.semi_joins import semi_joined, split_where
 from discreet.query.front.sql.syntax_tree import chain, read_select
 from discreet.query.lower.lower import lower_relation
-from discreet.query.lower.per_unit import NOT_PER_UNIT
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import PerUnit, Question, parts_of
 from discreet.query.plan.schema import Schema, unusable
@@ -67,7 +68,19 @@ def question(text: str, tables: Tables) -> Question:
     >>> plan.measures
     (Measure(name='n', aggregate=<Aggregate.COUNT: 'count'>, arguments=(), where=None, level=None),)
     """
-    return _question(_select(text, tables), _Known(tables))
+    node = _select(text, tables)
+    if type(node) is exp.Union:
+        return _union_of_questions(node, _Known(tables))
+    return _question(node, _Known(tables))
+
+
+def question_over_released(text: str, tables: Tables) -> Question:
+    """The same of a text whose grouped subqueries are released, and none of them a summary of units."""
+    node = _select(text, tables)
+    found = _released(node, _Known(tables))
+    if found is None:
+        raise BadQuestion("this is no SELECT over released rows")
+    return _built(found)
 
 
 def _select(text: str, tables: Tables) -> exp.Expr:
@@ -76,9 +89,7 @@ def _select(text: str, tables: Tables) -> exp.Expr:
         if any(value for part, value in node.args.items() if part != "this"):
             raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")
         node = node.this
-    if type(node) is exp.Union:
-        raise Unsupported("UNION of whole questions", "put it into FROM: SELECT ... FROM (... UNION ALL ...) AS t")
-    if type(node) is not exp.Select:
+    if type(node) not in (exp.Select, exp.Union):
         raise BadQuestion("a question must be one SELECT")
     return node
 
@@ -91,28 +102,27 @@ def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
     """
     tables: Tables = {name: schema.fields for name, schema in schemas.items()}
     try:
-        node = _select(text, tables)
-        try:
-            found = _question(node, _Known(tables))
-            if not any(isinstance(part, PerUnit) for part in parts_of(found.source)):
-                return found
-            lower_relation(found.source, schemas)
-        except BadQuestion as first:
-            try:
-                over = _over_released(node, _Known(tables))
-            except Unsupported as again:
-                if again.what == AGAIN[0] and isinstance(first, Unsupported) and first.what == NOT_PER_UNIT:
-                    raise first from None  # what the subquery lacks says more
-                raise
-            if over is None:
-                raise
-            return _built(over)
-        return found
+        return _about(_select(text, tables), _Known(tables), schemas)
     except BadQuestion as error:
         why = None if error.column is None else unusable(error.column, schemas)
         if why is None:
             raise
     raise BadQuestion(why)
+
+
+def _about(node: exp.Expr, known: _Known, schemas: Mapping[str, Schema]) -> Question:
+    try:
+        if type(node) is exp.Union:
+            return _union_of_questions(node, known)
+        found = _question(node, known)
+        if any(isinstance(part, PerUnit) for part in parts_of(found.source)):
+            lower_relation(found.source, schemas)
+    except BadQuestion:
+        over = _released(node, known)
+        if over is None:
+            raise
+        return _built(over)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,20 +186,45 @@ class _Cte:
     columns: tuple[str, ...]
 
 
-def _over_released(node: exp.Expr, known: _Known) -> Asked | None:
-    """A SELECT over one grouped subquery or CTE, however many there are around it; None if it is none."""
+def _released(node: exp.Expr, known: _Known) -> Asked | Question | None:
+    """A SELECT over grouped subqueries or CTEs, however many there are around them; None if it is none."""
+    if type(node) is exp.Union:
+        return _union_of_questions(node, known)
     clause = node.args.get("from_")
-    if type(node) is not exp.Select or clause is None or node.args.get("joins"):
+    if type(node) is not exp.Select or clause is None:
         return None
     known = known.with_nodes(node.args.get("with_"))
-    source, columns, inside = clause.this, list[str](), known
-    if type(source) is exp.Subquery:
-        name, columns = alias_of(source.args.get("alias"))
-        inner = source.this
-    elif type(source) is exp.Table and type(source.this) is exp.Identifier:
-        own = identifier(source.this)
-        name, columns = alias_of(source.args.get("alias"))
-        found = match(own, dict(known.nodes))
+    first = _released_item(clause.this, known)
+    if first is None:
+        return None
+    below, name, columns = first
+    joins = node.args.get("joins") or []
+    if not joins:
+        if isinstance(below, Asked):
+            try:
+                return outer_select(node, below, name, columns)
+            except NotFlat:
+                pass
+        return nested_select(node, named_rows(_built(below), name, columns))
+    others = []
+    for join in joins:
+        item = _released_item(join.this, known)
+        if item is None:
+            return None
+        others.append((join, named_rows(_built(item[0]), *item[1:])))
+    rows, left = joined_rows(node, named_rows(_built(below), name, columns), others)
+    return nested_select(node, rows, left)
+
+
+def _released_item(node: exp.Expr, known: _Known) -> tuple[Asked | Question, str | None, list[str]] | None:
+    """What FROM names, if its rows are released: what is asked there, its name, and names of its columns."""
+    inside = known
+    if type(node) is exp.Subquery:
+        name, columns = alias_of(node.args.get("alias"))
+        inner = node.this
+    elif type(node) is exp.Table and type(node.this) is exp.Identifier:
+        name, columns = alias_of(node.args.get("alias"))
+        found = match(identifier(node.this), dict(known.nodes))
         if len(found) != 1:
             return None
         written = dict(known.nodes)[found[0]]
@@ -199,15 +234,53 @@ def _over_released(node: exp.Expr, known: _Known) -> Asked | None:
         return None
     while type(inner) is exp.Subquery:
         inner = inner.this
+    if type(inner) is exp.Union:
+        return (_union_of_questions(inner, inside), name, columns) if _is_grouped(inner) else None
     if type(inner) is not exp.Select:
         return None
-    below = _over_released(inner, inside)
+    below = _released(inner, inside)
     if below is None:
-        if inner.args.get("group") is None and not any(has_total(output(one).said) for one in inner.expressions
-                                                       if type(one) is not exp.Star):  # fmt: skip
+        if not _is_grouped(inner):
             return None
         below = _asked(inner, inside)
-    return outer_select(node, below, name, columns)
+    return below, name, columns
+
+
+def _is_grouped(node: exp.Expr) -> bool:
+    """Whether a SELECT asks for aggregates, or each of a UNION ALL does."""
+    while type(node) is exp.Subquery:
+        node = node.this
+    if type(node) is exp.Union:
+        return all(_is_grouped(part) for part in chain(node))
+    outputs = [output(one) for one in node.expressions if type(one) is not exp.Star]
+    return node.args.get("group") is not None or any(has_total(one.said) for one in outputs)
+
+
+def _union_of_questions(node: exp.Expr, known: _Known) -> Question:
+    """UNION ALL of whole questions: all are released, and their rows put together."""
+    known = known.with_nodes(node.args.get("with_"))
+    waiting: list[exp.Expr] = [node]
+    while waiting:
+        part = waiting.pop()
+        if type(part) is not exp.Union:
+            continue
+        if part.args.get("distinct"):
+            raise Unsupported("UNION", "use UNION ALL")
+        kept = ("order", "limit", "offset") if part is node else ()
+        checked(part, "this", "expression", "distinct", *kept, *(["with_"] if part is node else []))
+        waiting += [part.this, part.expression]
+    parts = []
+    for part in chain(cast(exp.Union, node)):
+        while type(part) is exp.Subquery:
+            part = part.this  # noqa: PLW2901 - without its parentheses
+        found = _released(part, known)
+        parts.append(_built(_asked(part, known) if found is None else found))
+    union = union_of(parts)
+    if not any(node.args.get(one) is not None for one in ("order", "limit", "offset")):
+        return union
+    around = exp.Select(expressions=[exp.Star()], order=node.args.get("order"), limit=node.args.get("limit"),
+                        offset=node.args.get("offset"))  # fmt: skip
+    return nested_select(around, named_rows(union, None, ()))
 
 
 # --- a question -------------------------------------------------------------------------------------------------------
@@ -245,7 +318,9 @@ def _asked(node: exp.Expr, known: _Known) -> Asked:
                  qualify=qualify, order=order, limit=limit, offset=offset)  # fmt: skip
 
 
-def _built(asked: Asked) -> Question:
+def _built(asked: Asked | Question) -> Question:
+    if isinstance(asked, Question):
+        return asked
     groups = grouped(asked.scope, keys=asked.keys, outputs=asked.outputs, having=asked.having, order=asked.order,
                      qualify=asked.qualify)  # fmt: skip
     return ask(asked.rows, groups, sets=asked.sets, limit=asked.limit, offset=asked.offset)

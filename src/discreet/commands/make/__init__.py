@@ -1,0 +1,1 @@
+"""Commands that make a new file of a private one: synthetic rows, models."""

@@ -1,0 +1,143 @@
+"""Models from tables as JSON text: released numbers and public facts, and nothing else.
+
+Promise: what is read back predicts the same. Reading executes nothing; what is no such text is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from discreet.errors import BadData, BadParameter
+from discreet.exact import number
+from discreet.learning.models.histogram_tree import HistogramTree, Node
+from discreet.learning.models.linear import LinearRegression
+from discreet.learning.models.naive_bayes import CategoricalNB
+from discreet.learning.preprocessing.columns import Categorical, Column, Numeric
+from discreet.privacy.promises.measures import GDP
+
+VERSION = 1
+TableModel: TypeAlias = LinearRegression | CategoricalNB | HistogramTree
+
+
+def to_json(model: TableModel) -> str:
+    """A model that ``session.learn`` made.
+
+    >>> model = CategoricalNB(budget=GDP(1), columns=[Categorical(["a", "b"])], classes=["no", "yes"])
+    >>> _ = model.fit_released(np.array([4.0, 5.0, 4.0, 0.0, 0.0, 1.0, 4.0, 0.0]), 1.0)
+    >>> from_json(to_json(model)).predict([["a"], ["b"]]).tolist()
+    ['no', 'yes']
+    """
+    given: object = model
+    match given:
+        case LinearRegression():
+            body: dict[str, Any] = {"bounds": _pairs(given.bounds), "target_bounds": _pairs([given.target_bounds])[0]}
+            body |= _released(given)
+        case CategoricalNB():
+            body = _public(given) | _released(given)
+        case HistogramTree():
+            body = _public(given) | {"depth": given.depth, "nodes": [_node(one) for one in given.nodes_]}
+        case _:
+            raise BadParameter("model", type(model).__name__, "must be one that session.learn made")
+    return json.dumps({"discreet_model": VERSION, "kind": type(model).__name__} | body, separators=(",", ":"))
+
+
+def from_json(text: str) -> TableModel:
+    """The model that ``to_json`` wrote."""
+    try:
+        body = json.loads(text)
+        if body["discreet_model"] != VERSION:
+            raise ValueError("another version")
+        return _READ[body["kind"]](body)
+    except (KeyError, TypeError, ValueError, RecursionError, IndexError, BadParameter):
+        raise BadData("this is no model that to_json wrote, or one of another version") from None
+
+
+# --- writing ----------------------------------------------------------------------------------------------------------
+
+
+def _released(model: LinearRegression | CategoricalNB) -> dict[str, Any]:
+    made_of = getattr(model, "made_of_", None)
+    if made_of is None:
+        raise BadParameter("model", type(model).__name__, "must be one that session.learn made")
+    numbers, sigma = made_of
+    return {"released": numbers.tolist(), "sigma": sigma}
+
+
+def _public(model: CategoricalNB | HistogramTree) -> dict[str, Any]:
+    return {"columns": [_column(one) for one in model.columns or ()], "classes": model.classes_.tolist()}
+
+
+def _column(column: Column) -> dict[str, Any]:
+    if isinstance(column, Categorical):
+        return {"values": column.values if isinstance(column.values, int) else list(column.values)}
+    ends = {"low": str(number(column.low)), "high": str(number(column.high)), "bins": column.bins}
+    return ends | {"edges": None if column.edges is None else [str(number(e)) for e in column.edges]}
+
+
+def _pairs(bounds: Any) -> list[list[str]]:
+    return [[str(number(end)) for end in pair] for pair in bounds]
+
+
+def _node(node: Node) -> dict[str, Any]:
+    return {
+        "path": [[column, chosen.tolist()] for column, chosen in node.path],
+        "counts": [table.tolist() for table in node.counts],
+        "weight": node.weight,
+        "column": node.column,
+        "first": node.first.tolist(),
+        "children": list(node.children),
+    }
+
+
+# --- reading ----------------------------------------------------------------------------------------------------------
+
+
+def _read_linear(body: Mapping[str, Any]) -> LinearRegression:
+    bounds = [tuple(map(Fraction, pair)) for pair in body["bounds"]]
+    target = tuple(map(Fraction, body["target_bounds"]))
+    model = LinearRegression(budget=GDP(1), bounds=bounds, target_bounds=target)
+    return model.fit_released(np.array(body["released"], dtype=np.float64), float(body["sigma"]))
+
+
+def _read_bayes(body: Mapping[str, Any]) -> CategoricalNB:
+    model = CategoricalNB(budget=GDP(1), columns=_read_columns(body["columns"]), classes=body["classes"])
+    return model.fit_released(np.array(body["released"], dtype=np.float64), float(body["sigma"]))
+
+
+def _read_tree(body: Mapping[str, Any]) -> HistogramTree:
+    columns = _read_columns(body["columns"])
+    model = HistogramTree(budget=GDP(1), columns=columns, classes=body["classes"], depth=body["depth"])
+    return model.fit_nodes([_read_node(one) for one in body["nodes"]])
+
+
+def _read_columns(columns: Sequence[Mapping[str, Any]]) -> list[Column]:
+    found: list[Column] = []
+    for one in columns:
+        if "values" in one:
+            found.append(Categorical(one["values"]))
+        else:
+            edges = None if one["edges"] is None else [Fraction(e) for e in one["edges"]]
+            found.append(Numeric(Fraction(one["low"]), Fraction(one["high"]), bins=one["bins"], edges=edges))
+    return found
+
+
+def _read_node(one: Mapping[str, Any]) -> Node:
+    first, second = map(int, one["children"])
+    return Node(
+        path=tuple((int(column), np.array(chosen, dtype=np.bool_)) for column, chosen in one["path"]),
+        counts=[np.array(table, dtype=np.float64) for table in one["counts"]],
+        weight=float(one["weight"]),
+        column=int(one["column"]),
+        first=np.array(one["first"], dtype=np.bool_),
+        children=(first, second),
+    )
+
+
+_READ: dict[str, Callable[[Mapping[str, Any]], TableModel]] = {
+    "LinearRegression": _read_linear, "CategoricalNB": _read_bayes, "HistogramTree": _read_tree,
+}  # fmt: skip

@@ -1,0 +1,193 @@
+"""Outcomes over outcomes: aggregates, joins and unions of released rows, and where their values lie. All of it is free.
+
+Promise: rows are computed from released rows alone. If every number of the rows at the bottom lies within its interval,
+so does every number that is given one here, whichever rows the released values keep: an aggregate that rises with each
+of its values lies between what the lower and what the upper ends give. Where no rule is known, there is no interval.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import Any, TypeAlias
+
+from discreet.query.answer.interval_arithmetic import enclose
+from discreet.query.answer.postprocess import apply, program, window_values
+from discreet.query.answer.windows import NEIGHBOURS, RISING
+from discreet.query.plan.expressions import Column, Expression, walk
+from discreet.query.plan.nodes import How, Outcome, Regrouped, ReleasedJoin, ReleasedUnion, Window, outcomes_below
+from discreet.query.resolve.build import joined_names
+
+Row: TypeAlias = Mapping[str, Any]
+Ends: TypeAlias = tuple[Any, Any] | None
+WITHIN = "#within"
+"""The hidden column that holds the intervals of a row, by column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """Released rows and what is known of them: each row has, in ``within``, the intervals of its noisy numbers."""
+
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+    within: list[dict[str, Ends]]
+
+
+def stage(outcome: Outcome, leaf: Callable[[Outcome], Stage]) -> Stage:
+    """The rows of an outcome; ``leaf`` gives those of one that is about the released rows of a question."""
+    if not outcome.is_nested:
+        return leaf(outcome)
+    parts = [stage(one, leaf) for one in outcomes_below(outcome)]
+    match outcome.below:
+        case ReleasedUnion():
+            found = _united(parts)
+        case ReleasedJoin() as asked:
+            found = _joined(asked, *parts)
+        case Outcome():
+            found = parts[0]
+        case None:
+            found = leaf(replace(outcome, regroup=None))
+    if outcome.regroup is not None:
+        found = _regrouped(outcome.regroup, found)
+    return _finished(outcome, found)
+
+
+def _united(parts: Sequence[Stage]) -> Stage:
+    names = parts[0].columns
+
+    def renamed(part: Stage, row: Mapping[str, Any]) -> dict[str, Any]:
+        return {new: row[old] for new, old in zip(names, part.columns, strict=True) if old in row}
+
+    noisy = [new for i, new in enumerate(names) if any(p.columns[i] in w for p in parts for w in p.within)]
+    rows = [renamed(part, row) for part in parts for row in part.rows]
+    within = [renamed(part, w) for part in parts for w in part.within]
+    # A public number beside noisy ones lies where it is.
+    public = [{name: _point(row[name]) for name in noisy} for row in rows]
+    return Stage(names, rows, [one | ends for one, ends in zip(public, within, strict=True)])
+
+
+def _joined(asked: ReleasedJoin, left: Stage, right: Stage) -> Stage:
+    names = dict(zip(right.columns, joined_names(left.columns, right.columns), strict=True))
+    partners: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(right.rows):
+        partners.setdefault(tuple(row[b] for _, b in asked.on), []).append(i)
+    rows, within = [], []
+    for row, ends in zip(left.rows, left.within, strict=True):
+        key = tuple(row[a] for a, _ in asked.on)
+        found = [] if any(value is None for value in key) else partners.get(key, [])
+        for i in found:
+            rows.append({**row, **{names[c]: right.rows[i][c] for c in right.columns}})
+            within.append({**ends, **{names[c]: e for c, e in right.within[i].items()}})
+        if asked.how is How.LEFT and not found:
+            rows.append({**row, **dict.fromkeys(names.values())})
+            within.append(dict(ends))
+    return Stage((*left.columns, *names.values()), rows, within)
+
+
+def _regrouped(asked: Regrouped, below: Stage) -> Stage:
+    """One row for each combination of keys; without keys one row, also if there is nothing."""
+    keys = tuple(key for _, key in asked.keys)
+    measures = [replace(measure, partition=keys) for measure in asked.measures]
+    rows, within = _windowed(below, measures)
+    firsts: dict[tuple[Any, ...], int] = {}
+    made = [(name, program(key)) for name, key in asked.keys]
+    for i, row in enumerate(rows):
+        firsts.setdefault(tuple(key(row) for _, key in made), i)
+    columns = (*(name for name, _ in asked.keys), *(measure.name for measure in measures))
+    found, ends = [], []
+    for values, i in sorted(firsts.items(), key=lambda one: [(v is None, v) for v in one[0]]):
+        named = dict(zip((name for name, _ in asked.keys), values, strict=True))
+        found.append(named | {m.name: rows[i][m.name] for m in measures})
+        noisy = {name: _ends(key, rows[i], within[i]) for name, key in asked.keys if _reads(key, within[i])}
+        ends.append(noisy | {m.name: within[i][m.name] for m in measures if m.name in within[i]})
+    if not found and not keys:
+        found, ends = [{m.name: 0 if m.function.startswith("count") else None for m in measures}], [{}]
+    return Stage(columns, found, ends)
+
+
+def _finished(outcome: Outcome, below: Stage) -> Stage:
+    """HAVING, windows, columns and what else one outcome does."""
+    if outcome.having is not None:
+        passes = program(outcome.having)
+        kept = [i for i, row in enumerate(below.rows) if passes(row) is True]
+        below = Stage(below.columns, [below.rows[i] for i in kept], [below.within[i] for i in kept])
+    rows, within = _windowed(below, outcome.windows)
+    carried = [{**row, WITHIN: ends} for row, ends in zip(rows, within, strict=True)]
+    for row, ends in zip(carried, within, strict=True):
+        row[WITHIN] = {name: _ends(e, row, ends) for name, e in outcome.columns if _reads(e, ends)}
+    shown = replace(outcome, columns=(*outcome.columns, (WITHIN, Column(WITHIN))), having=None, windows=(), below=None,
+                    regroup=None)  # fmt: skip
+    done = apply(shown, carried)
+    ends_of = [row.pop(WITHIN) for row in done]
+    return Stage(tuple(name for name, _ in outcome.columns), done, ends_of)
+
+
+def _reads(expression: Expression, within: Mapping[str, Ends]) -> bool:
+    """Whether a noisy number stands in it."""
+    return any(isinstance(part, Column) and part.name in within for part in walk(expression))
+
+
+def _ends(expression: Expression, row: Row, within: Mapping[str, Ends]) -> Ends:
+    """Where an expression lies when its noisy columns lie within their intervals."""
+    if isinstance(expression, Column):
+        return within.get(expression.name)
+    used = {part.name for part in walk(expression) if isinstance(part, Column) and part.name in within}
+    known = {name: ends for name in used if (ends := within[name]) is not None}
+    if len(known) < len(used) or any(isinstance(end, date) for ends in known.values() for end in ends):
+        return None
+    return enclose(expression, known, row)
+
+
+def _windowed(below: Stage, windows: Sequence[Window]) -> tuple[list[dict[str, Any]], list[dict[str, Ends]]]:
+    """The rows with the values of window functions, and where those lie."""
+    rows, within = list(below.rows), [dict(ends) for ends in below.within]
+    noisy = frozenset().union(*below.within)
+    for window in windows:
+        arguments = [program(argument) for argument in window.arguments]
+        columns = [[argument(row) for row in rows] for argument in arguments]
+        if any(part.name in noisy for a in window.arguments for part in walk(a) if isinstance(part, Column)):
+            for one, end in zip(within, _window_ends(window, rows, columns, within), strict=True):
+                one[window.name] = end
+        values = window_values(window, rows, columns)
+        rows = [{**row, window.name: value} for row, value in zip(rows, values, strict=True)]
+    return rows, within
+
+
+def _window_ends(
+    window: Window, rows: Sequence[Row], columns: Sequence[Sequence[Any]], within: Sequence[Mapping[str, Ends]]
+) -> list[Ends]:
+    """Where the values of one window function lie: it is computed once more of lower and of upper ends."""
+    rows_within = list(zip(rows, within, strict=True))
+    if window.function not in RISING or any(_reads(a, w) for a in window.arguments[1:] for w in within):
+        return [None] * len(rows)
+    argument = window.arguments[0]
+    ends = [_ends(argument, row, w) if _reads(argument, w) else _point(value)
+            for (row, w), value in zip(rows_within, columns[0], strict=True)]  # fmt: skip
+    known = [value is None or (end is not None and _finite(end)) for end, value in zip(ends, columns[0], strict=True)]
+    # Whether an unknown end is among those that a value is made of.
+    flags, neighbour = [0 if good else 1 for good in known], window.function in NEIGHBOURS
+    rest = [[0] * len(rows) if i > 0 and neighbour else column for i, column in enumerate(columns[1:])]
+    lost = (
+        window_values(window, rows, [flags, *rest])
+        if neighbour
+        else window_values(replace(window, function="sum"), rows, [flags])
+    )
+    sides = [
+        window_values(window, rows, [[None if e is None or v is None else e[side]
+                                      for e, v in zip(ends, columns[0], strict=True)], *columns[1:]])
+        for side in (0, 1)
+    ]  # fmt: skip
+    return [None if unknown or low is None or high is None else (low, high)
+            for unknown, low, high in zip(lost, *sides, strict=True)]  # fmt: skip
+
+
+def _finite(ends: tuple[Any, Any]) -> bool:
+    return all(isinstance(end, date) or math.isfinite(end) for end in ends)
+
+
+def _point(value: Any) -> Ends:
+    """A public value lies where it is."""
+    exact = isinstance(value, int | float | date) and not isinstance(value, bool)
+    return (value, value) if exact else None

@@ -1,0 +1,63 @@
+"""Models of tables as text: what is read back predicts the same; anything else is refused."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from discreet.errors import BadData, BadParameter
+from discreet.learning import (
+    Categorical,
+    CategoricalNB,
+    HistogramTree,
+    KMeans,
+    LinearRegression,
+    Numeric,
+    from_json,
+    to_json,
+)
+from discreet.privacy.promises.measures import GDP
+
+COLUMNS: list[Any] = [Numeric(0, 10, edges=["1/3", 5]), Categorical(["a", "b"])]
+ROWS = [[i % 10, "ab"[i % 2]] for i in range(600)]
+LABELS = ["yes" if i % 10 > 4 else "no" for i in range(600)]
+
+
+def models() -> list[Any]:
+    line: Any = LinearRegression(budget=GDP(1), bounds=[(0, 1)], target_bounds=("1/3", 2))
+    line.fit_released(np.array([[100.0, 3, 5], [3, 40, 20], [5, 20, 30]]), 1.5)
+    bayes: Any = CategoricalNB(budget=GDP(1), columns=COLUMNS, classes=["no", "yes"])
+    bayes.fit_released(np.arange(2.0 + 2 * (3 + 3)), 2.0)
+    return [line, bayes, HistogramTree(columns=COLUMNS, classes=["no", "yes"], budget=GDP(9)).fit(ROWS, LABELS)]
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_what_is_read_back_predicts_the_same(place: int) -> None:
+    model = models()[place]
+    again = from_json(to_json(model))
+    assert type(again) is type(model)
+    rows: Any = [[0.2], [0.9]] if place == 0 else ROWS[:40]
+    assert np.array_equal(model.predict(rows), again.predict(rows))
+    assert to_json(again) == to_json(model)
+
+
+def test_only_models_of_tables_are_written() -> None:
+    fitted = CategoricalNB(columns=COLUMNS, classes=["no", "yes"], budget=GDP(1)).fit(ROWS, LABELS)
+    for model in (KMeans(budget=GDP(1)), fitted):
+        with pytest.raises(BadParameter, match=r"session\.learn"):
+            to_json(model)  # type: ignore[arg-type]
+
+
+def test_anything_else_is_refused() -> None:
+    good = json.loads(to_json(models()[2]))
+    wrong: list[Any] = [
+        "", "[]", "{}", "3", "{", "[" * 100_000, json.dumps(good | {"discreet_model": 2}),
+        json.dumps(good | {"kind": "os.system"}), json.dumps(good | {"nodes": 3}), json.dumps(good | {"columns": []}),
+        json.dumps({k: v for k, v in good.items() if k != "classes"}),
+    ]  # fmt: skip
+    for text in wrong:
+        with pytest.raises(BadData, match="no model"):
+            from_json(text)

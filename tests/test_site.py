@@ -1,0 +1,198 @@
+"""The documentation site: whole, light, complete, and usable in a real browser without a network."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+import discreet
+from discreet.curator.service.access import TABLE
+from discreet.query.functions.catalogue import FUNCTIONS
+from tests.helpers.browser import Browser
+from tools import proofs
+from tools.site import build, check, listings, navigation, symbols
+from tools.site.raised import raised_by
+from tools.site.stage import outside_code
+
+WORDS = {
+    "randomized response": "randomized",
+    "unknown_keys": "unknown_keys",
+    "backup": "ledger",
+    "Tumult": "tumult",
+    "sensitivity": "",
+    "Santha": "biased",
+    "OverBudget": "OverBudget",
+    "systemd": "deploy",
+    "composition": "",
+    "quantile": "quantile",
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build.build(tmp_path_factory.mktemp("site"))
+
+
+def page(site: Path, name: str) -> str:
+    return (site / name).read_text()
+
+
+def test_links_and_anchors_resolve_and_no_page_is_too_heavy(site: Path) -> None:
+    assert check.problems(site) == []
+    assert len(list(site.rglob("*.html"))) > 300
+
+
+def test_a_broken_link_anchor_or_script_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<h1 id="x">A</h1><a href="b.html#y">b</a><a href="b.html#z">b</a><a href="c.html">'
+    )
+    (tmp_path / "b.html").write_text('<p id="y"><script src="https://cdn.example/x.js"></script><img src="/p.png">')
+    (tmp_path / "d.html").write_text("x" * (check.HEAVIEST + 1))
+    assert check.problems(tmp_path) == [
+        "a.html points to b.html#z",
+        "a.html points to c.html",
+        "b.html loads https://cdn.example/x.js",
+        "b.html points to /p.png",
+        f"d.html has {check.HEAVIEST + 1} bytes",
+    ]
+
+
+def test_every_public_name_has_a_page(site: Path) -> None:
+    """Names are counted here from the package itself, not from the generator."""
+    missing = []
+    for name in discreet.__all__:
+        what = getattr(discreet, name)
+        inner = getattr(what, "__all__", []) if inspect.ismodule(what) else []
+        wanted = [f"{name}.{each}" for each in inner] if inspect.ismodule(what) else [name]
+        missing += [one for one in wanted if not (site / "reference/api" / f"{one}.html").exists()]
+        if inspect.ismodule(what):
+            assert (site / "reference/api" / f"module-{name}.html").exists()
+    assert not [one for one in missing if one not in symbols.files() or one + "-.md" != symbols.files()[one]]
+    text = page(site, "reference/api/mechanisms.mean.html")
+    for part in ("Guarantee", "Errors", "BadParameter", "neighbours"):
+        assert part in text
+
+
+def test_files_differ_in_more_than_capitals() -> None:
+    names = [file.casefold() for file in symbols.files().values()]
+    assert len(names) == len(set(names)) > 250
+
+
+def test_every_page_has_an_example_or_says_what_it_is() -> None:
+    """Names without an example may only become fewer; results and errors are shown by what makes them."""
+    bare = [
+        symbol.path
+        for symbol in symbols.symbols()
+        if symbols.kind_of(symbol.what) in {"function", "class"}
+        and not re.search("```pycon|## Example|The same as", symbols.page(symbol))
+    ]
+    assert len(bare) <= 62, bare
+    assert all(symbols.summary(symbol.what) for symbol in symbols.symbols())
+
+
+def test_signatures_are_read_as_they_are_written() -> None:
+    def some(first: int, *, second: list[int] | None = None) -> dict[str, int]:
+        """Nothing."""
+        return {"": first, **dict.fromkeys(map(str, second or ()), 1)}
+
+    assert symbols.signature("some", some) == "some(first: int, *, second: list[int] | None = None) -> dict[str, int]"
+    assert "    budget: Measure | None = None,\n" in symbols.signature("dp.Session", discreet.Session)
+
+
+def test_errors_are_read_from_the_code() -> None:
+    assert "OverBudget" in raised_by(discreet.Filter)
+    assert raised_by(discreet.noise.discrete_laplace) != []
+
+
+def test_functions_routes_commands_and_settings_are_listed(site: Path) -> None:
+    sql, http, commands = (page(site, f"reference/{name}.html") for name in ("sql", "http", "commands"))
+    assert not [one.name for one in FUNCTIONS.values() if one.usage.split("(")[0].split()[0] not in sql]
+    assert not [path for _, path in TABLE if path.startswith("/api") and path not in http]
+    assert not [words for words, _ in listings.commands() if words not in commands]
+    assert "requests_per_second" in page(site, "reference/settings.html")
+    assert "LedgerMismatch" in page(site, "reference/errors.html")
+
+
+def test_every_proof_is_in_the_index(site: Path) -> None:
+    index = page(site, "explanation/proofs/index.html")
+    for path in proofs.proof_files():
+        assert f'href="{path.relative_to(symbols.SOURCE).with_suffix(".html")}"' in index
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = list(navigation.pages(navigation.navigation()))
+    assert len(listed) == len(set(listed))
+    written = {path.relative_to(navigation.DOCS).as_posix() for path in navigation.DOCS.rglob("*.md")}
+    assert not written - set(listed)
+
+
+def test_lists_and_blocks_are_written_for_the_site() -> None:
+    text = "Text:\n- one\n  - inner\n1. first\n   ```python\n   >>> 1\n   1\n   ```\n"
+    assert outside_code(text, str.upper) == (
+        "TEXT:\n\n- ONE\n    - INNER\n1. FIRST\n    ```pycon\n    >>> 1\n    1\n    ```\n"
+    )
+
+
+FOUND = """
+const all = [...document.querySelectorAll("*")];
+const dialog = all.find((e) => e.shadowRoot && e.shadowRoot.querySelector("[role=listbox]"));
+const list = dialog ? [...dialog.shadowRoot.querySelectorAll("[role=listbox] a")] : [];
+const status = dialog ? dialog.shadowRoot.querySelector("[role=status]").textContent : "";
+return [status, dialog ? dialog.shadowRoot.querySelector("input").value : "", ...list.map((a) => a.href)];
+"""
+
+
+def search(browser: Browser, word: str) -> list[str]:
+    """Pages that are found for a word, best first."""
+    field = browser.driver.switch_to.active_element.shadow_root.find_element(By.CSS_SELECTOR, "input")
+    field.send_keys(Keys.BACKSPACE * len(str(field.get_property("value"))))
+    browser.wait(lambda driver: driver.execute_script(FOUND)[1] == "", "the field is not empty")
+    field.send_keys(word)
+
+    def settled(driver: object) -> list[str] | bool:
+        status, value, *links = browser.driver.execute_script(FOUND)
+        return links if value == word and re.match(r"[\d,]+ results?", status) and links else False
+
+    found: Any = browser.wait(settled, f"nothing is found for {word}")
+    return list(found)
+
+
+def test_search_finds_words_in_files_without_a_server(site: Path, browser: Browser) -> None:
+    browser.open((site / "index.html").as_uri())
+    browser.click(".md-search__button")
+    browser.wait(lambda driver: driver.execute_script(FOUND)[0] != "Loading search…", "search does not start")
+    for word, place in WORDS.items():
+        assert any(place.casefold() in link.casefold() for link in search(browser, word)), word
+    assert browser.errors() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_pages_are_readable(site: Path, browser: Browser, scheme: str, width: int) -> None:
+    """Background and text follow the system's choice; nothing is wider than the screen, of a phone or a desk."""
+    send = browser.driver.execute_cdp_cmd
+    send("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": scheme}]})
+    send(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    try:
+        for name in ("index", "how-to/tables", "reference/sql", "reference/api/Session"):
+            browser.open((site / f"{name}.html").as_uri())
+            script = browser.driver.execute_script
+            assert script("return document.documentElement.scrollWidth") <= width
+            bright = [
+                sum(map(int, re.findall(r"\d+", script(f"return getComputedStyle(document.body).{what}"))[:3]))
+                for what in ("backgroundColor", "color")
+            ]
+            assert (bright[0] > bright[1] + 300) if scheme == "light" else (bright[1] > bright[0] + 300), bright
+            assert browser.errors() == []
+    finally:
+        send("Emulation.setEmulatedMedia", {"features": []})
+        send("Emulation.clearDeviceMetricsOverride", {})

@@ -1,0 +1,56 @@
+"""``tests/slow_tests.txt`` names functions that are there, and ``make check`` leaves them out."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+
+import pytest
+
+from tools import slow_tests
+
+
+@cache
+def defined_in(path: str) -> frozenset[str]:
+    """What a file defines, names of classes as ``Class.method``; nothing if there is no file."""
+    file = slow_tests.ROOT / path
+    if not file.is_file():
+        return frozenset()
+
+    def below(node: ast.AST, prefix: str) -> list[str]:
+        named = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+        return [name for one in named for name in (prefix + one.name, *below(one, f"{prefix}{one.name}."))]
+
+    tree = ast.parse(file.read_text())
+    cases = [f"{ast.unparse(one.targets[0])}.runTest" for one in tree.body if isinstance(one, ast.Assign)]
+    return frozenset([*below(tree, ""), *cases])  # hypothesis makes test cases of state machines
+
+
+def is_there(function: str) -> bool:
+    path, _, name = function.partition("::")
+    if path.startswith("src/"):  # a doctest: of the module, or of something in it
+        module = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return name == module or name.removeprefix(f"{module}.") in defined_in(path)
+    return name.replace("::", ".") in defined_in(path)
+
+
+def test_the_list_names_functions_that_are_there() -> None:
+    names = slow_tests.listed()
+    assert names
+    assert sorted(name for name in names if not is_there(name)) == [], "take these lines out of tests/slow_tests.txt"
+
+
+def test_a_function_that_is_gone_would_be_noticed() -> None:
+    here = "tests/test_slow_tests.py"
+    assert is_there(f"{here}::is_there")
+    assert not is_there(f"{here}::test_that_was_here")
+    assert not is_there("tests/test_gone.py::is_there")
+    assert is_there("src/discreet/exact.py::discreet.exact")
+    assert is_there("src/discreet/exact.py::discreet.exact.number")
+    assert not is_there("src/discreet/exact.py::discreet.exact.none_such")
+
+
+def test_they_are_marked(request: pytest.FixtureRequest) -> None:
+    names = slow_tests.listed()
+    unmarked = [item.nodeid for item in request.session.items if item.get_closest_marker("slow") is None]
+    assert not [one for one in unmarked if slow_tests.function_of(one) in names]
