@@ -99,7 +99,7 @@ def test_tilting_multiplies_the_odds() -> None:
 
 
 def test_the_parity_attack_breaks_additive_noise() -> None:
-    """ε is 1/100, and with bits biased by 0.3 samples prove a loss of more than a quarter; the noise is not to blame."""
+    """ε is 1/100, and with bits biased by 0.3 samples prove a loss above a quarter; the noise is not to blame."""
     scale, model, n = Fraction(100), SanthaVazirani("0.3"), 3000
 
     def draw(bits: Bits) -> int:
