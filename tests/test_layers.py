@@ -22,7 +22,7 @@ LAYERS = """
     curator.engine_process
     curator.limits curator.public_schema curator.parquet
     curator.error_replies
-    curator.amounts curator.logs
+    curator.amounts curator.logs curator.parquet
     session
     continual local synthetic learning
     learning.torch_training

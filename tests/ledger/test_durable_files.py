@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,20 @@ def test_failures_of_the_disk_have_no_path_in_them(tmp_path: Path) -> None:
         (tmp_path / "nothing").read_bytes()
     assert str(tmp_path) not in str(caught.value)
     assert caught.value.__suppress_context__
+
+
+def test_a_new_process_waits_for_the_file_and_not_for_threads_of_the_old_one(tmp_path: Path) -> None:
+    """Fails if a fork inherits locks of threads that it does not have, or holds what its parent holds."""
+
+    def child() -> int:
+        if not (found := os.fork()):
+            try:
+                with locked(tmp_path / "lock", patience=0.05):
+                    os._exit(0)
+            except TimeoutError:
+                os._exit(3)
+        return os.waitstatus_to_exitcode(os.waitpid(found, 0)[1])
+
+    with locked(tmp_path / "lock"):
+        assert child() == 3
+    assert child() == 0

@@ -15,6 +15,7 @@ from discreet.errors import (
     NotRegistered,
     OverBudget,
 )
+from discreet.ledger import journal as journal_module
 from discreet.ledger.head_file import HeadFile
 from discreet.ledger.journal import ARRIVED, Draft
 from discreet.ledger.records import AnalystRecord, CustomRecord, RetireRecord
@@ -32,6 +33,32 @@ def test_a_fork_must_open_the_ledger_itself(lite: Place) -> None:
                 os._exit(0)
             os._exit(1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_a_look_at_once_sees_all_or_says_that_it_does_not(lite: Place) -> None:
+    """Fails if a server may decide in its loop by books that are older than the request, or waits there."""
+    with prepared(lite) as one, lite.open() as two:
+        journal = two._journal
+        one.owner.add_analyst("eve")
+        assert two.look_at_once()
+        assert "eve" in journal._read.state.analysts
+        with journal._reading:  # somebody reads
+            assert not two.look_at_once()
+        for i in range(journal_module._LITTLE + 1):
+            one.owner.record("test.note", {"note": i})
+        assert not two.look_at_once()  # too much for a loop
+        assert len(two.look().acts["test.note"]) == journal_module._LITTLE + 1
+        assert two.look_at_once()
+        ask(one, "k")
+        assert two.look_at_once()
+        Path(lite.head).unlink()
+        assert not two.look_at_once()  # a mismatch is for ``look``, which may wait
+
+
+def test_a_store_on_a_server_is_never_looked_at_in_a_loop(postgres_place: Place) -> None:
+    with prepared(postgres_place) as ledger:
+        assert not ledger.local
+        assert not ledger.look_at_once()
 
 
 def test_two_servers_see_each_other(place: Place) -> None:

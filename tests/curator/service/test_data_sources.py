@@ -206,7 +206,7 @@ def test_a_race_for_three_answers_from_a_server_has_three_winners(clinic: str, t
 
         def ask(_: int) -> bool:
             try:
-                return read_answer(curator.ask(caller, "clinic", ASKED))["rows"] == EXPECTED
+                return bool(read_answer(curator.ask(caller, "clinic", ASKED))["rows"] == EXPECTED)
             except OverBudget:
                 return False
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
-from discreet.curator.service.open_datasets import Plans
+from discreet.curator.service.open_datasets import QUICK, Plans
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import read_answer
 from discreet.errors import BadData
 from discreet.session.price import Price
+from discreet.session.query import Query
 from tests.helpers.curator.land import write_town
 from tests.helpers.curator.town import COUNT, Town
 
@@ -88,3 +89,20 @@ def test_a_prepared_data_set_is_answered_from_a_copy_that_follows_its_files(tmp_
         assert len({one.stat().st_ino for one in copies.iterdir()} & set(made.values())) == 1  # trips did not change
     finally:
         curator.close()
+
+
+def test_a_preview_is_quick_once_it_was_and_only_while_its_plan_is_kept() -> None:
+    plans, query = Plans(most=1), [cast(Query, object()) for _ in range(2)]
+    one, two = ("ann", "SELECT 1"), ("ann", "SELECT 2")
+    plans.note(one, 0.0)
+    assert not plans.quick(one)  # there is no plan
+    plans.put(one, query[0])
+    plans.note(one, QUICK)
+    assert not plans.quick(one)
+    plans.note(one, QUICK / 2)
+    assert plans.quick(one)
+    plans.put(one, query[1])  # another plan: nothing is known of it
+    assert not plans.quick(one)
+    plans.note(one, 0.0)
+    plans.put(two, query[0])
+    assert not plans.quick(one)
