@@ -69,7 +69,7 @@ def _released(model: LinearRegression | CategoricalNB) -> dict[str, Any]:
 
 
 def _public(model: CategoricalNB | HistogramTree) -> dict[str, Any]:
-    columns = model._columns  # with as many bins as the budget chose
+    columns = model.columns_  # with as many bins as the budget chose
     return {"columns": [_column(one) for one in columns], "classes": model.classes_.tolist()}
 
 

@@ -232,6 +232,8 @@ class HistogramTree(Bayes):
     (1,)
     """
 
+    columns_: tuple[Column, ...]
+    """With as many bins as the budget chose."""
     nodes_: list[Node]
     """The root first."""
     receipt_: Receipt | None
@@ -271,17 +273,17 @@ class HistogramTree(Bayes):
     def fit_nodes(self, nodes: list[Node]) -> Self:
         """From nodes that were grown elsewhere: released numbers, nothing is paid."""
         self.nodes_ = nodes
-        self._columns = read_columns(self.columns, mu_squared(self.budget))
+        self.columns_ = read_columns(self.columns, mu_squared(self.budget))
         self.classes_ = read_classes(self.classes)
         leaves = [node for node in nodes if node.column < 0]
         self.count_error_ = max(node.deviation for node in leaves)
         self.class_count_ = np.maximum(sum(_class_counts(node) for node in leaves), 1.0)
-        self.n_features_in_ = len(self._columns)
+        self.n_features_in_ = len(self.columns_)
         return self
 
     def _log_joint(self, X: Any) -> Floats:
         self._check_fitted()
-        codes = codes_of(X, self._columns)
+        codes = codes_of(X, self.columns_)
         at = np.zeros(len(codes), dtype=np.intp)
         out = np.zeros((len(codes), len(self.classes_)))
         for i, node in enumerate(self.nodes_):  # children come after their parents
@@ -296,7 +298,7 @@ class HistogramTree(Bayes):
         """The cuts in words, one line for each node."""
         self._check_fitted()
         return "\n".join(
-            _lines(self.nodes_, 0, "", self._columns, names or [f"column {j}" for j in range(self.n_features_in_)])
+            _lines(self.nodes_, 0, "", self.columns_, names or [f"column {j}" for j in range(self.n_features_in_)])
         )
 
 

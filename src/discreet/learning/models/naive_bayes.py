@@ -73,6 +73,8 @@ class CategoricalNB(Bayes):
     1
     """
 
+    columns_: tuple[Column, ...]
+    """With as many bins as the budget chose."""
     feature_log_prob_: list[Floats]
     count_error_: float
     """The standard deviation of the noise of each count."""
@@ -97,7 +99,7 @@ class CategoricalNB(Bayes):
         self._pay(receipt)
         noisy, sigma = release(_histograms(codes, labels, sizes, len(classes)), square)
         self._learn(noisy, sigma, sizes, classes)
-        self._columns = columns
+        self.columns_ = columns
         self.n_features_in_ = len(columns)
         return self
 
@@ -108,7 +110,7 @@ class CategoricalNB(Bayes):
         self.made_of_ = (counts, sigma)
         columns = read_columns(self.columns, Fraction(1))
         self._learn(counts, sigma, [column.size for column in columns], read_classes(self.classes))
-        self._columns = columns
+        self.columns_ = columns
         self.n_features_in_ = len(columns)
         return self
 
@@ -123,7 +125,7 @@ class CategoricalNB(Bayes):
 
     def _log_joint(self, X: Any) -> Floats:
         self._check_fitted()
-        codes = codes_of(X, self._columns)
+        codes = codes_of(X, self.columns_)
         total = np.tile(self._log_prior(), (len(codes), 1))
         for j, table in enumerate(self.feature_log_prob_):
             total += table[:, codes[:, j]].T
