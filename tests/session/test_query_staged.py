@@ -39,8 +39,8 @@ def test_as_sql_says(text: str) -> None:
     t, p = pa.table(ROWS), pa.table(PUBLIC)  # noqa: F841 - DuckDB finds them by their names
     asking = session()
     answer = asking.sql(text).release(epsilon=PRICE)
-    assert [tuple(row.values()) for row in answer.rows] == duckdb.sql(text).fetchall()
-    assert asking.remaining.epsilon == 10**15 - PRICE  # the whole price, and no more
+    assert [tuple(row.values()) for row in answer.rows] == duckdb.execute(text).fetchall()
+    assert asking.remaining == dp.Pure(10**15 - PRICE)  # the whole price, and no more
 
 
 TEXT = "SELECT COUNT(*) AS n FROM t WHERE e > (SELECT AVG(e) FROM t)"

@@ -322,10 +322,7 @@ def test_group_by_all_is_all_that_is_not_an_aggregate() -> None:
     text = "SELECT clinic, cost > 50 AS dear, 1 AS one, COUNT(*) AS n, SUM(cost) / COUNT(*) AS m FROM visits GROUP BY "
     assert s.sql(text + "ALL").plan == s.sql(text + "clinic, cost > 50").plan
     assert s.sql("SELECT COUNT(*) AS n FROM visits GROUP BY ALL").plan == s.sql("SELECT COUNT(*) AS n FROM visits").plan
-    for refused in (
-        "SELECT clinic, cost, COUNT(*) AS n FROM visits GROUP BY ALL",
-        "SELECT clinic FROM visits GROUP BY ALL",
-    ):
+    for refused in ("SELECT clinic, cost, COUNT(*) AS n FROM visits GROUP BY ALL",):
         with pytest.raises(BadQuestion):
             s.sql(refused)
 

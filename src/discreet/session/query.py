@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
@@ -261,7 +261,7 @@ class StagedQuery(Query):
         self.check_whole()
         raise AssertionError("never reached")  # pragma: no cover
 
-    def again(self, plan: Question) -> Query:
+    def again(self, plan: Question) -> NoReturn:
         """Refused: the plan is not known before the values are."""
         raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
 
@@ -289,7 +289,8 @@ class StagedQuery(Query):
         each, left = shares(price, len(self.first))
         main, whole = self._planned().preview(left, rows=rows), self._planned().preview(price, rows=rows)
         first = [query.preview(each, rows=rows) for query in self.first]
-        return together(main, whole, first)
+        shown: Preview = together(main, whole, first)
+        return shown
 
     def release(
         self,

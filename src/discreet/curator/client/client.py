@@ -396,7 +396,7 @@ class RemoteStagedQuery(RemoteQuery):
     def _stand_ins(self) -> list[Value]:
         return [stand_in(lower_question(query.plan, self.session.schemas)) for query in self.first]
 
-    def again(self, plan: Question) -> RemoteQuery:
+    def again(self, plan: Question) -> NoReturn:
         """Refused: the plan is not known before the values are."""
         raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
 
@@ -415,7 +415,8 @@ class RemoteStagedQuery(RemoteQuery):
         each, left = shares(price, len(self.first))
         planned = self._main(self._stand_ins())
         first = [query.preview(each, rows=rows) for query in self.first]
-        return together(planned.preview(left, rows=rows), planned.preview(price, rows=rows), first)
+        shown: RemotePreview = together(planned.preview(left, rows=rows), planned.preview(price, rows=rows), first)
+        return shown
 
     def release(
         self,

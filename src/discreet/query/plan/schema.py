@@ -166,8 +166,18 @@ def _sort_of(value: Value) -> type:
     return type(value)
 
 
-EACH_ROW = "#row"
-"""In the place of a unit: each row is a person of its own."""
+class EachRow(str):
+    """In the place of a unit: each row is a person of its own, who is in no other row and in no other table.
+
+    >>> visitors = table({"age": [40, 51]}, unit=EACH_ROW)
+    >>> visitors.unit, visitors.caps.max_rows
+    ('#row', 1)
+    """
+
+    __slots__ = ()
+
+
+EACH_ROW = EachRow("#row")
 
 
 # --- a table --------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def test_as_sql_says(text: str) -> None:
     answer = asking.sql(text).release(epsilon=10**9)
     assert rounded(row.values() for row in answer.rows) == rounded(expected)
     assert isinstance(asking.remaining, (dp.Approx, dp.Pure))
-    assert asking.remaining.epsilon == 10**15 - 10**9
+    assert asking.remaining == dp.Pure(10**15 - 10**9)
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from sqlglot import exp
 
@@ -40,7 +40,6 @@ class Missing:
     like: Value
 
 
-P = TypeVar("P")
 Known: TypeAlias = Value | Missing
 
 
@@ -94,7 +93,9 @@ def staged_question(text: str, schemas: Mapping[str, Schema]) -> Staged | Questi
 
 def _scalars(node: exp.Expr) -> list[exp.Expr]:
     """The subqueries that stand where a value does."""
-    found = [one for one in node.find_all(exp.Subquery) if one is not node and type(one.parent) not in _FROM]
+    found: list[exp.Expr] = [
+        one for one in node.find_all(exp.Subquery) if one is not node and type(one.parent) not in _FROM
+    ]
     inside = [one for one in found if any(other is not one and _within(one, other) for other in found)]
     if inside:
         raise Unsupported(*_NESTED)
@@ -139,7 +140,7 @@ def _check_alone(node: exp.Expr) -> None:
 
 def _alone(node: exp.Expr) -> exp.Expr:
     """The SELECT of a subquery with the CTEs that it names."""
-    select = node.this.copy()
+    select: exp.Expr = node.this.copy()
     seen: list[exp.Expr] = []
     below, at = node, node.parent
     while at is not None:
@@ -242,10 +243,12 @@ def as_constant(value: object) -> Value:
         return value
     if isinstance(value, int):
         return Fraction(value)
-    exact = Fraction(value)  # type: ignore[arg-type]
+    if not isinstance(value, float | Fraction):
+        raise BadQuestion("a released value is a number, text, a date, a time, or true or false")
+    exact = Fraction(value)
     whole = abs(exact.numerator) // exact.denominator
     step = Fraction(1, 1 << max(0, min(30, _BITS - whole.bit_length())))
-    return round(exact / step) * step
+    return Fraction(round(exact / step)) * step
 
 
 def _written(value: Value | Missing) -> exp.Expr:
@@ -328,7 +331,7 @@ def in_words(answer: Any, value: Known) -> str:
     return f"released first, for {answer.cost}: {next(iter(answer.columns))} = {shown}"
 
 
-def together(main: P, whole: Any, first: Sequence[Any]) -> P:
+def together(main: Any, whole: Any, first: Sequence[Any]) -> Any:
     """The preview of an answer, with what the values that are released first cost and how far off they are."""
     words = tuple(f"released first, for {one.cost}: {column.name} ± {column.error:.4g}"
                   for one in first for column in one.columns)  # fmt: skip
