@@ -78,6 +78,7 @@ def test_every_command_on_a_page_exists_with_its_options() -> None:
     assert len(seen) > 20
 
 
+CATALOGUE = (ROOT / "docs" / "explanation" / "attack-catalogue.md").read_text()
 PROMISES = (ROOT / "docs" / "explanation" / "promises.md").read_text()
 
 
@@ -88,6 +89,12 @@ def test_every_promise_names_tests_that_exist() -> None:
         names = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", held)
         assert len(names) >= 2, promise
         assert not [name for file, name in names if f"\ndef {name}(" not in (ROOT / file).read_text()], promise
+
+
+def test_every_attack_in_the_catalogue_names_tests_that_exist() -> None:
+    rows = re.findall(r"^\| (.+?) \| .+? \| `(tests/[\w/]+\.py)::(\w+)` \|$", CATALOGUE, re.MULTILINE)
+    assert len(rows) > 40
+    assert not [attack for attack, file, name in rows if f"\ndef {name}(" not in (ROOT / file).read_text()]
 
 
 def test_the_limits_page_names_what_is_not_promised() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -16,7 +16,7 @@ from discreet.curator.service.access import TABLE
 from discreet.query.functions.catalogue import FUNCTIONS
 from tests.helpers.browser import Browser
 from tools import proofs
-from tools.site import build, check, listings, navigation, symbols
+from tools.site import anatomy, build, check, listings, navigation, notebooks, pictures, screens, symbols
 from tools.site.raised import raised_by
 from tools.site.stage import outside_code
 
@@ -125,6 +125,33 @@ def test_every_proof_is_in_the_index(site: Path) -> None:
         assert f'href="{path.relative_to(symbols.SOURCE).with_suffix(".html")}"' in index
 
 
+def test_notebooks_hold_the_code_of_their_pages(site: Path) -> None:
+    """The pages run in test_docs.py; a notebook has the same code, cell by cell."""
+    assert len(notebooks.pages()) > 8
+    for source in notebooks.pages():
+        made = json.loads((site / notebooks.place(source)).read_text())
+        assert made["nbformat"] == 4
+        code = ["".join(cell["source"]) for cell in made["cells"] if cell["cell_type"] == "code"]
+        blocks = [
+            found for found in notebooks.BLOCK.finditer(source.read_text()) if found["kind"] in {"python", "bash"}
+        ]
+        assert code == [notebooks.source(found["kind"], found["code"]).strip("\n") for found in blocks]
+        for cell in code:
+            if not cell.startswith("%%"):
+                compile(cell, source.name, "exec")
+        assert f'href="../{notebooks.place(source)}"' in page(site, "tutorials/notebooks.html")
+
+
+def test_pictures_are_drawn_and_small(site: Path) -> None:
+    for name in pictures.PICTURES:
+        picture = (site / "pictures" / "made" / f"{name}.svg").read_text()
+        assert picture.count("<path") > 10
+        assert len(picture) < 100_000
+    assert anatomy.FILE.read_text() == anatomy.draw()
+    taken = {path.stem for path in (site / "pictures").glob("*.png")}
+    assert taken == set(screens.SCREENS)
+
+
 def test_every_page_is_in_the_navigation() -> None:
     listed = list(navigation.pages(navigation.navigation()))
     assert len(listed) == len(set(listed))
@@ -148,19 +175,19 @@ return [status, dialog ? dialog.shadowRoot.querySelector("input").value : "", ..
 """
 
 
-def search(browser: Browser, word: str) -> list[str]:
-    """Pages that are found for a word, best first."""
+def search(browser: Browser, word: str, place: str) -> None:
+    """Wait until a page whose address holds ``place`` is among the first that are found for a word."""
     field = browser.driver.switch_to.active_element.shadow_root.find_element(By.CSS_SELECTOR, "input")
     field.send_keys(Keys.BACKSPACE * len(str(field.get_property("value"))))
     browser.wait(lambda driver: driver.execute_script(FOUND)[1] == "", "the field is not empty")
     field.send_keys(word)
 
-    def settled(driver: object) -> list[str] | bool:
+    def found(_: object) -> bool:
         status, value, *links = browser.driver.execute_script(FOUND)
-        return links if value == word and re.match(r"[\d,]+ results?", status) and links else False
+        hit = any(place.casefold() in link.casefold() for link in links)
+        return hit and value == word and bool(re.match(r"[\d,]+ results?", status))
 
-    found: Any = browser.wait(settled, f"nothing is found for {word}")
-    return list(found)
+    browser.wait(found, f"{place} is not found for {word}")
 
 
 def test_search_finds_words_in_files_without_a_server(site: Path, browser: Browser) -> None:
@@ -168,7 +195,7 @@ def test_search_finds_words_in_files_without_a_server(site: Path, browser: Brows
     browser.click(".md-search__button")
     browser.wait(lambda driver: driver.execute_script(FOUND)[0] != "Loading search…", "search does not start")
     for word, place in WORDS.items():
-        assert any(place.casefold() in link.casefold() for link in search(browser, word)), word
+        search(browser, word, place)
     assert browser.errors() == []
 
 

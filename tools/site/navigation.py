@@ -16,6 +16,7 @@ TUTORIALS: list[Entry] = [
     "tutorials/csv-to-table.md",
     "tutorials/curator-for-a-team.md",
     "tutorials/own-mechanism.md",
+    "tutorials/notebooks.md",
 ]
 HOW_TO: list[Entry] = [
     "how-to/README.md",
@@ -79,8 +80,10 @@ EXPLANATION: list[Entry] = [
     "explanation/randomness.md",
     "explanation/biased-randomness.md",
     "explanation/attacks.md",
+    "explanation/attack-catalogue.md",
     "explanation/notation.md",
     "explanation/proofs/index.md",
+    "explanation/gallery.md",
 ]
 
 

@@ -11,10 +11,12 @@ import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from tools import proofs
-from tools.site import listings, symbols
+from tools.servers import Missing
+from tools.site import listings, notebooks, pictures, screens, symbols
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -36,7 +38,20 @@ class Stage:
 
     def fill(self) -> None:
         """All pages and files but pictures."""
-        self.generated |= {"modules": symbols.module_index, "errors": listings.error_tree}
+        self.generated |= {
+            "modules": symbols.module_index,
+            "errors": listings.error_tree,
+            "notebooks": notebooks.listing,
+            "pictures": pictures.gallery,
+        }
+        shots = self.folder / "pictures"
+        try:
+            screens.take(shots)
+        except Missing as missing:
+            print(f"no screens: {missing}")
+        self.generated |= {name: partial(screens.shown, name, shots) for name in screens.SCREENS}
+        pictures.write(self.folder / "pictures" / "made")
+        notebooks.write(self.folder)
         sources = [*DOCS.rglob("*.md"), *proofs.proof_files(), ROOT / "CHANGELOG.md"]
         self.places |= {path.relative_to(ROOT).as_posix(): self._place(path) for path in sources}
         for path in sources:

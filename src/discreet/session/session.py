@@ -41,7 +41,8 @@ from discreet.query.answer.suggest import (
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
-from discreet.query.front.sql.parse import question_about
+from discreet.query.front.sql.constants import staged_question
+from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
@@ -76,7 +77,7 @@ from discreet.session.plan import Plan, make_plan
 from discreet.session.plan_targets import Target, make_target_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
-from discreet.session.query import Order, Query, gathered, gathered_previews
+from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
 
@@ -194,7 +195,8 @@ class Session(ManyQuestions):
 
     def sql(self, text: str) -> Query:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        return self.ask(question_about(text, self._schemas))
+        found = staged_question(text, self._schemas)
+        return self.ask(found) if isinstance(found, Question) else with_constants(found, self, self._engine)
 
     def __getitem__(self, name: str) -> Frame[Query]:
         """A table, to be asked with verbs."""
@@ -205,12 +207,14 @@ class Session(ManyQuestions):
         schemas, missing = self._with_bounds()
         waiting: tuple[Unknown, ...] = ()
         try:
+            asked = with_presence(asked, schemas)
             lowered = lower_question(asked, schemas)
         except BadQuestion as refused:
             waiting = tuple(one for one in missing if not one.asked or (one.table, one.column) in self._in_vain)
             if not waiting:
                 raise no_bounds(refused, missing) from None
             schemas = with_expected_bounds(schemas, waiting)
+            asked = with_presence(asked, schemas)
             lowered = lower_question(asked, schemas)
         lowered = with_public_keys(lowered, self._engine, schemas)
         return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
@@ -321,6 +325,7 @@ class Session(ManyQuestions):
         was left; ``record`` is for services that keep it themselves.
         """
         query = self.sql(text) if isinstance(text, str) else text
+        query.check_whole()
         if query.prepared.beside:
             raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         if query.prepared.asked.caps.auto:

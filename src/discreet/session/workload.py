@@ -13,7 +13,7 @@ from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several
 from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, choose_each
+from discreet.session.query import Order, Query, QuerySession, order_together
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -25,18 +25,12 @@ class Workload:
 
     def order(self, price: Price, *, expected: bool = False) -> Order:
         """The questions with the price of all together; ``expected``: also where caps are not chosen yet."""
+        for query in self.queries:
+            query.check_whole()
         waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
         if waiting:
             raise no_bounds(None, waiting)
-        all_of_them = [one for query in self.queries for one in query.prepared.all]
-        every, chosen = choose_each(self.session, all_of_them, price, expected=expected)
-        outcomes = [(query.plan.outcome, *(one.outcome for one in query.prepared.beside)) for query in self.queries]
-        several = any(query.prepared.beside for query in self.queries)
-        sizes = tuple(len(query.prepared.all) for query in self.queries) if several else ()
-        quote = self.session.quote(every, price)
-        return Order(
-            quote, tuple(o for some in outcomes for o in some), self.ledger_text, price.confidence, chosen, sizes=sizes
-        )
+        return order_together(self.session, self.queries, price, self.ledger_text, expected=expected)
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
