@@ -3,6 +3,7 @@
     python -m bench.accuracy            all parts
     python -m bench.accuracy coverage   one of them
     python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
+    python -m bench.accuracy keys       keys that nobody listed, and users per day
 
 A run draws noise for 2,000 copies of one group: the share of intervals that hold the exact value, and their length
 beside twice the 95 % quantile of the true error, which no interval of that form can be shorter than.
@@ -20,7 +21,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from bench.accuracy_raw import raw
+from bench.accuracy_raw import keys, raw
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -251,6 +252,7 @@ PARTS = {
     "sums": library_sums,
     "quantiles": quantiles,
     "raw": raw,
+    "keys": keys,
 }
 
 

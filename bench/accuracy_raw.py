@@ -1,6 +1,7 @@
 """Errors against the raw table: what a reader of the answers compares them with. Part ``raw`` of ``bench.accuracy``.
 
     python -m bench.accuracy raw            trips, and five made-up kinds of table
+    python -m bench.accuracy keys           products that nobody listed (Q3), users per day (Q4), on 1e6 trips
     DISCREET_ADULT=adult.csv python -m bench.accuracy raw      and Adult
 
 Total price ε = 1, δ = 1e-8, whatever finding out costs included; medians over RUNS releases of the median over groups.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import os
 import statistics
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -24,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 import discreet as dp
-from bench.trips import REGIONS, trips
+from bench.trips import DAYS, REGIONS, trips
 
 RUNS = int(os.environ.get("DISCREET_RUNS", "11"))
 ROWS = 200_000
@@ -158,6 +160,51 @@ def raw() -> None:
                 _percent(best), str(cap),
             )  # fmt: skip
         Console(width=160).print(shown)
+
+
+def keys() -> None:
+    """Products named and the error of their counts; users per day beside the best number of groups, by looking."""
+    table = pq.read_table(trips(1_000_000), columns=["user_id", "product", "day"])
+    products = Counter(table["product"].to_pylist())
+    pairs = pa.table({"u": table["user_id"], "d": table["day"]}).group_by(["u", "d"]).aggregate([])
+    users = np.bincount(pairs["d"].to_numpy(), minlength=DAYS)
+
+    def session(**caps: Any) -> Any:
+        columns = {"product": dp.unknown_keys(), "day": dp.keys(range(DAYS))}
+        return dp.Session(t=dp.table(table, unit="user_id", columns=columns, **caps), budget=dp.Approx(1, "1e-8"))
+
+    def per_day(**caps: Any) -> float:
+        found = []
+        for _ in range(RUNS):
+            answer = (
+                session(**caps).sql("SELECT day, COUNT(DISTINCT user_id) AS n FROM t GROUP BY day").release(epsilon=1)
+            )
+            found.append(float(np.median(np.abs(np.array(answer["n"]) - users) / users)))
+        return statistics.median(found)
+
+    shown = Table(
+        "question", "auto", "max_groups 10, one row in each", "best by looking", title="1e6 trips, ε = 1 in all"
+    )
+    named = {}
+    for name, caps in (("auto", {}), ("ten", {"max_groups": 10, "max_rows_per_group": 1})):
+        runs = []
+        for _ in range(RUNS):
+            answer = session(**caps).sql("SELECT product, COUNT(*) AS n FROM t GROUP BY product").release(epsilon=1)
+            off = [abs(n - products[k]) / products[k] for k, n in zip(answer["product"], answer["n"], strict=True)]
+            runs.append((len(off), statistics.median(off)))
+        named[name] = (
+            f"{statistics.median(n for n, _ in runs):.0f}, {100 * statistics.median(e for _, e in runs):.2g} %"
+        )
+    shown.add_row("Q3: products named, error of their counts", named["auto"], named["ten"], "")
+    tried = {g: per_day(max_groups=g, max_rows_per_group=1) for g in (5, 10, 20, 40, 80, 160)}
+    best = min(tried, key=lambda g: tried[g])
+    shown.add_row(
+        "Q4: users per day",
+        f"{100 * per_day():.2g} %",
+        f"{100 * tried[10]:.2g} %",
+        f"{100 * tried[best]:.2g} % at {best}",
+    )
+    Console(width=160).print(shown)
 
 
 def _percent(errors_: dict[str, float]) -> str:

@@ -11,7 +11,7 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.schema import Schema
 from discreet.query.profile.profile import Profile
-from discreet.query.profile.questions import Asked, table_questions
+from discreet.query.profile.questions import About, Asked, table_questions
 from discreet.query.run import Quote
 from discreet.session.price import Price
 from discreet.session.query import Order
@@ -60,5 +60,7 @@ def stored_profile(
 ) -> Profile | None:
     """A profile that was bought before, as a ledger has it."""
     asked = table_questions(table, session.schemas, columns)
-    found = stored(profile_text(table, asked))
+    found = stored(profile_text(table, asked)) or stored(
+        profile_text(table, [one for one in asked if one.about is not About.DISTINCT])  # as older versions bought it
+    )
     return None if found is None else Profile.read(table, asked, found)

@@ -73,8 +73,7 @@ from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, 
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
-from discreet.session.plan import Plan, make_plan
-from discreet.session.plan_targets import Target, make_target_plan
+from discreet.session.plan import Plan, Target, make_plan, make_target_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants

@@ -48,3 +48,15 @@ def test_it_prints_and_draws(profile: dp.Profile) -> None:
 def test_nulls_are_of_columns_of_values(profile: dp.Profile) -> None:
     with pytest.raises(BadParameter, match="must be a column of numbers"):
         profile.nulls("clinic")
+
+
+def test_the_number_of_different_keys_is_a_lower_bound_that_is_near_where_units_are_many() -> None:
+    rows = {"u": np.arange(20_000), "k": np.arange(20_000) % 300}
+    own = dp.Session(t=dp.table(rows, unit="u", columns={"k": dp.unknown_keys()}), budget=dp.Pure(10))
+    profile = own.profile("t", epsilon=10)
+    many, error = profile.different_keys("k", "0.999999999")
+    assert abs(many - 300) <= error + 1
+    assert error < 20
+    assert "different keys of k" in str(profile)
+    with pytest.raises(BadParameter, match="whose keys are not listed"):
+        profile.different_keys("u")

@@ -17,7 +17,7 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.questions import KEY, Asked, table_questions
+from discreet.query.profile.questions import KEY, About, Asked, table_questions
 from discreet.session.price import Price
 from discreet.session.profiles import profile_order
 from discreet.session.query import Order, Query
@@ -165,7 +165,8 @@ def _in_words(asked: Asked, answer: TableAnswer) -> dict[str, Any]:
     """What a histogram is about, and the classes of its rows."""
     found = Histogram.of(asked, answer)
     words = {label: found.label(i) for i, label in enumerate(found.labels)}
-    return {"about": found.title, "labels": [words[key] for key in answer[KEY]]}
+    rows = found.labels if asked.about is About.DISTINCT else answer[KEY]
+    return {"about": found.title, "labels": [words[key] for key in rows]}
 
 
 def accuracy(stored: Mapping[str, Any]) -> dict[str, str]:

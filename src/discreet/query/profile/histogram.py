@@ -44,7 +44,8 @@ class Histogram:
     @classmethod
     def of(cls, asked: Asked, answer: TableAnswer) -> Histogram:
         """What was released for it."""
-        found = dict(zip(answer[KEY], answer[COUNT], strict=True))
+        alone = asked.about is About.DISTINCT
+        found = dict(zip(asked.labels if alone else answer[KEY], answer[COUNT], strict=True))
         (estimate,) = answer.released[0].estimates.values()
         noised = estimate.noised
         assert noised is not None  # noqa: S101 - it was just drawn
@@ -107,7 +108,8 @@ class Histogram:
     @classmethod
     def read(cls, asked: Asked, stored: Mapping[str, Any]) -> Histogram:
         """From an answer as a ledger keeps it; the scale of the noise follows from its error bars."""
-        found = dict(stored["rows"])
+        alone = asked.about is About.DISTINCT
+        found = {asked.labels[0]: stored["rows"][0][0]} if alone else dict(stored["rows"])
         if set(found) != {plain(label) for label in asked.labels}:
             raise BadData("this profile was stored for a table with other keys: buy a new one")
         gaussian = any("Gaussian noise" in line for line in stored["story"])

@@ -43,7 +43,9 @@ class Profile:
 
     @classmethod
     def read(cls, table: str, asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Profile:
-        """From answers as a ledger keeps them and a curator sends them."""
+        """From answers as a ledger keeps them and a curator sends them; older ones have no numbers of keys."""
+        if len(asked) != len(stored):
+            asked = [one for one in asked if one.about is not About.DISTINCT]
         found = tuple(Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True))
         return cls(table, found, str(stored[0]["cost"]))
 
@@ -71,6 +73,13 @@ class Profile:
     def keys(self, column: str) -> Histogram | None:
         """How units are spread over the listed keys of a column; None if that was not asked."""
         return self._find(About.KEYS, column)
+
+    def different_keys(self, column: str, confidence: Number = CONFIDENCE) -> tuple[float, float]:
+        """How many different keys a column has at least, and the error bar: each unit names one of its own."""
+        found = self._find(About.DISTINCT, column)
+        if found is None:
+            raise BadParameter("column", column, "must be a column in this profile whose keys are not listed")
+        return found.total(confidence)
 
     def values(self, column: str) -> Histogram | None:
         """How the values of a column are spread over public classes; None if that was not asked."""

@@ -38,6 +38,7 @@ class About(Enum):
     ROWS = "rows per unit"
     GROUPS = "groups per unit"
     KEYS = "keys"
+    DISTINCT = "different keys"
     VALUES = "values"
 
 
@@ -80,6 +81,25 @@ def keys_of(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[
     return _asked(About.KEYS, key.name, key.typed, relation, unit_kind, tables, 1.0)
 
 
+def distinct_keys(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: tuple[str, ...]) -> Asked:
+    """How many different keys there are, if each unit names one of its own: at most as many as there are."""
+    measure = LoweredMeasure(Measure(COUNT, Aggregate.COUNT_DISTINCT, (key.typed.lowered,)), (key.typed,), None)
+    question = LoweredQuestion(
+        source=relation,
+        whole=relation,
+        keys=(),
+        measures=(measure,),
+        outcome=Outcome(((COUNT, Column(COUNT)),)),
+        sets=((),),
+        caps=ONE,
+        unit_kind=unit_kind,
+        tables=tables,
+    )
+    counted = _Count(st.Distinct(key.typed.lowered), is_whole=False, importance=1.0)
+    part = Part(relation, ONE, (), (measure,), (counted,))
+    return Asked(About.DISTINCT, key.name, ("at least",), Fraction(1), Prepared(question, (part,)))
+
+
 def table_questions(
     name: str, schemas: Mapping[str, Schema], columns: Sequence[str] | None = None
 ) -> tuple[Asked, ...]:
@@ -97,6 +117,8 @@ def table_questions(
         if field.keys is not None or field.unknown:
             key = LoweredKey(column, typed)
             found.append(groups_per_unit(source.relation, [key], source.unit_kind, source.tables, importance=1.0))
+        if field.unknown:
+            found.append(distinct_keys(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
         if field.keys is not None and len(field.keys) <= MOST_LISTED:
             found.append(keys_of(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
         elif field.keys is None and not field.unknown and isinstance(field.kind, Number | Real | Date | Timestamp):
