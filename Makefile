@@ -7,7 +7,7 @@ BENCH := .venv-bench
 # Without bytecode each test worker and each process that a test starts compiles all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup servers demo serve docs docs-serve test check audit bench clean proofs
+.PHONY: help setup servers demo serve docs docs-serve test lint tests check audit bench clean proofs
 
 help:  ## what there is
 	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -47,9 +47,14 @@ docs-serve: $(VENV)/docs  ## the same, shown at http://127.0.0.1:8000
 	$(BIN)/python -m tools.site serve
 
 test: setup  ## lint, types, all tests
+	$(MAKE) --no-print-directory -j 2 lint tests
+
+lint:  # beside the tests, which wait for servers now and then
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+tests:
 	$(BIN)/pytest -n auto --dist loadgroup
 
 check: setup  ## the quick inner loop: lint, types, the tests that are quick and start no server

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -158,10 +159,147 @@ def steps() -> list[Any]:
     ]
 
 
+def one_hot(columns: list[Any], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Public bins, one column of 0 and 1 for each."""
+    from discreet.learning.preprocessing.columns import codes_of
+
+    codes = codes_of(rows, columns)
+    return np.concatenate([np.eye(c.size)[codes[:, j]] for j, c in enumerate(columns)], axis=1)
+
+
+def peers() -> list[Any]:
+    """diffprivlib and Opacus on the same split and bins, where they are installed (bench/requirements.txt)."""
+    found = adult()
+    if found is None:
+        return []
+    table, sizes = found
+    from discreet.learning import Categorical, Numeric
+
+    columns = [Categorical(k) if j in CATEGORIES or k <= 16 else Numeric(0, k) for j, k in enumerate(sizes[:-1])]
+    order = np.random.default_rng(0).permutation(len(table))
+    train, test = table[order[:TRAINED]], table[order[TRAINED:]]
+    rows = []
+    for name, beside in (("diffprivlib", _beside_diffprivlib), ("opacus", _beside_opacus)):
+        try:
+            version(name)
+        except PackageNotFoundError:
+            print(f"{name} is not installed: its rows are left out")
+        else:
+            rows += beside(columns, train, test)
+    return rows
+
+
+def _ours(columns: list[Any], train: NDArray[np.int64], test: NDArray[np.int64]) -> float:
+    from sklearn.metrics import roc_auc_score
+
+    from discreet.learning import TabularClassifier
+    from discreet.privacy.promises.measures import Approx
+
+    model = TabularClassifier(columns=columns, classes=[0, 1], budget=Approx(1, "1e-5"))
+    scores = model.fit(train[:, :-1], train[:, -1]).decision_function(test[:, :-1])
+    return float(roc_auc_score(test[:, -1], scores))
+
+
+def _beside_diffprivlib(columns: list[Any], train: NDArray[np.int64], test: NDArray[np.int64]) -> list[Any]:
+    """Its logistic regression and naive Bayes, epsilon 1 (pure), norms and bounds from the public bins."""
+    from importlib import import_module
+
+    from sklearn.metrics import roc_auc_score
+
+    from bench.measure import Row
+
+    models: Any = import_module("diffprivlib.models")
+    ours, x, seen = _ours(columns, train, test), one_hot(columns, train[:, :-1]), one_hot(columns, test[:, :-1])
+    norm = len(columns) ** 0.5
+    rows = []
+    for name, model in (
+        ("LogisticRegression", models.LogisticRegression(epsilon=1, data_norm=norm, max_iter=500)),
+        ("GaussianNB", models.GaussianNB(epsilon=1, bounds=(0, 1), priors=None)),
+    ):
+        scores = model.fit(x, train[:, -1]).predict_proba(seen)[:, 1]
+        theirs = float(roc_auc_score(test[:, -1], scores))
+        peer = f"diffprivlib {version('diffprivlib')} {name}"
+        rows.append(Row("Adult AUC at epsilon 1", f"{ours:.4f}", peer, f"{theirs:.4f}", ours / theirs, 1))
+    return rows
+
+
+def _beside_opacus(columns: list[Any], train: NDArray[np.int64], test: NDArray[np.int64]) -> list[Any]:
+    """DP-SGD of a logistic model at (1, 1e-5), ten epochs of about 39 steps: its score, and CPU seconds of an epoch."""
+    from importlib import import_module
+
+    import torch
+    from sklearn.metrics import roc_auc_score
+    from torch import nn
+
+    import discreet as dp
+    from bench.measure import Row
+
+    torch.set_num_threads(1)
+    engine: Any = import_module("opacus").PrivacyEngine
+    x = torch.tensor(one_hot(columns, train[:, :-1]), dtype=torch.float32)
+    y = torch.tensor(train[:, -1])
+    seen = torch.tensor(one_hot(columns, test[:, :-1]), dtype=torch.float32)
+    epochs, batch = 10, 1002
+
+    def score(model: nn.Module) -> float:
+        with torch.no_grad():
+            out = model(seen)
+        return float(roc_auc_score(test[:, -1], (out[:, 1] - out[:, 0]).numpy()))
+
+    def theirs() -> nn.Module:
+        model: Any = nn.Linear(x.shape[1], 2)
+        data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=batch)
+        model, optimizer, loader = engine().make_private_with_epsilon(
+            module=model, optimizer=torch.optim.SGD(model.parameters(), lr=2.0), data_loader=data,
+            target_epsilon=1, target_delta=1e-5, epochs=epochs, max_grad_norm=1.0,
+        )  # fmt: skip
+        start.append(time.process_time())
+        for _ in range(epochs):
+            for rows, labels in loader:
+                optimizer.zero_grad()
+                loss: Any = nn.functional.cross_entropy(model(rows), labels)
+                loss.backward()
+                optimizer.step()
+        start.append(time.process_time())
+        return model  # type: ignore[no-any-return]
+
+    def ours() -> nn.Module:
+        model = nn.Linear(x.shape[1], 2)
+        loss = nn.CrossEntropyLoss(reduction="none")
+        rate = Fraction(batch, len(x))
+        private = dp.learning.train(
+            model, (x, y), loss, budget=dp.Approx(1, "1e-5"), rows=len(x), epochs=epochs, rate=rate, clip=1,
+            optimizer=lambda parameters: torch.optim.SGD(parameters, lr=2.0), progress=False,
+        )  # fmt: skip
+        plan = private.plan
+        again = dp.learning.PrivateTraining(
+            nn.Linear(x.shape[1], 2), (x, y), loss, plan=plan, rows=len(x), micro_batch=batch * 23 // 20
+        )
+        start.append(time.process_time())
+        for _ in range(plan.steps):
+            again.step()
+        start.append(time.process_time())
+        return model
+
+    figures = []
+    for work in (ours, theirs):
+        start: list[float] = []
+        made = work()
+        figures.append((score(made), (start[1] - start[0]) / epochs))
+    (mine, cpu), (peer, slow) = figures
+    name = f"Opacus {version('opacus')}, logistic"
+    return [
+        Row("Adult AUC at (1, 1e-5), TabularClassifier", f"{_ours(columns, train, test):.4f}", name, f"{peer:.4f}",
+            _ours(columns, train, test) / peer, 1),
+        Row("  the same model by dp.learning.train", f"{mine:.4f}", name, f"{peer:.4f}", mine / peer, 0.99),
+        Row("  CPU seconds of an epoch", f"{cpu:.3f} s", name, f"{slow:.3f} s", slow / cpu, 4),
+    ]  # fmt: skip
+
+
 def main() -> None:
     from bench.measure import show
 
-    show("Learning", [*adult_scores(), *diabetes(), *steps()])
+    show("Learning", [*adult_scores(), *diabetes(), *peers(), *steps()])
 
 
 if __name__ == "__main__":

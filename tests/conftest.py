@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +43,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid} uses Spark: put the word into its name")
         if SERVERS & fixtures or slow_tests.function_of(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
+
+
+def pytest_runtest_teardown() -> None:
+    """Pictures are closed after each test: beyond 20 open ones there is a warning, in whatever test that may be."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -72,7 +72,7 @@ PLACE = {name: (row, group) for row, group in GROUPS for name in group.split("+"
 
 # Third-party packages that are extras: these may be imported inside a function, and so may our modules that need them.
 OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "starlette", "pydantic", "uvicorn", "sqlalchemy", "psycopg",
-            "pyspark", "polars", "pandas", "IPython", "mbi", "torch", "sklearn"}  # fmt: skip
+            "pyspark", "polars", "pandas", "IPython", "mbi", "jax", "torch", "sklearn"}  # fmt: skip
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
 LATE = {"scipy", "pyarrow", "rich"}
 # Only these touch disk or network. query.answer.export writes the file that the user named.
@@ -149,6 +149,9 @@ def needs_an_extra(name: str) -> bool:
     )
 
 
+_DOTTED = re.compile(r"discreet(\.\w+)+")
+
+
 def complaints(name: str, tree: ast.AST) -> list[str]:
     found = []
     here = place(name)
@@ -170,8 +173,10 @@ def complaints(name: str, tree: ast.AST) -> list[str]:
         if head in WORLD and not name.startswith(TOUCH_THE_WORLD):
             found.append(f"{name} may not touch disk or network through {head}")
     for node in ast.walk(tree):
+        if not isinstance(node, ast.Constant | ast.Attribute | ast.Call):
+            continue
         match node:
-            case ast.Constant(value=str(text)) if re.fullmatch(r"discreet(\.\w+)+", text):
+            case ast.Constant(value=str(text)) if text.startswith("discreet.") and _DOTTED.fullmatch(text):
                 if text.removeprefix("discreet.") in FILES and not _names_no_import(tree, node) and name not in BY_NAME:
                     found.append(f"{name} names {text} in a string")
             case ast.Attribute(value=ast.Name(id="os"), attr=used) if used not in HARMLESS:

@@ -125,6 +125,20 @@ def gaussian(plt: Any) -> None:
     save(figure, "gaussian")
 
 
+def shuffling(plt: Any) -> None:
+    """The central epsilon of n shuffled reports, delta = 1e-6."""
+    people = [100, 200, 500, 1000, 2000, 5000, 10_000]
+    figure, axis = plt.subplots(figsize=(4.5, 3))
+    for epsilon, colour in ((1, "#23395d"), (2, "#6b8f71"), (3, "#a63d40")):
+        made = dp.local.response(k=2, epsilon=epsilon)
+        prices = [float(dp.local.shuffled_price(made, n, delta="1e-6").epsilon) for n in people]
+        axis.loglog(people, prices, color=colour, marker=".", label=f"local ε₀ = {epsilon}")
+    axis.set_xlabel("people")
+    axis.set_ylabel("ε after shuffling, δ = 10⁻⁶")
+    axis.legend(fontsize=8)
+    save(figure, "shuffling")
+
+
 def over_time(plt: Any) -> None:
     """The standard deviation of each partial sum, four programs at the same price, rho = 1/2 for all of them."""
     n = 4096
@@ -157,7 +171,7 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     PLACE.mkdir(exist_ok=True)
-    for picture in (histogram, root_k, many_questions, choices, tradeoff, gaussian, over_time):
+    for picture in (histogram, root_k, many_questions, choices, tradeoff, gaussian, shuffling, over_time):
         picture(plt)
 
 

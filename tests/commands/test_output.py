@@ -7,8 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from discreet.curator.service.config import read_config
+from discreet.curator.service.opening import open_curator
 from tests.helpers.commands import run
-from tests.helpers.curator.land import CANARY
+from tests.helpers.curator.land import CANARY, write_town
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all tests of this file: what is refused changes nothing."""
+    path = write_town(tmp_path_factory.mktemp("town") / "town", epsilon="10")
+    open_curator(read_config(path), create=True).close()
+    return path
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The counter: answers with bars, grids for reals, the best method; and refusals before anything is touched."""
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,12 @@ def test_reals_are_rounded_to_cells_and_the_bar_allows_for_it() -> None:
 
 
 # --- refusals ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_counter_is_not_copied() -> None:
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(NotATheorem, match="neither copied nor pickled"):
+            copied(counter(horizon=5, budget=ZCDP(1)))
 
 
 def test_pushing_past_the_horizon_is_refused_before_the_value_is_looked_at() -> None:

@@ -11,11 +11,13 @@ import pytest
 from discreet.continual.attendance import Attendance
 from discreet.continual.by_day import by_day
 from discreet.continual.table_streams import TablePlan, _added, plan_table
+from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from tests.helpers.boards import SQL, day, session
+from discreet.query.engine import SumsByUnit
+from tests.helpers.boards import SQL, day, session, table_of
 
 HORIZON = 6
 OTHERS = [(i % 5, i % HORIZON, ["North", "South", "West"][i % 3], 17 * i % 101) for i in range(60)]
@@ -114,6 +116,31 @@ def test_sums_unit_by_unit_add_up_to_the_sums_of_the_engine(caps: dict[str, Any]
             lines.append(plan.values(list(zip(todo, exact, strict=True)), seen))
         for one, other in zip(*lines, strict=True):
             assert one.tolist() == other.tolist()
+
+
+@pytest.mark.parametrize("caps", CAPS, ids=str)
+@pytest.mark.parametrize("named", [False, True], ids=["numbers", "text"])
+def test_arrays_of_units_say_what_tuples_say(caps: dict[str, Any], named: bool) -> None:
+    """The two ways of an engine to send the numbers of units: the same sums, and the same days used up."""
+    rows = table_of(OTHERS + HEAVY)
+    if named:
+        rows = rows.set_column(0, "patient", rows.column("patient").cast("string"))
+    plan = plan_of(ZCDP("1/2"), caps, 2, Neighbours.ADD_REMOVE)
+    s = session(rows, caps=caps)
+    engine = duckdb()
+    assert isinstance(engine, SumsByUnit)
+    asked = by_day(s.sql(SQL).plan, "day", s.schemas)
+    tuples, arrays = Attendance(plan.days), Attendance(plan.days)
+    for i in range(HORIZON):
+        todo = plan.todo(s.ask(asked.on(day(i))).prepared)
+        works: list[Any] = [job.work for job in todo]
+        assert plan.in_arrays(todo)
+        one = plan.values(list(zip(todo, engine.run(works, s.schemas), strict=True)), tuples)
+        other = plan.values(list(zip(todo, engine.by_unit(works, s.schemas), strict=True)), arrays)
+        assert [line.tolist() for line in one] == [line.tolist() for line in other]
+        mine, theirs = (dict(zip(*a.state().values(), strict=True)) for a in (tuples, arrays))
+        assert mine == theirs
+    assert max(theirs.values()) == plan.days
 
 
 def test_sums_are_exact_beyond_64_bits_and_below_zero() -> None:

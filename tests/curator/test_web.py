@@ -249,7 +249,7 @@ def test_names_that_are_html_are_shown_as_they_are(browser: Browser, tmp_path: P
         assert not browser.errors()
 
 
-VIEWS = {"ann": ["ask", "history", "learn"], "owner": ["datasets", "analysts", "ledger", "learn"]}
+VIEWS = {"ann": ["ask", "history", "learn"], "owner": ["datasets", "analysts", "profiles", "ledger", "alerts", "learn"]}
 NAMELESS = """
 return [...document.querySelectorAll('input, select, textarea, button, a, [role=img], [role=meter]')]
   .filter((e) => e.offsetParent !== null || e instanceof SVGElement)

@@ -169,7 +169,8 @@ def test_scaled_counts_give_the_same_answers() -> None:
         ("hierarchical", ("epsilon",)),
     ):
         for price in prices:
-            found = answer(source, [("a",), prefixes("c")], plan=plan, **{price: 10**9})
+            paid: dict[str, Any] = {price: 10**9}
+            found = answer(source, [("a",), prefixes("c")], plan=plan, **paid)
             assert np.allclose(found[0], ROWS.marginals([(0,)])[0], atol=0.1)
             assert np.allclose(found[1], np.cumsum(ROWS.marginals([(2,)])[0]), atol=0.1)
     gauss, plain = (answer(s, [("a",)], rho=1).deviations[0] for s in (source, ROWS))

@@ -31,7 +31,7 @@ def show_ledger(
     with open_ledger_of(config) as ledger:
         lines = ledger.entries(after=max(0, ledger.head.sequence - last))
         if as_json:
-            typer.echo(json.dumps([entry(one) for one in lines]))
+            typer.echo(json.dumps([entry(one, ledger.populations) for one in lines]))
             return
         table = Table("number", "time", "by", "what", "", box=None)
         for one in lines:

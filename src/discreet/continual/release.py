@@ -32,6 +32,7 @@ from discreet.randomness import Bits, SystemBits
 
 VERSION = 1
 _PIECE = 1 << 14  # steps at once
+_NO_COPIES = "a stream can be neither copied nor pickled: two copies would answer twice for one payment"
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,7 +240,7 @@ class Stream:
         return stream, stream._restore(state, record)
 
     def __reduce__(self) -> NoReturn:
-        raise NotATheorem("a stream can be neither copied nor pickled: two copies would answer twice for one payment")
+        raise NotATheorem(_NO_COPIES)
 
 
 def _read(saved: bytes) -> dict[str, Any]:
@@ -295,3 +296,6 @@ class OverStream:
     def pay(self, receipt: Receipt) -> None:
         """Use a receipt for the whole stream, before its first step."""
         self._stream.pay(receipt)
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem(_NO_COPIES)

@@ -7,10 +7,11 @@ released over the whole horizon keeps ``budget``. Proof: by_day.md.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ from discreet.query.estimate.statistics import Rows, Statistic, Units, paid_with
 from discreet.query.lower.lower import UNIT
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import Exact, Work, WorkKey
+from discreet.query.plan.work import Exact, UnitSums, Work, WorkKey
 
 _WHOSE = "__whose"
 
@@ -101,15 +102,22 @@ class TablePlan:
         found = jobs(part, self.daily, None, "")
         return tuple(replace(job, work=_by_unit(job.work)) for job in found) if self.capped else found
 
-    def values(self, found: Sequence[tuple[Job, Exact]], attendance: Attendance | None) -> list[NDArray[Any]]:
+    def in_arrays(self, todo: Sequence[Job]) -> bool:
+        """Whether the numbers of all units may come as arrays: every other key lists its values, none of them NULL."""
+        keys = [key for job in todo if isinstance(job.work, Work) for key in job.work.keys[:-1]]
+        return self.capped and all(key.allowed is not None and None not in key.allowed for key in keys)
+
+    def values(
+        self, found: Sequence[tuple[Job, Exact | UnitSums]], attendance: Attendance | None
+    ) -> list[NDArray[Any]]:
         """For each stream the exact values of a day, one line."""
         places = {key: i for i, key in enumerate(self.groups)}
         counted = None
         if attendance is not None:
-            counted = attendance.count({key[-1] for _, exact in found for key in exact.keys})
+            counted = attendance.count({unit for _, exact in found for unit in _units(exact)})
         sums: dict[Statistic, NDArray[Any]] = {}
         for job, exact in found:
-            rows = _places(exact.keys, places, counted)
+            rows = _rows(job, exact, places, counted)
             for statistic, numbers in zip(job.statistics, exact.numbers, strict=True):
                 sums[statistic] = _added(rows, numbers, len(places))
         return [np.concatenate([sums[s] for s in stream.noised])[None, :] for stream in self.streams]
@@ -217,6 +225,23 @@ def _by_unit(work: Any) -> Work:
     """The same sums unit by unit: weights are made of a unit's own rows, so they are the same."""
     assert isinstance(work, Work)  # noqa: S101
     return replace(work, keys=(*work.keys, WorkKey(_WHOSE, Column(UNIT), None)))
+
+
+def _units(exact: Exact | UnitSums) -> Iterable[Value]:
+    return exact.whose if isinstance(exact, UnitSums) else (key[-1] for key in exact.keys)
+
+
+def _rows(
+    job: Job, exact: Exact | UnitSums, places: Mapping[tuple[Value, ...], int], counted: set[Value] | None
+) -> NDArray[np.intp]:
+    """Where each row of a reply belongs; -1: nowhere, or to a unit that is not counted."""
+    if not isinstance(exact, UnitSums):
+        return _places(exact.keys, places, counted)
+    assert isinstance(job.work, Work)  # noqa: S101
+    listed = product(*(key.allowed or () for key in job.work.keys[:-1]))
+    groups = np.array([places.get(key, -1) for key in listed], dtype=np.intp)
+    here = np.array([counted is None or unit in counted for unit in exact.whose], dtype=np.bool_)
+    return np.where(here[exact.units], groups[exact.places], -1) if len(exact.places) else np.zeros(0, dtype=np.intp)
 
 
 def _places(

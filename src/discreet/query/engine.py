@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets, UnitSums, Work
 from discreet.randomness import Bits
 
 
@@ -55,6 +55,16 @@ class CountsSets(Protocol):
 
     def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:
         """The numbers of each set. Raises only ``EngineFailed``."""
+
+
+@runtime_checkable
+class SumsByUnit(Protocol):
+    """An engine that sends the numbers of many units as arrays; of others they come with a tuple for each key."""
+
+    def by_unit(self, works: Sequence[Work], schemas: Mapping[str, Schema]) -> tuple[UnitSums, ...]:
+        """The numbers of works whose last key is the unit, and whose other keys list all values, none of them NULL.
+        Raises only ``EngineFailed``.
+        """
 
 
 @runtime_checkable

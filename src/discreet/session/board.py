@@ -34,9 +34,11 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.engine import SumsByUnit
 from discreet.query.key_selection import checked
 from discreet.query.lower.bounding import in_words
 from discreet.query.plan.nodes import Question
+from discreet.query.plan.work import Exact, UnitSums, Work
 from discreet.query.run import Released, before_payment
 from discreet.session.payment import BudgetStore
 from discreet.session.price import Price, Terms
@@ -223,7 +225,11 @@ class Board:
             self._record.pay(self._price)
             with Progress(self._progress) as progress:
                 progress.step("reading the day")
-                exact = list(checked(engine.run(works, schemas)))
+                exact: Sequence[Exact | UnitSums]
+                if isinstance(engine, SumsByUnit) and self._plan.in_arrays(todo):
+                    exact = engine.by_unit([work for work in works if isinstance(work, Work)], schemas)
+                else:
+                    exact = list(checked(engine.run(works, schemas)))
             if len(exact) != len(works):
                 raise EngineFailed
             values = self._plan.values(list(zip(todo, exact, strict=True)), self._attendance)

@@ -181,7 +181,6 @@ class _Loop:
 
     def run(self, cancel: Callable[[], bool], progress: Progress | None) -> Run:
         self.progress = progress
-        self._tell("counting")
         cliques = list(self.candidates)
         self.exact: dict[Clique, Counts] = dict(zip(cliques, self.source.marginals(cliques), strict=True))
         for clique in [c for c in cliques if len(c) == 1 and c not in self.fixed]:

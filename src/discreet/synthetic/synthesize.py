@@ -77,6 +77,7 @@ def synthesize(
             "memory", memory, f"must be at least {need:,} bytes for this workload and model; coarsen columns"
         )
     with Progress(progress) as shown:
+        shown.step(f"counting; at most {need / 1e6:,.0f} MB of memory")
         found = run(source, asked, budget, settings=settings, cancel=cancel, progress=shown)
         shown.step("drawing rows")
         count = round(found.fit.total) if wanted is None else wanted

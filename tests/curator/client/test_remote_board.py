@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 
 import discreet as dp
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, DiscreetError
 from tests.helpers.curator.town import Town
 
 SQL = "SELECT city, COUNT(*) AS n FROM trips GROUP BY city"
@@ -52,3 +52,17 @@ def test_the_method_is_the_callers_choice(served: tuple[Town, str]) -> None:
     assert bars["values"] < bars["best"]  # noise on each day alone is best for a day
     with pytest.raises(BadParameter, match="method"):
         session.continual(SQL, by="day", horizon=300, epsilon=1, name="x", method="magic")
+
+
+def test_a_method_is_part_of_the_question(served: tuple[Town, str]) -> None:
+    """Fails if a remote dashboard cannot be made by another method, or forgets that it was."""
+    town, url = served
+    session = dp.connect(url, town.ann, "town")
+    plain = session.continual(SQL, by="day", horizon=16, epsilon=1, name="best of all")
+    daily = session.continual(SQL, by="day", horizon=16, epsilon=1, name="a tree", method="tree")
+    bars = [one.advance("2025-01-01").errors["n"][0] for one in (plain, daily)]
+    assert bars[0] != bars[1]
+    with pytest.raises(BadParameter, match="must be new"):
+        session.continual(SQL, by="day", horizon=16, epsilon=1, name="a tree")
+    with pytest.raises(DiscreetError):
+        session.continual(SQL, by="day", horizon=16, epsilon=1, name="third", method="worst")

@@ -9,12 +9,12 @@ import duckdb as driver
 import numpy as np
 import pytest
 
-from discreet.engines.duckdb.result import fetch
+from discreet.engines.duckdb.result import fetch, fetch_by_unit
 from discreet.engines.sql.dialects import Sort
 from discreet.engines.sql.hashed_sums import Statement
 from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.nodes import Scan
-from discreet.query.plan.work import Exact, Form, RowSum, Weights, Work, WorkKey
+from discreet.query.plan.work import Exact, Form, RowSum, UnitSums, Weights, Work, WorkKey
 
 
 def fetched(sql: str, *sorts: Sort, allowed: Any = None) -> Exact:
@@ -25,6 +25,38 @@ def fetched(sql: str, *sorts: Sort, allowed: Any = None) -> Exact:
     statement = Statement(sql, tuple((f"k{i}", sort) for i, sort in enumerate(sorts)), 1)
     with driver.connect() as connection:
         return fetch(work, statement, connection)
+
+
+def by_unit(sql: str, sort: Sort) -> UnitSums:
+    """The result of a SELECT of a listed key, a unit and one number."""
+    keys = (WorkKey("k0", Column("k0"), ("a", "b")), WorkKey("k1", Column("k1"), None))
+    weights = Weights(form=Form.ROWS, cap=1, scale=1)
+    work = Work(source=Scan("t"), unit="u", keys=keys, cells=(RowSum(Literal(1)),), weights=weights)
+    statement = Statement(sql, (("k0", Sort.TEXT), ("k1", sort)), 1)
+    with driver.connect() as connection:
+        return fetch_by_unit(work, statement, connection)
+
+
+def test_numbers_of_units_come_as_arrays() -> None:
+    rows = "(VALUES ('b', 7, 1::HUGEINT), ('a', 7, -2), ('a', 9, {0})) AS t(k0, k1, n0)"
+    found = by_unit(f"SELECT * FROM {rows.format(3)}", Sort.INTEGER)
+    pairs = zip(found.places.tolist(), [found.whose[u] for u in found.units], found.numbers[0].tolist(), strict=True)
+    assert sorted(pairs) == [(0, 7, -2), (0, 9, 3), (1, 7, 1)]
+    assert found.numbers[0].dtype == np.int64
+    large = by_unit(f"SELECT * FROM {rows.format(2**100)}", Sort.INTEGER)
+    assert sorted(large.numbers[0].tolist()) == [-2, 1, 2**100]
+    nothing = by_unit(f"SELECT * FROM {rows.format(3)} WHERE false", Sort.INTEGER)
+    assert (len(nothing.places), nothing.whose) == (0, ())
+
+
+@pytest.mark.parametrize(
+    "values", ["('a', 7, 1), ('a', 7, 2)", "('c', 7, 1)", "(NULL, 7, 1)", "('a', NULL, 1), ('a', 3, 1)"]
+)
+def test_numbers_of_units_in_another_shape_are_refused(values: str) -> None:
+    with pytest.raises((ValueError, KeyError)):
+        by_unit(f"SELECT * FROM (VALUES {values}) AS t(k0, k1, n0)", Sort.INTEGER)
+    with pytest.raises(TypeError):
+        by_unit("SELECT 'a' AS k0, true AS k1, 1 AS n0", Sort.BOOLEAN)
 
 
 def test_numbers_of_64_bits_are_an_array_and_larger_ones_python_integers() -> None:

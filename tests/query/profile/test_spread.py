@@ -45,7 +45,7 @@ def test_where_rows_lie_in_groups_by_chance_the_counts_come_back(most: int, root
 
 
 def test_nothing_grows_smaller_and_noise_below_zero_stays() -> None:
-    spread = Spread.of(released(np.ones(100)), None, 1, rooted=True)
+    spread = Spread.of(released(np.ones(100, dtype=np.int64)), None, 1, rooted=True)
     values = np.array([-5.0, 0.0, 3.0, 1000.0])
     assert np.all(spread.rows_of(values) >= values)
     assert spread.rows_of(values)[0] == -5

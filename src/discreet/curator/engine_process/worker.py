@@ -60,10 +60,10 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
             return json.dumps({"copy": f"{copy.path}::{copy.table}"}).encode()
         if kind == "units" and isinstance(engine, DuckDB):
             return json.dumps({"units": engine.smallest_hashes(*body)}).encode()
-        if kind == "up":
-            return b"{}"
         if kind == "sets" and isinstance(engine, CountsSets):
             return write_cells(engine.grouping_sets(body, schemas))
+        if kind == "up":
+            return b"{}"
         return write_exact(engine.run(body, schemas))
     except BadData as error:
         return json.dumps({"bad": str(error)}).encode()
@@ -108,9 +108,9 @@ def main(folder: str, memory: str, threads: str, kind: str = "duckdb") -> None:
     while True:
         request = requests.get()
         if request[0] in ("run", "sets"):
-            works, new = request[1]
+            work, new = request[1]
             schemas = schemas if new is None else new
-            request = (request[0], works)
+            request = (request[0], work)
         out.write(pack(answer(engine, schemas, request)))
         out.flush()
 

@@ -277,6 +277,8 @@ class EntryOut(BaseModel):
     hash: str
     previous: str
     answered: bool
+    price: str | None = None
+    """What was paid, for a question."""
     body: dict[str, Any]
     text: str
 

@@ -10,6 +10,7 @@ from fastapi.responses import Response
 from discreet.curator.error_replies import Refusal
 from discreet.curator.http import responses
 from discreet.curator.http.middleware import CALLER
+from discreet.curator.parquet import write_parquet
 from discreet.curator.service import serialize
 from discreet.curator.service.access import Caller
 from discreet.curator.service.service import Curator, read_answer
@@ -17,6 +18,7 @@ from discreet.errors import EngineFailed, LedgerUnavailable
 from discreet.ledger.charges import Charge
 from discreet.ledger.records import ChargeRecord
 
+_PARQUET = "application/vnd.apache.parquet"
 Number = Annotated[int, Path(ge=1, le=10**15)]
 After = Annotated[int, Query(ge=0, le=10**15, description="entries after this number")]
 Limit = Annotated[int, Query(ge=1, le=1000, description="at most so many")]
@@ -103,6 +105,19 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
             raise Refusal.nothing_here()
         return _download(charge.card, f"card-{number}.json")
 
+    @app.get("/api/answers/{number}/parquet", response_class=Response)
+    def parquet(request: Request, number: Number, part: Annotated[int, Query(ge=1, le=10_000)] = 1) -> Response:
+        """The rows of a stored answer with their errors, as a Parquet file; ``part`` is which one of a workload."""
+        charge = curator.answer(caller_of(request), number)
+        if charge.pending:
+            raise LedgerUnavailable("this question was paid, and has no stored answer")
+        found = answer_out(charge).answer
+        tables = found.answers if isinstance(found, responses.AnswerTables) else [found]
+        if part > len(tables):
+            raise Refusal.nothing_here()
+        one = tables[part - 1]
+        return _download(write_parquet(one.columns, one.rows, one.errors), f"answer-{number}.parquet", _PARQUET)
+
     @app.get("/api/budget")
     def budget(request: Request) -> list[responses.Standing]:
         """Where the budgets stand: one's own; the owner sees all, with each analyst's share."""
@@ -113,7 +128,8 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         """Entries of the ledger: those about oneself; the owner sees all."""
         caller = caller_of(request)
         found = curator.ledger.entries(after=after, limit=limit, analyst=None if caller.owner else caller.name)
-        return responses.Entries(entries=[responses.EntryOut(**serialize.entry(line)) for line in found])
+        people = curator.ledger.populations
+        return responses.Entries(entries=[responses.EntryOut(**serialize.entry(line, people)) for line in found])
 
     @app.get("/api/ledger/head")
     def head() -> responses.HeadOut:
@@ -121,7 +137,5 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         return responses.HeadOut.model_validate(curator.ledger.head, from_attributes=True)
 
 
-def _download(text: str, name: str) -> Response:
-    return Response(
-        text, media_type="application/json", headers={"content-disposition": f'attachment; filename="{name}"'}
-    )
+def _download(content: str | bytes, name: str, kind: str = "application/json") -> Response:
+    return Response(content, media_type=kind, headers={"content-disposition": f'attachment; filename="{name}"'})

@@ -170,14 +170,14 @@ def _add_ledger(app: FastAPI, curator: Curator) -> None:
     @app.get("/api/audit")
     def audit(after: Annotated[int, Query(ge=0, le=10**15)] = 0) -> responses.AuditOut:
         """Whether the ledger spends, what to know about it, and all acts that are not questions."""
-        ledger = curator.ledger
+        ledger, people = curator.ledger, curator.ledger.populations
         acts = [line for line in ledger.entries(after=after, limit=1000) if line.entry.kind != "charge"]
         return responses.AuditOut(
             trouble=ledger.trouble,
             cautions=curator.cautions(),
             head=responses.HeadOut.model_validate(ledger.head, from_attributes=True),
             unanswered=[entry.sequence for entry in ledger.unanswered()],
-            acts=[responses.EntryOut(**serialize.entry(line)) for line in acts],
+            acts=[responses.EntryOut(**serialize.entry(line, people)) for line in acts],
         )
 
     @app.get("/api/ledger/verify")

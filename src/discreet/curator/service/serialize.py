@@ -6,7 +6,7 @@ nothing of how long it took.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -15,6 +15,7 @@ from discreet.curator.amounts import write_amount
 from discreet.curator.error_replies import log, where
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number
+from discreet.ledger.records import ChargeRecord
 from discreet.ledger.standing import Quote as Cost
 from discreet.ledger.standing import Standing
 from discreet.ledger.state import Population
@@ -130,9 +131,12 @@ def _consistent(found: TableAnswer, confidence: Number, sent: dict[str, Any]) ->
 # --- ledger ---------------------------------------------------------------------------------------------------------
 
 
-def entry(found: Line) -> dict[str, Any]:
-    """An entry of the ledger, with its own text: whoever has the lines can check the chain."""
-    one = found.entry
+def entry(found: Line, people: Mapping[str, Population]) -> dict[str, Any]:
+    """An entry of the ledger, with its own text: whoever has the lines can check the chain; and what was paid."""
+    one, price = found.entry, None
+    if one.kind == ChargeRecord.KIND:
+        record = ChargeRecord.read(one)
+        price = str(people[record.population].currency.shown(record.price))
     return {
         "sequence": one.sequence,
         "kind": one.kind,
@@ -141,6 +145,7 @@ def entry(found: Line) -> dict[str, Any]:
         "hash": one.hash,
         "previous": one.previous,
         "answered": found.answered,
+        "price": price,
         "body": one.body,
         "text": one.text,
     }

@@ -78,7 +78,7 @@ export async function askView(place) {
     } catch (error) { show(result, complaint(error)); } finally { state.asking = false; lookAhead(); }
   }
 
-  show(place, h("div", { class: "desk" },
+  show(place, budget.share > 0 ? null : firstVisit(), h("div", { class: "desk" },
     h("aside", { class: "card schema", "aria-label": "Tables" }, schemaPanel(schema, datasets, box, (name) => { draft.dataset = name; draft.sql = ""; askView(place); }, profile)),
     h("section", { class: "card write" },
       h("div", { class: "head" }, h("h2", {}, "Question"), h("span", { class: "quiet small" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "Enter"), " asks")),
@@ -86,6 +86,16 @@ export async function askView(place) {
     preview, result));
   lookAhead();
   return () => state.controller?.abort();
+}
+
+/** For somebody who has paid for nothing yet. */
+function firstVisit() {
+  return h("ol", { class: "first" }, [
+    ["Choose", " a table: its public columns are listed with what everybody may know of them."],
+    ["Build", " a question by clicking, or write SQL: COUNT, SUM, AVG, MEDIAN and more, for groups."],
+    ["Move ε", " and watch the error bars. A smaller ε protects more and costs less; nothing is paid yet."],
+    ["Ask", ": the price is paid, and the answer is yours to keep, with its error bars and a signed receipt."],
+  ].map(([word, rest]) => h("li", {}, h("b", {}, word), rest)));
 }
 
 /** A connection that breaks is tried again under the same key: nothing is charged twice. */
@@ -254,7 +264,7 @@ export async function historyView(place, [chosen]) {
         h("button", { class: "entry", onclick: () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); } },
           h("code", {}, one.query.replace(/\s+/g, " ").slice(0, 160)),
           h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer was stored"}`)),
-        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
+        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);
 }

@@ -1,5 +1,6 @@
 // An answer: rows and a chart with error bars, what was paid, and the signed papers.
 
+import { at, file } from "./api.js";
 import { bars } from "./charts.js";
 import { profileView } from "./profile.js";
 import { download, eps, h, short, show, toast } from "./dom.js";
@@ -18,6 +19,7 @@ export function answerView(data) {
       h("button", { id: "receipt", onclick: () => download(`receipt-${data.number}.json`, data.receipt) }, "Receipt"),
       many.map((answer, i) => h("button", { onclick: () => copy(answer) }, many.length > 1 ? `Copy ${i + 1} as CSV` : "Copy as CSV")),
       many.map((answer, i) => h("button", { onclick: () => download(`answer-${data.number}${many.length > 1 ? `-${i + 1}` : ""}.csv`, csv(answer)) }, many.length > 1 ? `Save ${i + 1} as CSV` : "Save as CSV")),
+      many.map((_, i) => h("button", { class: "parquet", onclick: () => parquet(data.number, i, many.length > 1) }, many.length > 1 ? `Save ${i + 1} as Parquet` : "Save as Parquet")),
       h("button", { id: "notebook", onclick: () => download(`answer-${data.number}.ipynb`, notebook(data)) }, "Save as notebook")),
     h("details", {}, h("summary", {}, "How it was made"), h("ol", { class: "story" }, many.map((answer) => answer.story.map((line) => h("li", {}, line))), h("li", {}, `spent ${many[0].cost}`))));
 }
@@ -56,9 +58,9 @@ function oneAnswer(answer, query) {
   return [
     h("code", { class: "asked" }, query),
     h("div", { class: "both" },
-      h("div", { class: "scroll" }, table(answer, measures, level)),
+      h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows" }, table(answer, measures, level)),
       charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
-    answer.notes?.length ? h("div", { class: "note" }, h("b", {}, "Beside the error bars"), h("ul", { class: "notes" }, answer.notes.map((one) => h("li", {}, one)))) : null,
+    [answer.counted, ...(answer.notes ?? [])].some(Boolean) ? h("div", { class: "note" }, h("b", {}, "Beside the error bars"), h("ul", { class: "notes" }, [answer.counted, ...(answer.notes ?? [])].filter(Boolean).map((one) => h("li", {}, one)))) : null,
   ];
 }
 
@@ -89,6 +91,10 @@ function csv(answer) {
   const head = answer.columns.flatMap((name) => (measures.includes(name) ? [name, `${name}_error`] : [name]));
   const rows = answer.rows.map((row, i) => answer.columns.flatMap((name, j) => (measures.includes(name) ? [row[j], answer.errors[name][i]] : [row[j]])));
   return [head, ...rows].map((row) => row.map(quote).join(",")).join("\n");
+}
+
+async function parquet(number, i, several) {
+  try { download(`answer-${number}${several ? `-${i + 1}` : ""}.parquet`, await file(`${at("answers", number, "parquet")}?part=${i + 1}`)); } catch (error) { toast(error.message, "bad"); }
 }
 
 async function copy(answer) {

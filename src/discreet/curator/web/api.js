@@ -17,7 +17,7 @@ export class Refused extends Error {
   }
 }
 
-async function send(method, path, body, signal) {
+async function send(method, path, body, signal, read = (reply) => reply.json().catch(() => ({}))) {
   const headers = {};
   if (token.get()) headers.authorization = `Bearer ${token.get()}`;
   if (body !== undefined) headers["content-type"] = "application/json";
@@ -31,12 +31,13 @@ async function send(method, path, body, signal) {
     if (error.name === "AbortError") throw error;
     throw new Refused(0, {});
   }
+  if (reply.ok) return read(reply);
   const data = await reply.json().catch(() => ({}));
-  if (!reply.ok) throw new Refused(reply.status, data.error || {});
-  return data;
+  throw new Refused(reply.status, data.error || {});
 }
 
 export const get = (path, signal) => send("GET", path, undefined, signal);
+export const file = (path) => send("GET", path, undefined, undefined, (reply) => reply.blob());
 export const post = (path, body, signal) => send("POST", path, body, signal);
 export const at = (...parts) => `/api/${parts.map(encodeURIComponent).join("/")}`;
 /** A key for one question: asking again under it is never charged twice. */

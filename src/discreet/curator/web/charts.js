@@ -87,7 +87,7 @@ export function curves(lines, { x: xs, y: ys, xlabel, ylabel, label, diagonal })
     lines.map((line) => [
       line.area ? h("path", { class: `area ${line.class}`, d: `${path(line.points)} L ${px(xs[1])} ${py(ys[0])} L ${px(xs[0])} ${py(ys[0])} Z` }) : null,
       h("path", { class: `curve ${line.class}`, d: path(line.points) }),
-      line.label ? h("text", { class: `name ${line.class}`, x: px(line.points.at(-1)[0]) - 6, y: py(line.points.at(-1)[1]) + (line.below ? 24 : -8), "text-anchor": "end" }, line.label) : null,
+      line.label ? h("text", { class: `name ${line.class}`, x: px(line.points.at(-1)[0]) - 6, y: Math.max(14, py(line.points.at(-1)[1]) + (line.below ? 24 : -8)), "text-anchor": "end" }, line.label) : null,
     ]),
     h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 6, "text-anchor": "middle" }, xlabel),
     h("text", { class: "axis", x: 14, y: (top + tall - bottom) / 2, "text-anchor": "middle", transform: `rotate(-90 14 ${(top + tall - bottom) / 2})` }, ylabel));

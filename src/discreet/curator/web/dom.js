@@ -52,9 +52,9 @@ export function field(label, input, hint) {
   return h("label", { class: "field" }, h("span", {}, label), input, hint ? h("small", {}, hint) : null);
 }
 
-/** Save a text as a file. */
-export function download(name, text) {
-  const link = h("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: name });
+/** Save a text or a blob as a file. */
+export function download(name, content) {
+  const link = h("a", { href: URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: "application/json" })), download: name });
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }

@@ -7,10 +7,11 @@ import { boardsView } from "./boards.js";
 import { learnView } from "./learn.js";
 import { analystsView, datasetsView, ledgerView } from "./owner.js";
 import { syntheticView } from "./synthetic.js";
+import { alertsView, profilesView } from "./watch.js";
 
 const VIEWS = {
   analyst: { ask: ["Ask", askView], boards: ["Dashboards", boardsView], history: ["History", historyView], synthetic: ["Rows", syntheticView], learn: ["Learn", learnView] },
-  owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], ledger: ["Ledger", ledgerView], learn: ["Learn", learnView] },
+  owner: { datasets: ["Data sets", datasetsView], analysts: ["Analysts", analystsView], profiles: ["Profiles", profilesView], ledger: ["Ledger", ledgerView], alerts: ["Alerts", alertsView], learn: ["Learn", learnView] },
   nobody: { signin: ["Sign in", signInView], learn: ["Learn", learnView] },
 };
 const bar = document.getElementById("bar"), main = document.getElementById("main");

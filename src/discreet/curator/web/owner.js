@@ -161,20 +161,20 @@ export async function ledgerView(place) {
   const check = async () => { status(await get("/api/ledger/verify")); toast("Every entry, sum and answer was checked"); };
   show(place, h("div", { class: "page" }, h("h1", {}, "Ledger"), state,
     h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, "Entries"), h("span", { class: "grow" }), kind, words),
-      h("div", { class: "scroll" }, h("table", { class: "entries" }, h("caption", { class: "quiet small" }, "Newest first"),
-        h("thead", {}, h("tr", {}, ["no.", "time", "by", "what", "about", "hash"].map((one) => h("th", { scope: "col" }, one)))), list)))));
+      h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Entries" }, h("table", { class: "entries" }, h("caption", { class: "quiet small" }, "Newest first"),
+        h("thead", {}, h("tr", {}, ["no.", "time", "by", "what", "price", "about", "hash"].map((one) => h("th", { scope: "col" }, one)))), list)))));
   draw();
   status(await get("/api/ledger/verify"));
 }
 
 function row(entry) {
   const about = entry.body.query || entry.body.reason || [entry.body.dataset, entry.body.analyst, entry.body.name, entry.body.population].filter(Boolean).join(" · ");
-  const more = h("tr", { class: "more", hidden: true }, h("td", { colspan: 6 }, h("pre", {}, JSON.stringify(entry.body, null, 2))));
+  const more = h("tr", { class: "more", hidden: true }, h("td", { colspan: 7 }, h("pre", {}, JSON.stringify(entry.body, null, 2))));
   return [h("tr", { class: "entry" }, h("td", { class: "number" }, h("button", { class: "plain", "aria-expanded": "false", onclick: (event) => {
     more.hidden = !more.hidden;
     event.target.setAttribute("aria-expanded", String(!more.hidden));
   } }, String(entry.sequence))), h("td", {}, when(entry.time)), h("td", {}, entry.by), h("td", {}, h("span", { class: `chip ${entry.kind === "charge" ? "charge" : ""}` }, entry.kind)),
-    h("td", { class: "about" }, String(about).replace(/\s+/g, " ").slice(0, 140)), h("td", {}, h("code", {}, entry.hash.slice(0, 10)))), more];
+    h("td", { class: "number" }, entry.price || ""), h("td", { class: "about" }, String(about).replace(/\s+/g, " ").slice(0, 140)), h("td", {}, h("code", {}, entry.hash.slice(0, 10)))), more];
 }
 
 function acknowledge(trouble, again) {

@@ -20,7 +20,7 @@ from typing import TypeVar
 
 import duckdb as driver
 
-from discreet.engines.duckdb.result import fetch, fetch_sets
+from discreet.engines.duckdb.result import fetch, fetch_by_unit, fetch_sets
 from discreet.engines.duckdb.source import Needs, describe, needs, scannable
 from discreet.engines.sources import Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
@@ -30,7 +30,7 @@ from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed
 from discreet.exact import integer
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets, UnitSums, Work
 
 T = TypeVar("T")
 LOG = logging.getLogger("discreet.engines")
@@ -117,6 +117,14 @@ class DuckDB:
         """The exact numbers of each work."""
         return self._guarded(
             works, schemas, lambda cursor, origins: tuple(fetch(w, emit(w, DUCKDB, origins), cursor) for w in works)
+        )
+
+    def by_unit(self, works: Sequence[Work], schemas: Mapping[str, Schema]) -> tuple[UnitSums, ...]:
+        """The numbers of each work by place and unit, as arrays."""
+        return self._guarded(
+            works,
+            schemas,
+            lambda cursor, origins: tuple(fetch_by_unit(w, emit(w, DUCKDB, origins), cursor) for w in works),
         )
 
     def grouping_sets(self, work: GroupingSets, schemas: Mapping[str, Schema]) -> tuple[Cells, ...]:

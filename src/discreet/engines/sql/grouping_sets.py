@@ -76,6 +76,27 @@ def arrow_places(column: Any, allowed: Sequence[Value]) -> Places:
     return np.asarray(places[np.asarray(coded.indices.cast(pa.int64()).fill_null(-1))], dtype=np.int64)
 
 
+def listed_places(column: Any, allowed: Sequence[Value]) -> Places:
+    """Where each value of an Arrow column stands among those that are allowed, each of which must be one of them."""
+    found = arrow_places(column, allowed)
+    if (found < 0).any():
+        raise ValueError("a key that nobody asked for")
+    return found
+
+
+def coded(column: Any) -> tuple[Places, tuple[Value, ...]]:
+    """An Arrow column without NULL as codes and different values."""
+    import pyarrow as pa
+
+    found = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(found, pa.ChunkedArray):  # of no rows
+        return np.zeros(0, dtype=np.int64), ()
+    if found.null_count:
+        raise ValueError("a unit that should have been dropped")
+    one = found if pa.types.is_dictionary(found.type) else found.dictionary_encode()
+    return np.asarray(one.indices.cast(pa.int64())), tuple(one.dictionary.to_pylist())
+
+
 def read_sets(work: GroupingSets, columns: Sequence[Places], counts: Places) -> tuple[Cells, ...]:
     """The rows of a statement, set by set; raises if they are not what was asked for."""
     keys = dict(zip(used_keys(work), columns, strict=True))

@@ -59,7 +59,17 @@ def different(keys: Sequence[Sequence[Any]], rows: int) -> int:
             codes, size = np.unique(codes, return_inverse=True)[1], rows
         codes = codes * len(known) + np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=rows)
         size *= len(known)
-    return len(np.unique(codes))
+    return distinct(codes)
+
+
+def distinct(codes: NDArray[np.int64]) -> int:
+    """How many different numbers there are. Sorting millions is some times faster than hashing them.
+
+    >>> distinct(np.array([3, 1, 3])), distinct(np.array([], dtype=np.int64))
+    (2, 0)
+    """
+    ordered = np.sort(codes)
+    return int(len(ordered) > 0) + int((ordered[1:] != ordered[:-1]).sum())
 
 
 def integers(values: Sequence[int]) -> NDArray[Any]:

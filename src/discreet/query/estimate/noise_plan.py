@@ -167,7 +167,7 @@ def _tree(leaves: int, gaussian: bool) -> Tree:
 
 def _roots(leaves: int) -> list[int]:
     """The least b with b^k >= leaves, for k levels."""
-    found = [2]
+    found = []
     for k in range(1, _MOST_LEVELS + 1):
         near = max(2, round(leaves ** (1 / k)) - 1)
         found.append(next(b for b in range(near, leaves + 1) if b**k >= leaves))

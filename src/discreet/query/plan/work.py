@@ -148,6 +148,20 @@ class Cells:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitSums:
+    """The numbers of a work whose last key is the unit and whose other keys are listed: by place and unit.
+
+    The place counts through the ``allowed`` values of the other keys, the last fastest. No pair comes twice.
+    """
+
+    places: NDArray[np.int64]
+    units: NDArray[np.int64]
+    """For each row which of ``whose`` it is."""
+    whose: tuple[Value, ...]
+    numbers: tuple[NDArray[Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Exact:
     """What came back: for each group its key values and its exact integers (as Python ints if 64 bits do not do)."""
 

@@ -19,6 +19,7 @@ from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared, prepare
 from discreet.query.estimate.statistics import ONE, Rows, Statistic, Units
+from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.expressions import Column
@@ -39,8 +40,12 @@ CLUSTERING = 0.25
 """How much of the square of its rows a unit keeps, when its rows are spread over some groups."""
 MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
+VALUES = 3.0
+"""Values mostly lie well below an upper bound that somebody can name: by so much below the middle."""
 TOTAL = 1 / 27
 """How much a total matters beside the groups: its share of the price is about a quarter."""
+MOST_CORRECTED = 4.0
+"""Groups are multiplied by no more than this: their intervals reach to its square."""
 FARTHER = 16
 """Caps are tried up to so many times the largest size that stands out."""
 NEARLY = 1.0
@@ -95,14 +100,14 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     share = _share(part, known)
     most = _groups(asked, known, quote) if part.keys and (part.selects or Units() in part.need.statistics) else None
     rows = share * sizes.rows()
-    noise = relative_noise(quote((_base(asked, most),)), 0, rows)
+    noise = relative_noise(quote((_base(asked, most),)), 0, rows, VALUES)
     plain = _best(partial(_plain, sizes, noise), sizes)
     total = _total(asked) if correct and asked.asked.caps.correct else None
     if total is None:
         return _told(asked, (), plain, most, known, rows)
     both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
     top = _top(both, sizes)
-    corrected = _best(partial(_corrected, sizes, share, relative_noise(both, 0, rows), top.error), sizes)
+    corrected = _best(partial(_corrected, sizes, share, relative_noise(both, 0, rows, VALUES), top.error), sizes)
     if corrected.error >= plain.error:
         return _told(asked, (), plain, most, known, rows)
     return _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
@@ -153,14 +158,20 @@ def _share(part: Part, known: Known) -> float:
     return 1 / len(domain) if domain else 0.001
 
 
-def relative_noise(asked: Quote, place: int, rows: float) -> tuple[float, float]:
-    """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked)."""
+def relative_noise(asked: Quote, place: int, rows: float, values: float = 1.0) -> tuple[float, float]:
+    """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked).
+
+    ``values``: how many times smaller than the middle of its bounds a typical value is taken to be.
+    """
     part = asked.questions[place].parts[0]
     noised = asked.noised(part)
     errors: dict[bool, list[float]] = {True: [], False: []}
     for recipe in part.recipes:
         found = recipe.relative_error_if(partial(_estimate, noised), max(rows, 1.0), ONE_DEVIATION)
-        errors[_is_mean(recipe)].append(found)
+        of_values = any(isinstance(s, Rows) and s.bound > 1 for s in recipe.needs) and not isinstance(
+            recipe, SidesCount
+        )
+        errors[_is_mean(recipe)].append(found * values if of_values else found)
     counted, means = (math.sqrt(sum(e * e for e in some) / len(some)) if some else 0.0 for some in
                       (errors[False], errors[True]))  # fmt: skip
     return counted, means
@@ -180,17 +191,24 @@ def _plain(sizes: UnitSizes, noise: tuple[float, float], cap: int) -> _Predicted
     cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
     counted, means = noise[0] * cap / BASE, noise[1] * cap / BASE / max(1 - cut, 1e-9)
     errors = [math.hypot(counted, cut)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
-    return _Predicted(cap, max(errors, default=cut), max(counted, means))
+    return _Predicted(cap, _together(errors, cut), max(counted, means))
 
 
 def _corrected(sizes: UnitSizes, share: float, noise: tuple[float, float], top: float, cap: int) -> _Predicted:
     """Noise times the factor, the spread of the units over the groups, and the error of the total."""
     cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
     factor = 1 / max(1 - cut, 1e-9)
+    if factor > MOST_CORRECTED:
+        return _Predicted(cap, math.inf, math.inf)
     counted, means = (one * cap / BASE * factor for one in noise)
     spread = sizes.spread_error(cap, share, CLUSTERING)
     errors = [math.hypot(counted, spread, top)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
-    return _Predicted(cap, max(errors, default=cut), max(counted, means))
+    return _Predicted(cap, _together(errors, cut), max(counted, means))
+
+
+def _together(errors: Sequence[float], cut: float) -> float:
+    """One error for all columns of a question: the root of the mean square."""
+    return math.sqrt(sum(error * error for error in errors) / len(errors)) if errors else cut
 
 
 def _total(asked: Prepared) -> Prepared | None:
@@ -213,7 +231,7 @@ def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
 
 def _top(both: Quote, sizes: UnitSizes) -> _Predicted:
     """The cap of the total."""
-    base = max(relative_noise(both, 1, sizes.rows()))
+    base = max(relative_noise(both, 1, sizes.rows(), VALUES))
 
     def error(cap: int) -> _Predicted:
         noise = base * cap / BASE

@@ -1,6 +1,7 @@
 """Limited-memory BFGS on a box, for smooth convex functions: small and without SciPy's 45 MB of memory.
 
-Promise: every step lowers the function; it ends after ``steps`` of them, or when one gains next to nothing.
+Promise: every step lowers the function; it ends after ``steps`` of them, or when one straight downhill gains next to
+nothing. (A step in a direction that the last moves suggest may gain nothing far from the end: they are forgotten then.)
 """
 
 from __future__ import annotations
@@ -46,7 +47,11 @@ def minimise(
                 break
             length /= 2
         else:
-            return x
+            if not moves:
+                return x
+            moves.clear()
+            continue
+        remembered = bool(moves)
         step, change = tried - x, new_slope - slope
         curvature = float(step @ change)
         if curvature > 1e-12 * float(change @ change):
@@ -54,7 +59,9 @@ def minimise(
         better = value - new_value
         x, value, slope = tried, new_value, new_slope
         if better <= gain * max(abs(value), 1.0):
-            break
+            if not remembered:
+                break
+            moves.clear()
     return x
 
 

@@ -1,10 +1,12 @@
 """The same fit by the library ``mbi`` (Private-PGM), where it is installed: an estimator to compare ours with.
 
-Promise: as in fit.py, a function of released numbers alone. mbi works in 32-bit floats unless JAX is set otherwise.
+Promise: as in fit.py, a function of released numbers alone. mbi counts in JAX's floats: of 64 bits if JAX is loaded
+here for the first time, otherwise as the program has set it.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -28,16 +30,12 @@ def mbi_fit(
     steps: int = ITERATIONS,
 ) -> Fit:
     """Mirror descent on the measured marginals, without a prior; as the ``estimator`` of ``synthesize``."""
-    try:
-        import mbi
-    except ImportError:
-        raise MissingExtra("models by mbi", extra="synth") from None
+    library = _library()
     if base:
         raise Unsupported("impossible combinations with mbi", "use our own estimator")
     del start, prior, steps
     total = total_of(measured)
     target = pooled(measured, total)
-    library: Any = mbi
     domain = library.Domain.fromdict({str(i): size for i, size in enumerate(sizes)})
     given = [
         library.LinearMeasurement(table.ravel(), tuple(str(c) for c in clique), stddev=variance**0.5)
@@ -51,3 +49,17 @@ def mbi_fit(
         table = np.asarray(factor.datavector(), dtype=np.float64).reshape([sizes[c] for c in clique])
         beliefs.append(table / table.sum())
     return Fit(Graphical(tree, tuple(beliefs), 0.0), {}, total)
+
+
+def _library() -> Any:
+    """The library. Floats of 32 bits would lose single rows beyond 2^24; that is set before it is loaded, or never."""
+    try:
+        if "jax" not in sys.modules:
+            import jax
+
+            jax.config.update("jax_enable_x64", True)
+            jax.config.update("jax_enable_compilation_cache", False)  # as mbi asks: every fit is another program
+        import mbi
+    except ImportError:
+        raise MissingExtra("models by mbi", extra="synth") from None
+    return mbi
