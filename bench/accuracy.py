@@ -21,6 +21,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.accuracy_raw import raw
+from bench.accuracy_sums import quantiles
+from bench.accuracy_sums import sums as library_sums
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.choose_estimators import recipes
@@ -241,7 +243,15 @@ def changed() -> None:
     Console().print(table)
 
 
-PARTS = {"coverage": coverage, "unlisted": unlisted, "beside": beside, "changed": changed, "raw": raw}
+PARTS = {
+    "coverage": coverage,
+    "unlisted": unlisted,
+    "beside": beside,
+    "changed": changed,
+    "sums": library_sums,
+    "quantiles": quantiles,
+    "raw": raw,
+}
 
 
 def main(names: Sequence[str] = ()) -> None:

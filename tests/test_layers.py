@@ -20,7 +20,7 @@ LAYERS = """
     curator curator.client curator.http
     curator.service
     curator.engine_process
-    curator.limits curator.public_schema
+    curator.limits curator.public_schema curator.parquet
     curator.error_replies
     curator.amounts curator.logs
     session

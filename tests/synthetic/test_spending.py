@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -96,14 +97,31 @@ def test_all_events_together_are_what_was_spent() -> None:
 
 
 def test_the_total_is_certified() -> None:
-    rho, delta = read_budget(1, "1e-9", None)
+    rho, asked = read_budget(1, "1e-9", None)
     spending = Spending.of(rho)
     spending.measure((0,), np.zeros(300, dtype=np.int64), Moves(1, 1), rho, "all")
-    promise = spending.certified(delta)
+    promise = spending.certified(asked)
     assert isinstance(promise, Approx)
     assert Fraction(999, 1000) < promise.epsilon <= 1
     assert compose([event for _, event in spending.events]).epsilon("1e-9").lower <= promise.epsilon
     assert isinstance(spending.certified(None), ZCDP)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "1/12000000"), (3, "1e-5"), (1, "1e-9"), ("1/2", "1e-6")])
+def test_what_was_spent_is_never_said_to_be_above_what_was_asked(epsilon: Any, delta: str) -> None:
+    """The whole rho of some budgets has, rounded up, an epsilon just above the one that it keeps."""
+    rho, asked = read_budget(epsilon, delta, None)
+    assert asked == Approx(epsilon, delta)
+    spending = Spending.of(rho)
+    spending.filter.spend(events.ZCDP(rho))
+    promise = spending.certified(asked)
+    assert isinstance(promise, Approx)
+    assert Fraction(999, 1000) * asked.epsilon < promise.epsilon <= asked.epsilon
+    beyond = Spending.of(2 * rho)
+    beyond.filter.spend(events.ZCDP(2 * rho))
+    more = beyond.certified(asked)
+    assert isinstance(more, Approx)
+    assert more.epsilon > asked.epsilon  # the twin: what is above is never cut
 
 
 def test_no_noise_in_the_limit_and_the_law_otherwise() -> None:

@@ -69,7 +69,8 @@ def _released(model: LinearRegression | CategoricalNB) -> dict[str, Any]:
 
 
 def _public(model: CategoricalNB | HistogramTree) -> dict[str, Any]:
-    return {"columns": [_column(one) for one in model.columns or ()], "classes": model.classes_.tolist()}
+    columns = model._columns  # with as many bins as the budget chose
+    return {"columns": [_column(one) for one in columns], "classes": model.classes_.tolist()}
 
 
 def _column(column: Column) -> dict[str, Any]:

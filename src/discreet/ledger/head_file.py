@@ -30,6 +30,16 @@ class Head:
     sequence: int
     hash: str
 
+    @property
+    def fields(self) -> dict[str, str | int]:
+        """As JSON has it."""
+        return {"ledger": self.ledger, "sequence": self.sequence, "hash": self.hash}
+
+    @property
+    def text(self) -> str:
+        """One line with a checksum, for ``read_head``."""
+        return canonical(self.fields | {"sum": digest(canonical(self.fields))})
+
 
 class HeadFile:
     """A file that remembers the head of one ledger on this machine."""
@@ -79,7 +89,7 @@ class HeadFile:
         known = self._known
         if known is not None and known[0] == content:
             return known[1]
-        slots = _read_slot(content[:_SLOT]), _read_slot(content[_SLOT:])
+        slots = read_head(content[:_SLOT]), read_head(content[_SLOT:])
         if slots == (None, None):
             raise LedgerMismatch("the head file cannot be understood")
         self._known = content, slots
@@ -87,14 +97,13 @@ class HeadFile:
 
 
 def _slot(head: Head) -> bytes:
-    fields = {"ledger": head.ledger, "sequence": head.sequence, "hash": head.hash}
-    line = canonical(fields | {"sum": digest(canonical(fields))})
-    return line.encode().ljust(_SLOT - 1) + b"\n"
+    return head.text.encode().ljust(_SLOT - 1) + b"\n"
 
 
-def _read_slot(content: bytes) -> Head | None:
+def read_head(text: bytes | str) -> Head | None:
+    """The head that a text says; None if the text is torn or was changed."""
     try:
-        fields = json.loads(content)
+        fields = json.loads(text)
         check = fields.pop("sum")
         if check != digest(canonical(fields)):
             return None

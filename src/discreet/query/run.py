@@ -285,10 +285,9 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
     fitted = np.zeros((len(places), bins.bins))
     at_once = max(1, _NODES // tree.size)
     for start in range(0, len(places), at_once):
-        nodes = [tree.nodes(counts) for counts in leaves[start : start + at_once]]
-        noisy = add(np.concatenate(nodes), one.noise, bits).astype(np.float64).reshape(len(nodes), tree.size)
-        for i, line in enumerate(noisy, start):
-            fitted[i] = tree.consistent(line)
+        nodes = tree.nodes(leaves[start : start + at_once])
+        noisy = add(nodes.reshape(-1), one.noise, bits).astype(np.float64).reshape(nodes.shape)
+        fitted[start : start + at_once] = tree.consistent(noisy)
     return as_estimate(fitted * float(one.unit), one)
 
 

@@ -16,11 +16,13 @@ from typing import Any
 from discreet.errors import BadParameter
 from discreet.exact import Number, number
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.estimate.estimators import Plain
 from discreet.query.estimate.prepare import Prepared
-from discreet.query.estimate.statistics import Units
+from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
 from discreet.query.lower.lower import one_row_each
 from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
 from discreet.query.profile.choose import Chosen, Known, chosen_caps, with_caps
 from discreet.query.profile.histogram import Histogram
@@ -179,7 +181,45 @@ def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
         words = (*words, *(_corrected(name, factor) for name, factor in factors.items()))
     if chosen.spread is not None:
         first = replace(first, released=tuple(_in_rows(one, chosen.spread) for one in first.released))
-    return replace(first, story=(*first.story, *words), notes=words, cut=chosen.cut)
+    found = replace(first, story=(*first.story, *words), notes=words, cut=chosen.cut)
+    question = chosen.questions[0]
+    return with_total(found, question) if chosen.own or all_rows(question) else found
+
+
+def all_rows(question: Prepared) -> bool:
+    """Whether a question is about all rows of one table."""
+    relation = question.asked.whole
+    while isinstance(relation, Project):
+        relation = relation.source
+    return isinstance(relation, Scan)
+
+
+def with_total(answer: TableAnswer, question: Prepared) -> TableAnswer:
+    """The answer with the intervals of noise and cut together, where there are such."""
+    total = total_of(answer, question)
+    lines = (
+        f"{name} with what is cut: {low:,.0f} to {high:,.0f} ({answer.cut.confidence:.0%}), but for what is cut of "
+        f"units with more than {answer.cut.reach:,} rows"
+        for name, (low, high) in total.items()
+    )
+    return replace(answer, total=total, notes=(*answer.notes, *lines))
+
+
+def total_of(answer: TableAnswer, question: Prepared) -> dict[str, tuple[float, float]]:
+    """Of a count without groups: between which numbers it lies, noise and cut together; of units within the reach."""
+    cut, released = answer.cut, answer.released[0]
+    nested = question.asked.outcome.is_nested
+    if cut is None or nested or released.part.keys or len(answer.released) != 1 or not len(answer):
+        return {}
+    level = 1 - (1 - number(str(cut.confidence), "confidence")) / 2
+    asked = dict(question.asked.outcome.columns)
+    found = {}
+    for name, recipe in zip(released.part.names, released.part.recipes, strict=True):
+        counted = isinstance(recipe, Plain) and recipe.is_count and isinstance(recipe.statistic, Rows)
+        ends = answer.intervals(level)[name][0] if counted and asked.get(name) == Column(name) else None
+        if ends is not None:
+            found[name] = cut.total(float(ends[0]), float(ends[1]))
+    return found
 
 
 def _in_rows(released: Released, spread: Spread) -> Released:

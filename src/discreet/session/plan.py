@@ -72,6 +72,7 @@ class Plan:
 def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
     for query in queries:
+        query.check_whole()
         refuse_unknown(query)
     if any(query.prepared.beside for query in queries):
         raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")

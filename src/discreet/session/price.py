@@ -30,6 +30,10 @@ from discreet.query.estimate.prepare import Prepared
 from discreet.query.run import Quote, quote
 
 RESERVE = Fraction(1, 2)
+FIRST = Fraction(1, 5)
+"""Of the price of a question: what a value costs that it needs first."""
+FIRST_TOGETHER = Fraction(1, 2)
+"""What all such values may cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,22 @@ class Price:
         elif self.error is not None:
             found["error"] = str(number(self.error, "error"))
         return found
+
+
+def shares(price: Price, many: int) -> tuple[Price, Price]:
+    """What each value costs, and what is left for the answer."""
+    if price.error is not None:
+        raise BadParameter("error", price.error, "must be left out: a value is released first, for a part of the price")
+    each = min(FIRST, FIRST_TOGETHER / many)
+
+    def times(share: Fraction) -> Price:
+        def part(value: Number | None, name: str) -> Number | None:
+            return None if value is None else share * number(value, name)
+
+        return replace(price, epsilon=part(price.epsilon, "epsilon"), delta=part(price.delta, "delta"),
+                       rho=part(price.rho, "rho"))  # fmt: skip
+
+    return times(each), times(1 - many * each)
 
 
 class Account(Enum):

@@ -19,14 +19,26 @@ from discreet.query.answer.several import Explanation
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.front.frame import Asked
+from discreet.query.front.sql.constants import (
+    Known,
+    Missing,
+    Staged,
+    in_words,
+    some_value,
+    stand_in,
+    together,
+    value_of,
+)
 from discreet.query.front.unparse import as_sql
-from discreet.query.plan.nodes import Outcome, Question
+from discreet.query.lower.lower import lower_relation
+from discreet.query.lower.public_keys import public_value
+from discreet.query.plan.nodes import Outcome, Question, Relation
 from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
 from discreet.session.auto import unknown_yet
 from discreet.session.auto_bounds import Unknown, no_bounds
-from discreet.session.price import Price
+from discreet.session.price import Price, shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,27 +144,19 @@ class Query(Asked):
         if listed and _keys(self.again(self.plan).prepared) != _keys(self.prepared):
             raise BadQuestion("a public table that lists the groups has changed since this was asked; ask it again")
 
+    def check_whole(self) -> None:
+        """Refuses a question that needs other releases first: it cannot be one of several."""
+
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
         if self.waiting:
             raise no_bounds(None, self.waiting)
         if self.prepared.beside:
-            return self._together(price)
+            return order_together(self.session, (self,), price, self.ledger_text)
         if self.prepared.asked.caps.auto:
             return self._chosen(self.session.choose(self.prepared, price), price)
         quote = self.session.quote((self.prepared,), price)
         return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
-
-    def _together(self, price: Price) -> Order:
-        """All questions that the outcome is made of, for one price."""
-        every = self.prepared.all
-        if any(one.asked.caps.auto for one in every):
-            raise BadQuestion(
-                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
-            )
-        outcomes = (self.plan.outcome, *(one.outcome for one in self.prepared.beside))
-        quote = self.session.quote(every, price)
-        return Order(quote, outcomes, self.ledger_text, price.confidence, sizes=(len(every),))
 
     def _chosen(self, chosen: Chosen, price: Price) -> Order:
         outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
@@ -177,7 +181,9 @@ class Query(Asked):
 
     def _expected(self, price: Price) -> Order:
         """The order, or what is likely if its caps are not chosen yet."""
-        auto = self.prepared.asked.caps.auto and not self.prepared.beside
+        if self.prepared.beside and not self.waiting:
+            return order_together(self.session, (self,), price, self.ledger_text, expected=True)
+        auto = self.prepared.asked.caps.auto
         if auto and not self.waiting and not self.session.knows(self.prepared):
             return self._chosen(unknown_yet(self.prepared), price)
         return self.order(price)
@@ -194,8 +200,7 @@ class Query(Asked):
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
         (query,), price = self.session.find_bounds((self,), Price.of(epsilon, delta, rho, error, confidence))
-        if not query.prepared.beside:
-            price = self.session.find_out((query.prepared,), price, self.ledger_text())
+        price = self.session.find_out(query.prepared.all, price, self.ledger_text())
         order = query.order(price)
         answer: TableAnswer = self.session.release(order, itemgetter(0))
         return answer
@@ -232,8 +237,141 @@ class Query(Asked):
         return sql_texts(database, works_of(asked, "SALT"), self.session.schemas)
 
 
+# --- values that are released first -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class StagedQuery(Query):
+    """A question that releases values first. Its plan is for values in the middle of what they could be."""
+
+    staged: Staged
+    known: tuple[Known, ...]
+    """Values that are public."""
+    first: tuple[Query, ...]
+    """What is released first."""
+
+    def check_whole(self) -> None:
+        """Refused: there are two releases, one after the other."""
+        raise BadQuestion(
+            "a subquery here is a value that must be released first: ask it alone, and write its answer as a constant"
+        )
+
+    def order(self, price: Price) -> Order:
+        """Refused, as above."""
+        self.check_whole()
+        raise AssertionError("never reached")  # pragma: no cover
+
+    def again(self, plan: Question) -> Query:
+        """Refused: the plan is not known before the values are."""
+        raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
+
+    def _main(self, values: Sequence[Known]) -> Query:
+        left = iter(values)
+        every = [value if one.question is None else next(left)
+                 for value, one in zip(self.known, self.staged.constants, strict=True)]  # fmt: skip
+        return self.session.ask(self.staged.fill(every))
+
+    def _planned(self) -> Query:
+        return self._main([stand_in(query.prepared.asked) for query in self.first])
+
+    def preview(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> Preview:
+        """Error bars of the answer and of the values that are released first, each for its part of the price."""
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        each, left = shares(price, len(self.first))
+        main, whole = self._planned().preview(left, rows=rows), self._planned().preview(price, rows=rows)
+        first = [query.preview(each, rows=rows) for query in self.first]
+        return together(main, whole, first)
+
+    def release(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> TableAnswer:
+        """Release the values, then the answer with them; nothing unless the whole price fits the budget."""
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        each, left = shares(price, len(self.first))
+        planned = self._planned()
+        if not planned.preview(price).affordable:
+            return planned.release(price)  # which says so
+        answers = [query.release(each) for query in self.first]
+        values = [value_of(answer, stand_in(q.prepared.asked)) for answer, q in zip(answers, self.first, strict=True)]
+        words = tuple(in_words(one, value) for one, value in zip(answers, values, strict=True))
+        try:
+            answer = self._main(values).release(left)
+        except BadQuestion as refused:  # a function of released values: they are not lost
+            raise BadQuestion("; ".join((str(refused), *words))) from None
+        story = tuple(line for one in answers for line in one.story)
+        return replace(answer, notes=(*words, *answer.notes), story=(*story, *words, *answer.story))
+
+    def explain(
+        self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
+    ) -> Explanation:
+        """The plans, one after the other; with a price also the noise."""
+        if epsilon is None and rho is None:
+            return Explanation("\n".join(query.explain() for query in (*self.first, self._planned())))
+        each, left = shares(Price.of(epsilon, delta, rho), len(self.first))
+        parts = [*(query.explain(each) for query in self.first), self._planned().explain(left)]
+        return Explanation("\n".join(parts))
+
+
+def with_constants(staged: Staged, session: QuerySession, engine: Engine) -> Query:
+    """The question with public values looked up; if others are left, one that releases them first."""
+    known = [None if one.public is None else _looked_up(*one.public, engine, staged.schemas)
+             for one in staged.constants]  # fmt: skip
+    if all(one.question is None for one in staged.constants):
+        return session.ask(staged.fill(known))
+    first = [None if one.question is None else session.ask(one.question) for one in staged.constants]
+    stand_ins = [value if query is None else stand_in(query.prepared.asked)
+                 for value, query in zip(known, first, strict=True)]  # fmt: skip
+    main = session.ask(staged.fill(stand_ins))
+    asked = tuple(query for query in first if query is not None)
+    return StagedQuery(session, main.plan, main.prepared, staged=staged, known=tuple(known), first=asked)
+
+
+def _looked_up(relation: Relation, column: str, engine: Engine, schemas: Mapping[str, Schema]) -> Known:
+    found = public_value(relation, column, engine, schemas)
+    return found if found is not None else Missing(some_value(lower_relation(relation, schemas).fields[column].kind))
+
+
 def _keys(prepared: Prepared) -> list[object]:
     return [one.asked.keys for one in prepared.all]
+
+
+def order_together(
+    session: QuerySession,
+    queries: Sequence[Query],
+    price: Price,
+    text: Callable[[], str],
+    *,
+    expected: bool = False,
+) -> Order:
+    """All questions that these are made of, for one price; ``expected``: also where caps are not chosen yet."""
+    every = [one for query in queries for one in query.prepared.all]
+    chosen = tuple(
+        None if not one.asked.caps.auto
+        else unknown_yet(one) if expected and not session.knows(one)
+        else session.choose(one, price, correct=False)
+        for one in every
+    )  # fmt: skip
+    questions = [one if by is None else by.questions[0] for one, by in zip(every, chosen, strict=True)]
+    outcomes = [o for q in queries for o in (q.plan.outcome, *(one.outcome for one in q.prepared.beside))]
+    sizes = tuple(len(query.prepared.all) for query in queries)
+    several = () if all(size == 1 for size in sizes) else sizes
+    quote = session.quote(questions, price)
+    return Order(quote, tuple(outcomes), text, price.confidence, chosen if any(chosen) else (), several)
 
 
 def gathered(sizes: Sequence[int], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:

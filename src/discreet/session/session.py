@@ -41,15 +41,26 @@ from discreet.query.answer.suggest import (
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
-from discreet.query.front.sql.parse import question_about
+from discreet.query.front.sql.constants import staged_question
+from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
-from discreet.query.profile.choose import Chosen, Known, choose
+from discreet.query.profile.choose import Chosen, Known, choose, typical_rows
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, no_caps, quote, release
-from discreet.session.auto import cut_of, finish, known_of, sizes_read, sizes_to_buy, split, unknown_yet
+from discreet.session.auto import (
+    all_rows,
+    cut_of,
+    finish,
+    known_of,
+    sizes_read,
+    sizes_to_buy,
+    split,
+    unknown_yet,
+    with_total,
+)
 from discreet.session.auto_bounds import (
     Unknown,
     bounds_told,
@@ -66,7 +77,7 @@ from discreet.session.plan import Plan, make_plan
 from discreet.session.plan_targets import Target, make_target_plan
 from discreet.session.price import Price, Terms
 from discreet.session.profiles import buy_profile, profile_order, stored_profile
-from discreet.session.query import Order, Query, gathered, gathered_previews
+from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
 
@@ -184,7 +195,8 @@ class Session(ManyQuestions):
 
     def sql(self, text: str) -> Query:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        return self.ask(question_about(text, self._schemas))
+        found = staged_question(text, self._schemas)
+        return self.ask(found) if isinstance(found, Question) else with_constants(found, self, self._engine)
 
     def __getitem__(self, name: str) -> Frame[Query]:
         """A table, to be asked with verbs."""
@@ -195,12 +207,14 @@ class Session(ManyQuestions):
         schemas, missing = self._with_bounds()
         waiting: tuple[Unknown, ...] = ()
         try:
+            asked = with_presence(asked, schemas)
             lowered = lower_question(asked, schemas)
         except BadQuestion as refused:
             waiting = tuple(one for one in missing if not one.asked or (one.table, one.column) in self._in_vain)
             if not waiting:
                 raise no_bounds(refused, missing) from None
             schemas = with_expected_bounds(schemas, waiting)
+            asked = with_presence(asked, schemas)
             lowered = lower_question(asked, schemas)
         lowered = with_public_keys(lowered, self._engine, schemas)
         return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
@@ -224,7 +238,7 @@ class Session(ManyQuestions):
             else:
                 self._add_profile(table, stored)
         if todo:
-            self._check_whole([query.prepared for query in queries], price)
+            self._check_whole([one for query in queries for one in query.prepared.all], price)
             first, price = split(price, len(todo))
             for table, columns in todo.items():
                 self._add_profile(table, buy_profile(self, table, first, columns))
@@ -311,6 +325,7 @@ class Session(ManyQuestions):
         was left; ``record`` is for services that keep it themselves.
         """
         query = self.sql(text) if isinstance(text, str) else text
+        query.check_whole()
         if query.prepared.beside:
             raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
         if query.prepared.asked.caps.auto:
@@ -506,7 +521,9 @@ class Session(ManyQuestions):
     def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
         """The answers with what their caps cut, or that this is unknown."""
         found = [cut_of(one, self._known_profiles(one.asked.tables)) for one in order.quote.questions]
-        return tuple(replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True))
+        told = [replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True)]
+        both = zip(told, order.quote.questions, strict=True)
+        return tuple(with_total(a, one) if all_rows(one) else a for a, one in both)
 
     def _with_bounds_told(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
         """The answers with the bounds that were chosen for columns that they are about."""
@@ -537,6 +554,8 @@ class Session(ManyQuestions):
         """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
+        if rows is None and not order.chosen and len(order.quote.questions) == 1:
+            rows = self._typical_rows(order.quote.questions[0])
         left = str(budget_store.after(price) if fits else budget_store.remaining)
         found = tuple(
             preview(
@@ -551,6 +570,13 @@ class Session(ManyQuestions):
             for one, chosen in zip_longest(order.quote.questions, order.chosen)
         )
         return gathered_previews(order.sizes, found)
+
+    def _typical_rows(self, question: Prepared) -> int | None:
+        """How many rows a group has, about, if a profile says it of all rows of the question's table."""
+        if not all_rows(question):
+            return None
+        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
+        return None if known is None else typical_rows(question, known)
 
     def release(
         self,

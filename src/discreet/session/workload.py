@@ -6,16 +6,14 @@ import html
 from dataclasses import dataclass, replace
 
 from discreet.answer import CONFIDENCE
-from discreet.errors import BadQuestion
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several
-from discreet.session.auto import unknown_yet
 from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession
+from discreet.session.query import Order, Query, QuerySession, order_together
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -27,37 +25,12 @@ class Workload:
 
     def order(self, price: Price, *, expected: bool = False) -> Order:
         """The questions with the price of all together; ``expected``: also where caps are not chosen yet."""
+        for query in self.queries:
+            query.check_whole()
         waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
         if waiting:
             raise no_bounds(None, waiting)
-        if any(query.prepared.beside for query in self.queries):
-            return self._together(price)
-        chosen = tuple(
-            None if not query.prepared.asked.caps.auto
-            else unknown_yet(query.prepared) if expected and not self.session.knows(query.prepared)
-            else self.session.choose(query.prepared, price, correct=False)
-            for query in self.queries
-        )  # fmt: skip
-        questions = [
-            query.prepared if one is None else one.questions[0] for query, one in zip(self.queries, chosen, strict=True)
-        ]
-        outcomes = tuple(query.plan.outcome for query in self.queries)
-        own = chosen if any(chosen) else ()
-        return Order(self.session.quote(questions, price), outcomes, self.ledger_text, price.confidence, own)
-
-    def _together(self, price: Price) -> Order:
-        """Some of them are made of several questions."""
-        every = [one for query in self.queries for one in query.prepared.all]
-        if any(one.asked.caps.auto for one in every):
-            raise BadQuestion(
-                'max_rows is "auto" and several questions are asked in one: declare caps, or ask them alone'
-            )
-        outcomes = [(query.plan.outcome, *(one.outcome for one in query.prepared.beside)) for query in self.queries]
-        sizes = tuple(len(query.prepared.all) for query in self.queries)
-        quote = self.session.quote(every, price)
-        return Order(
-            quote, tuple(o for some in outcomes for o in some), self.ledger_text, price.confidence, sizes=sizes
-        )
+        return order_together(self.session, self.queries, price, self.ledger_text, expected=expected)
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -87,8 +60,8 @@ class Workload:
         for query in self.queries:
             query.check_keys()
         queries, price = self.session.find_bounds(self.queries, price)
-        alone = [query.prepared for query in queries if not query.prepared.beside]
-        price = self.session.find_out(alone, price, self.ledger_text())
+        every = [one for query in queries for one in query.prepared.all]
+        price = self.session.find_out(every, price, self.ledger_text())
         answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
         return answers
 

@@ -168,7 +168,7 @@ class Stream:
     def __init__(
         self,
         source: MarginalSource,
-        budget: tuple[Fraction, Fraction | None],
+        budget: tuple[Fraction, Approx | None],
         *,
         threshold: Number | None,
         hard: int,

@@ -34,8 +34,8 @@ _LARGEST_SCALE = 1 << 50  # of Laplace noise
 Clique = tuple[int, ...]
 
 
-def read_budget(epsilon: Number | None, delta: Number | None, rho: Number | None) -> tuple[Fraction, Fraction | None]:
-    """The rho that the caller's budget allows, and its delta if there was one.
+def read_budget(epsilon: Number | None, delta: Number | None, rho: Number | None) -> tuple[Fraction, Approx | None]:
+    """The rho that the caller's budget allows, and the (ε, δ) that it was given as, if it was.
 
     >>> float(read_budget(1, "1e-9", None)[0])
     0.01497...
@@ -49,7 +49,7 @@ def read_budget(epsilon: Number | None, delta: Number | None, rho: Number | None
     if delta is None:
         raise BadParameter("delta", None, "must be given with epsilon: Gaussian noise is never purely private")
     approx = Approx(positive(epsilon, "epsilon"), positive(delta, "delta"))
-    return largest_zcdp(approx).rho, approx.delta
+    return largest_zcdp(approx).rho, approx
 
 
 def gaussian_for(rho: Fraction, moves: Moves, dimension: int) -> Gaussian:
@@ -103,9 +103,15 @@ class Spending:
         """What one further charge may cost."""
         return cast(ZCDP, self.filter.remaining).rho
 
-    def certified(self, delta: Fraction | None) -> ZCDP | Approx:
-        """The total as a promise: (ε, δ) for a budget that was given so, with ε rounded up."""
-        return self.spent if delta is None else zcdp_to_approx(self.spent, delta=delta)
+    def certified(self, asked: Approx | None) -> ZCDP | Approx:
+        """The total as a promise: (ε, δ) for a budget that was given so, with ε rounded up, and never above it.
+
+        Rounding may put the ε of the whole ρ above the one that this ρ was found to keep; then that one is the promise.
+        """
+        if asked is None:
+            return self.spent
+        found = zcdp_to_approx(self.spent, delta=asked.delta)
+        return found if found.epsilon <= asked.epsilon or self.spent.rho > largest_zcdp(asked).rho else asked
 
     def measure(self, clique: Clique, exact: NDArray[np.int64], moves: Moves, rho: Fraction, told: str) -> Measured:
         """Noisy counts of one marginal, in rows: the noise is added to whole numbers, and only then they are scaled."""

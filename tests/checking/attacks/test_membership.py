@@ -33,5 +33,5 @@ def test_membership(delta: object) -> None:
     assert table.row("exact").success > 0.8  # about 0.99
     protected = table.row("noise")
     assert protected.bound is not None
-    assert protected.success <= protected.bound + 0.15  # the threshold is estimated too
+    assert protected.success <= protected.bound + 0.2  # the threshold is estimated too
     table.plot()

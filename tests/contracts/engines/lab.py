@@ -23,7 +23,7 @@ from discreet.query.plan.nodes import Project, Relation, Scan
 from discreet.query.plan.schema import Schema, Table, resolve
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, Exact
-from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts
+from tests.contracts.engines.layouts import duckdb_layouts, parquet_loader, plain_layouts, prepared_loader
 from tests.helpers import postgres_tables
 from tests.helpers.extent import extent
 from tests.helpers.mariadb import MariaDB, tame
@@ -131,6 +131,9 @@ ENGINES = [
 ]
 STORED = [
     EngineCase("duckdb over Parquet", lambda request: Lab(duckdb(), parquet_loader(request))),
+    EngineCase(
+        "duckdb over prepared copies", lambda request: Lab(duckdb(), prepared_loader(request), every=extent(40, 1))
+    ),
 ]
 """Engines that are there already, over another storage: readers have bugs of their own."""
 ORACLE = Lab(memory())

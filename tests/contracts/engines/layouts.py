@@ -14,6 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.engines.duckdb.prepared import prepare
+from discreet.engines.sources import DatabaseTable
+
 
 def shuffled(table: pa.Table, seed: int) -> pa.Table:
     order = list(range(table.num_rows))
@@ -35,6 +38,18 @@ def parquet_loader(request: pytest.FixtureRequest) -> Callable[[str, pa.Table], 
         path = folder / f"{name}-{next(numbers)}.parquet"
         pq.write_table(table, path, row_group_size=3, use_dictionary=False)
         return str(path)
+
+    return load
+
+
+def prepared_loader(request: pytest.FixtureRequest) -> Callable[[str, pa.Table], DatabaseTable]:
+    """Tables as prepared copies of Parquet files."""
+    written = parquet_loader(request)
+
+    def load(name: str, table: pa.Table) -> DatabaseTable:
+        source = written(name, table)
+        unit = "id" if "id" in table.column_names else None
+        return prepare(source, Path(source).with_suffix(".duckdb"), unit=unit)
 
     return load
 

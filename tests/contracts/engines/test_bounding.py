@@ -8,7 +8,7 @@ from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
 from tests.contracts.engines import forms
-from tests.contracts.engines.lab import ORACLE, READ, UNIT, Lab, agree, every_engine
+from tests.contracts.engines.lab import ORACLE, READ, UNIT, Lab, agree, every_engine, f
 from tests.helpers import tables
 
 TABLES = {
@@ -71,7 +71,25 @@ def test_units_are_compared_as_they_are(lab: Lab) -> None:
     names = ["7", "07", " 7", "7 ", "\u00e9", "e\u0301", "a", "A", "", None, None, "7"]
     table = tables.events([(1, name, "a", 0, 1, None, None, None) for name in names])
     work = Work(source=forms.source("name"), unit=UNIT, keys=(), cells=(UnitSum(), RowSum(Literal(1))), weights=weights)
-    assert lab.run([work], {"t": table}) == [{(): (8, 8)}]  # the unit with two rows weighs 1 // 2 = 0
+    assert lab.run([work], {"t": table}) == [{(): (8, 9)}]  # the two rows of one unit weigh 0 each, and 1 together
+
+
+@every_engine
+def test_a_unit_with_too_many_rows_counts_as_its_cap(lab: Lab) -> None:
+    """Each of its rows would weigh 0: 40 rows, and 3 * 8 steps of weight for all of them."""
+    rows = [(1, "one", "a" if i % 4 else "b", i % 3, -5 + i % 2, None, None, None) for i in range(40)]
+    tables_ = {"t": tables.events([*rows, (2, "two", "a", 0, 7, None, None, None)])}
+    weights = Weights(form=Form.ROWS, cap=3, scale=8)
+    cells = (RowSum(Literal(1)), RowSum(Column("x")))
+    key, split = WorkKey("g", Column("g"), ("a", "b")), WorkKey("s", f("mod", Column("k"), 3), None)
+    works: list[AnyWork] = [
+        Work(source=forms.source(), unit=UNIT, keys=keys, cells=cells, weights=weights, split=one)
+        for keys in ((), (key,)) for one in (None, split)
+    ]  # fmt: skip
+    found = lab.run(works, tables_)
+    assert found == ORACLE.run(works, tables_)
+    assert found[0] == {(): (24 + 8, -24 * 180 // 40 + 56)}
+    assert found[2][("str", "a"),] == (24 * 30 // 40 + 8, -(24 * 130 // 40) + 56)
 
 
 @every_engine

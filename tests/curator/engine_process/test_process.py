@@ -62,7 +62,8 @@ SHORT = Limits(deadline=Fraction(1, 2))  # set once a process hangs, so that no 
 
 
 def test_many_sets_are_counted_in_one_request(source: str, engine: Isolated) -> None:
-    session = question(source, engine)
+    given = table([source], unit="id", columns={"city": keys(["a", "b"])}, max_rows=1)
+    session = Session(t=given, budget=Pure(1), engine=engine)
     domain = Domain({"city": categories(["a", "b"])})
     assert isinstance(engine, CountsSets)
     here, there = (EngineSource(one, session.schemas, "t", domain) for one in (duckdb(), engine))

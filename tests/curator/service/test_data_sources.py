@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,9 +22,10 @@ from discreet.curator.service.data_sources import engine_of, marks_of, read_sour
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import Curator, read_answer
-from discreet.errors import BadData, BadParameter, DiscreetError, EngineUnreachable
+from discreet.errors import BadData, BadParameter, DiscreetError, EngineUnreachable, LedgerBusy, OverBudget
 from discreet.session.price import Price
 from tests.helpers.commands import run
+from tests.helpers.curator.servers import Server
 from tests.helpers.postgres import Postgres
 
 TOML = """
@@ -192,6 +194,74 @@ def test_a_server_that_hangs_is_given_up_at_the_deadline(
     finally:
         for process in stopped:
             process.send_signal(signal.SIGCONT)
+        curator.close()
+
+
+def test_a_race_for_three_answers_from_a_server_has_three_winners(clinic: str, tmp_path: Path) -> None:
+    path = configured(tmp_path, f"{clinic}::visits")
+    path.write_text(path.read_text().replace('epsilon = "1000000"', 'epsilon = "3000"'))
+    curator = open_curator(read_config(path), create=True)
+    try:
+        caller = ann(curator)
+
+        def ask(_: int) -> bool:
+            try:
+                return read_answer(curator.ask(caller, "clinic", ASKED))["rows"] == EXPECTED
+            except OverBudget:
+                return False
+
+        with ThreadPoolExecutor(8) as clients:
+            assert sorted(clients.map(ask, range(8))) == [False] * 5 + [True] * 3
+        assert len(curator.ledger.entries(kind="charge")) == 3
+    finally:
+        curator.close()
+
+
+def test_an_engine_that_is_killed_after_the_payment_is_charged_once_and_replaced(clinic: str, tmp_path: Path) -> None:
+    """Kill -9 between the payment and the server's reply: one constant failure, stored; the next question is good."""
+    armed: list[Curator] = []
+
+    def at(point: str) -> None:
+        if point == "head" and armed:
+            for one in armed.pop().open_datasets.engines()[0]._all:
+                assert one._process is not None
+                one._process.kill()
+
+    curator = open_curator(read_config(configured(tmp_path, f"{clinic}::visits")), create=True, at=at)
+    try:
+        caller = ann(curator)
+        armed.append(curator)
+        assert "error" in read_answer(curator.ask(caller, "clinic", ASKED, "a key"))
+        assert "error" in read_answer(curator.ask(caller, "clinic", ASKED, "a key"))  # the same, and free
+        assert read_answer(curator.ask(caller, "clinic", ASKED))["rows"] == EXPECTED
+        assert len(curator.ledger.entries(kind="charge")) == 2
+    finally:
+        curator.close()
+
+
+def test_a_service_that_is_killed_before_its_answer_is_stored_stays_charged(clinic: str, tmp_path: Path) -> None:
+    """Kill -9 of the service and its engine, with the data on a server: charged, not answered, never asked twice."""
+    path = configured(tmp_path, f"{clinic}::visits")
+    curator = open_curator(read_config(path), create=True)
+    ann(curator)
+    token = curator.access.issue("ann", Role.ANALYST)
+    curator.close()
+    server = Server(tmp_path, path, "noise")
+    body = {"sql": ASKED.sql, "epsilon": "1000", "key": "a key"}
+    try:
+        with pytest.raises(ConnectionError):
+            server.ask_for("POST", "/api/datasets/clinic/questions", body, token)
+    finally:
+        server.kill()
+    curator = open_curator(read_config(path))
+    try:
+        (charge,) = curator.ledger.entries(kind="charge")
+        assert not charge.answered
+        with pytest.raises(LedgerBusy, match="costs nothing more"):
+            curator.ask(curator.access.who(f"Bearer {token}"), "clinic", ASKED, "a key")
+        assert len(curator.ledger.entries(kind="charge")) == 1
+        assert read_answer(curator.ask(curator.access.who(f"Bearer {token}"), "clinic", ASKED))["rows"] == EXPECTED
+    finally:
         curator.close()
 
 

@@ -52,6 +52,11 @@ def test_a_work_is_one_select(asked: AnyWork, dialect: Dialect) -> None:
 def test_the_sql_of_a_typical_question() -> None:
     asked = work(Form.L2, 10, 1, ONE, RowSum(X), allowed=("North", "it's"), scale=1 << 20)
     sql = emit(asked, DUCKDB, {"t": Origin("read_parquet(['visits.parquet'])", STORED, {"x": 1 << 31})}).sql
+
+    def together(x: str) -> str:
+        mass, wide = "CAST((w * CAST(1 AS BIGINT)) AS HUGEINT)", f"CAST({x} AS HUGEINT)"
+        return f"({mass} * ({wide} // n) + (({mass} * ({wide} % n)) // n))"
+
     assert sql == (
         "SELECT CAST(k0 AS VARCHAR) AS k0, n0, n1 FROM (\n"
         'WITH pairs AS MATERIALIZED (SELECT u, k0, count(*) AS n, sum(v2) AS xv2 FROM (SELECT "c0" AS u, '
@@ -60,11 +65,13 @@ def test_the_sql_of_a_typical_question() -> None:
         'WHEN "x" > CAST(100 AS BIGINT) THEN CAST(100 AS BIGINT) ELSE CAST("x" AS BIGINT) END AS "c2" '
         "FROM read_parquet(['visits.parquet']) AS t) AS t) AS b GROUP BY u, k0 "
         "HAVING u IS NOT NULL AND k0 IS NOT NULL),\n"
-        "units AS (SELECT u, CASE WHEN q <= CAST(10 AS BIGINT) THEN CAST(1048576 AS BIGINT) ELSE "
+        "units AS (SELECT u, q, CASE WHEN q <= CAST(10 AS BIGINT) THEN CAST(1048576 AS BIGINT) ELSE "
         "CAST(floor(sqrt(CAST((CAST(10995116277760 AS BIGINT) // q) AS DOUBLE))) AS BIGINT) END AS w "
         "FROM (SELECT u, count(*) AS q FROM pairs GROUP BY u) AS t),\n"
-        "weighed AS (SELECT p.u, p.k0, p.n, p.xv2, g.w FROM pairs AS p JOIN units AS g ON p.u = g.u)\n"
-        "SELECT k0, coalesce(sum(r * n), 0) AS n0, coalesce(sum(r * xv2), 0) AS n1 FROM (SELECT k0, n, xv2, w, "
+        "weighed AS (SELECT p.u, p.k0, p.n, p.xv2, g.w, g.q FROM pairs AS p JOIN units AS g ON p.u = g.u)\n"
+        f"SELECT k0, coalesce(sum(CASE WHEN r = 0 THEN CAST({together('n')} AS BIGINT) ELSE r * n END), 0) AS n0, "
+        f"coalesce(sum(CASE WHEN r = 0 THEN {together('xv2')} ELSE r * xv2 END), 0) AS n1 "
+        "FROM (SELECT k0, n, xv2, w, q, "
         "CASE WHEN n <= CAST(1 AS BIGINT) THEN w ELSE ((w * CAST(1 AS BIGINT)) // n) END AS r "
-        "FROM (SELECT k0, n, xv2, w FROM weighed) AS t) AS t GROUP BY k0) AS t"
+        "FROM (SELECT k0, n, xv2, w, q FROM weighed) AS t) AS t GROUP BY k0) AS t"
     )

@@ -11,7 +11,7 @@ from discreet.engines.memory import engine as oracle
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.emit import emit
 from discreet.engines.sql.relations import Origin
-from discreet.engines.sql.weights import row_weight, size_of_group, size_of_unit, unit_weight
+from discreet.engines.sql.weights import beyond, row_weight, size_of_group, size_of_unit, unit_weight
 from discreet.query.plan.work import Form, Weights
 from tests.helpers.works import ONE, STORED, work
 
@@ -57,3 +57,12 @@ def test_the_size_of_a_unit_adds_up_its_groups(weights: Weights) -> None:
     groups = " UNION ALL ".join(f"SELECT CAST({n} AS BIGINT) AS n" for n in sizes)
     ((q,),) = driver.execute(f"SELECT {size_of_unit(weights, DUCKDB)} FROM ({groups}) AS t").fetchall()
     assert evaluated(unit_weight(weights, DUCKDB, "q"), q=q) == oracle.unit_weight(weights, sizes)
+
+
+@pytest.mark.parametrize("weights", [*BOUNDS, Weights(form=Form.ROWS, cap=1 << 16, scale=1 << 20)], ids=str)
+def test_rows_that_weigh_nothing_alone_are_scaled_down_together(weights: Weights) -> None:
+    for x in (0, 1, -1, 59, -3600, 1 << 90, -(1 << 100) + 7):
+        for w, n, q in ((1, 61, 4000), (7, 1 << 40, 1 << 40)):
+            mass, size = oracle.share(weights, w, q, n)
+            exact = mass * abs(x) // size * (1 if x > 0 else -1)
+            assert evaluated(beyond(weights, DUCKDB, str(x)), w=w, n=n, q=q) == exact

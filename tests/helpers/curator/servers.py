@@ -60,7 +60,7 @@ class Village:
 
     @contextmanager
     def server(self, point: str = "") -> Iterator[Server]:
-        server = Server(self, point)
+        server = Server(self.folder, self.path, point)
         try:
             yield server
         finally:
@@ -70,12 +70,12 @@ class Village:
 class Server:
     """One server process, ready when it is made."""
 
-    def __init__(self, village: Village, point: str = "") -> None:
+    def __init__(self, folder: Path, config: Path, point: str = "") -> None:
         self.port = free_port()
-        self.log = village.folder / f"server-{self.port}.log"
-        command = [sys.executable, "-m", "tests.helpers.curator.servers", str(village.path), str(self.port), point]
-        village.temporary.mkdir(exist_ok=True)
-        own = {"TMPDIR": str(village.temporary)}
+        self.log = folder / f"server-{self.port}.log"
+        command = [sys.executable, "-m", "tests.helpers.curator.servers", str(config), str(self.port), point]
+        (folder / "temporary").mkdir(exist_ok=True)
+        own = {"TMPDIR": str(folder / "temporary")}
         self.process: subprocess.Popen[bytes] = launch(command, log=self.log, folder=ROOT, env=own)
         until(self.up, process=self.process, log=self.log, what="serving")
 

@@ -52,3 +52,12 @@ def test_more_answers_and_more_confidence_cost_width() -> None:
     wide = Within(lambda level: float(10 * level), Fraction(5))
     assert wide.error_at("0.9") == 5
     assert 0 < wide.expected_error <= 7.5
+
+
+def test_light_sums_have_bars_in_proportion() -> None:
+    """A sum of weights 2^-20 has bars 2^-20 as long; the bound in exact arithmetic was as long as a whole noise."""
+    noise = laplace(sensitivity=1, scale=1 << 20)
+    whole, light = Sums(noise, Fraction(1), 1), Sums(noise, Fraction(1, 1 << 40), 1)
+    for level in ("0.8", "0.999999"):
+        assert light.certified_error(level) == pytest.approx(whole.certified_error(level) / (1 << 20), rel=1e-6)
+        assert light.error_at(level) <= light.certified_error(level)

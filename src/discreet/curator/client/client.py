@@ -29,7 +29,7 @@ from discreet.curator.client.remote_board import RemoteBoard
 from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
 from discreet.curator.client.transport import Transport
 from discreet.curator.public_schema import read
-from discreet.errors import BadParameter, CuratorRefused, Unsupported
+from discreet.errors import BadParameter, BadQuestion, CuratorRefused, Unsupported
 from discreet.exact import Number, integer
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
@@ -37,14 +37,25 @@ from discreet.query.answer.several import Explanation, Several
 from discreet.query.answer.suggest import SURE, Suggestion, find_column, rows_question, sizes_question, suggested
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Asked, Frame
-from discreet.query.front.sql.parse import question_about
+from discreet.query.front.sql.constants import (
+    Known,
+    Staged,
+    in_words,
+    some_value,
+    staged_question,
+    stand_in,
+    together,
+    value_of,
+)
 from discreet.query.front.unparse import as_sql
-from discreet.query.lower.lower import lower_question
+from discreet.query.lower.listed_groups import with_presence
+from discreet.query.lower.lower import lower_question, lower_relation
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Schema
+from discreet.query.plan.types import Value
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
-from discreet.session.price import Price
+from discreet.session.price import Price, shares
 
 _OWNER = "ask the owner, who declares the tables"
 
@@ -125,8 +136,10 @@ class RemoteSession:
 
     def sql(self, text: str) -> RemoteQuery:
         """A question in SQL: one SELECT. Nothing is spent until ``release``."""
-        plan = question_about(text, self.schemas)
-        return RemoteQuery(self, plan, text, self._prepared(plan))
+        found = staged_question(text, self.schemas)
+        if isinstance(found, Question):
+            return RemoteQuery(self, found, text, self._prepared(found))
+        return _staged(self, found, text)
 
     def __getitem__(self, name: str) -> Frame[RemoteQuery]:
         """A table, to be asked with verbs."""
@@ -251,7 +264,7 @@ class RemoteSession:
         """
         if any(one.auto for schema in self.schemas.values() for one in schema.table.columns.values()):
             return None  # bounds are chosen there
-        lowered = lower_question(asked, self.schemas)
+        lowered = lower_question(with_presence(asked, self.schemas), self.schemas)
         listed = not any(one["more_keys"] for name in lowered.tables for one in self.schema["tables"][name]["columns"])
         known = all(key.typed.keys is not None or key.typed.keys_from is None for key in lowered.keys)
         return prepare(lowered) if listed and known else None
@@ -368,6 +381,80 @@ class RemoteQuery(Asked):
 
     quote = _refused("a quote", "preview shows what it costs")
     statements = _refused("what an engine is asked", "query.explain(epsilon=...) shows the plan")
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class RemoteStagedQuery(RemoteQuery):
+    """A question that needs released values first: each part is asked, charged and answered on its own."""
+
+    staged: Staged
+    first: tuple[RemoteQuery, ...]
+
+    def _main(self, values: Sequence[Known]) -> RemoteQuery:
+        return self.session.ask(self.staged.fill(values))
+
+    def _stand_ins(self) -> list[Value]:
+        return [stand_in(lower_question(query.plan, self.session.schemas)) for query in self.first]
+
+    def again(self, plan: Question) -> RemoteQuery:
+        """Refused: the plan is not known before the values are."""
+        raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
+
+    def preview(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> RemotePreview:
+        """Error bars of the answer and of the values that are released first, each for its part of the price."""
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        each, left = shares(price, len(self.first))
+        planned = self._main(self._stand_ins())
+        first = [query.preview(each, rows=rows) for query in self.first]
+        return together(planned.preview(left, rows=rows), planned.preview(price, rows=rows), first)
+
+    def release(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        key: str | None = None,
+    ) -> RemoteAnswer:
+        """Release the values, then the answer with them. The same ``key`` gives the same answer again, for nothing."""
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        each, left = shares(price, len(self.first))
+        stand_ins, own = self._stand_ins(), _key(key)
+        planned = self._main(stand_ins)
+        if not planned.preview(price).affordable:
+            return planned.release(price, key=own)  # which says so
+        answers = [query.release(each, key=f"{own}-{i}") for i, query in enumerate(self.first, 1)]
+        values = [value_of(answer, like) for answer, like in zip(answers, stand_ins, strict=True)]
+        try:
+            return self._main(values).release(left, key=f"{own}-0")
+        except BadQuestion as refused:  # a function of released values: they are not lost
+            words = (in_words(one, value) for one, value in zip(answers, values, strict=True))
+            raise BadQuestion("; ".join((str(refused), *words))) from None
+
+
+def _staged(session: RemoteSession, found: Staged, text: str) -> RemoteQuery:
+    """A question with subqueries that are one value; those of public tables are looked up by the curator."""
+    asked = [one.question for one in found.constants if one.question is not None]
+    if not asked:
+        kinds = [lower_relation(one.public[0], session.schemas).fields[one.public[1]].kind
+                 for one in found.constants if one.public is not None]  # fmt: skip
+        return RemoteQuery(session, found.fill([some_value(kind) for kind in kinds]), text, None)
+    if len(asked) < len(found.constants):
+        raise Unsupported("values of public and of private tables in one question to a curator", "write the public one")
+    first = tuple(map(session.ask, asked))
+    plan = found.fill([stand_in(lower_question(one, session.schemas)) for one in asked])
+    return RemoteStagedQuery(session, plan, text, None, found, first)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,8 +43,10 @@ BIGQUERY = Dialect(
         "sum": "sum(CAST({0} AS BIGNUMERIC))",
         "div": "DIV({0}, NULLIF({1}, 0))",
         "quotient": "DIV({0}, {1})",
+        "wide_quotient": "DIV({0}, {1})",
         "mod": "MOD({0}, NULLIF({1}, 0))",
         "remainder": "MOD({0}, {1})",
+        "wide_remainder": "MOD({0}, {1})",
         "sign": "SIGN({0})",
         "half": "DIV(({0} - ({0} & 1)), 2)",  # its >> fills with zeros
         "root": "floor(sqrt(CAST({0} AS FLOAT64)))",
@@ -99,8 +101,10 @@ SNOWFLAKE = Dialect(
         # a quotient has six digits and is rounded, so what is left over goes first; and no sign is left to the manual
         "div": "CAST(({0} - SIGN({0}) * MOD(ABS({0}), ABS(NULLIF({1}, 0)))) / NULLIF({1}, 0) AS NUMBER(38, 0))",
         "quotient": "CAST(({0} - SIGN({0}) * MOD(ABS({0}), {1})) / {1} AS NUMBER(38, 0))",
+        "wide_quotient": "CAST(({0} - SIGN({0}) * MOD(ABS({0}), {1})) / {1} AS NUMBER(38, 0))",
         "mod": "(SIGN({0}) * MOD(ABS({0}), ABS(NULLIF({1}, 0))))",
         "remainder": "(SIGN({0}) * MOD(ABS({0}), {1}))",
+        "wide_remainder": "(SIGN({0}) * MOD(ABS({0}), {1}))",
         "sign": "CAST(SIGN({0}) AS NUMBER(38, 0))",
         "half": "CAST(({0} - ABS(MOD({0}, 2))) / 2 AS NUMBER(38, 0))",
         "trim": "trim({0}, ' ')",
@@ -176,6 +180,7 @@ def _mysql(name: str, collation: str) -> Dialect:
         | {
             "div": "({0} DIV NULLIF({1}, 0))",
             "quotient": "({0} DIV {1})",
+            "wide_quotient": "({0} DIV {1})",
             "half": "CAST(floor({0} / 2) AS SIGNED)",  # its >> fills with zeros; this division is one of decimals
             "sign": "CAST(sign({0}) AS SIGNED)",
             "same": "({0} <=> {1})",

@@ -43,6 +43,7 @@ _OWN = {
     "sum": "sum(CAST({0} AS DECIMAL(38, 0)))",
     "div": "({0} / NULLIF({1}, 0))",
     "quotient": "({0} / {1})",
+    "wide_quotient": "CAST(({0} - {0} % {1}) / {1} AS DECIMAL(38, 0))",
     "half": "(({0} - ABS({0} % 2)) / 2)",
     "sign": "CAST(sign({0}) AS BIGINT)",
     "floor": "floor({0})",

@@ -218,16 +218,39 @@ def _sums(work: Work, rows: Rows) -> Exact:
     for unit, found in _by_unit(work, rows).items():
         chosen = found if work.most_keys is None else smallest(unit, found, work.salt, work.most_keys)
         groups = {key: found[key] for key in chosen}
-        w = unit_weight(work.weights, [len(members) for members in groups.values()])
+        sizes = [len(members) for members in groups.values()]
+        w = unit_weight(work.weights, sizes)
         for key, members in groups.items():
             if work.split is not None and work.pick is not None:
                 totals[(*key, _picked(work.split, work.pick, members))][0] += w
                 continue
+            if row_weight(work.weights, w, len(members)) == 0:
+                _add_together(work, key, members, share(work.weights, w, sum(sizes), len(members)), totals)
             for row in members:
                 out = key if work.split is None else (*key, evaluate(work.split.expression, row))
                 for i, cell in enumerate(work.cells):
                     totals[out][i] += _contribution(cell, w, work.weights, row, members)
     return _exact(totals, len(work.cells))
+
+
+def _add_together(work: Work, key: Key, members: Rows, part: tuple[int, int], totals: dict[Key, list[int]]) -> None:
+    """What the rows of a unit in one group add when each of them weighs 0."""
+    mass, size = part
+    sums: dict[tuple[Key, int], int] = defaultdict(int)
+    for row in members:
+        out = key if work.split is None else (*key, evaluate(work.split.expression, row))
+        for i, cell in enumerate(work.cells):
+            if isinstance(cell, RowSum):
+                sums[out, i] += evaluate(cell.value, row) or 0
+    for (out, i), x in sums.items():
+        totals[out][i] += mass * abs(x) // size * (1 if x > 0 else -1)
+
+
+def share(weights: Weights, w: int, rows: int, in_group: int) -> tuple[int, int]:
+    """By how much the sum of a unit's values in a group is scaled down when its rows weigh together."""
+    if weights.form is Form.ROWS or weights.per_group is None:
+        return weights.scale * weights.cap, rows
+    return w * weights.per_group, in_group
 
 
 def _cells(work: GroupingSets, one: tuple[int, ...], rows: Rows) -> Cells:

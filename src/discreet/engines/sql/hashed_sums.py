@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from discreet.engines.sql.base import Base, Key
 from discreet.engines.sql.dialects import Dialect, Sort
 from discreet.engines.sql.relations import Origin
-from discreet.engines.sql.weights import row_weight, size_of_group, size_of_unit, unit_weight
+from discreet.engines.sql.weights import beyond, row_weight, size_of_group, size_of_unit, unit_weight
 from discreet.query.plan.expressions import Call, Literal
 from discreet.query.plan.nodes import Filter, Project, Relation, Scan
 from discreet.query.plan.work import Cell, DistinctWork, Form, RowSum, UnitSum, Work
@@ -105,14 +105,14 @@ class HashedSums:
     def _units(self) -> str:
         one = f"SELECT {listed(self._sums())} FROM ({self.base.select()}) AS b GROUP BY u HAVING u IS NOT NULL"
         sized = f"SELECT {listed(self._x())}, {size_of_group(self.weights, self.d)} AS q FROM ({one}) AS p"
-        weighed = f"SELECT {listed(self._x())}, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS g"
+        weighed = f"SELECT {listed(self._x())}, q, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS g"
         return self._totals(weighed)
 
     def _pairs(self) -> str:
         if self.weights.per_group == 1 and all(isinstance(cell, UnitSum) for cell in self.work.cells):
             return self._presence()
         parts = [self._pair_table(f"({self.base.select()}) AS b", having=True)]
-        return f"WITH {self._weighed(parts)}\n{self._totals(f'SELECT {listed(self.k, self._x())}, w FROM weighed')}"
+        return f"WITH {self._weighed(parts)}\n{self._totals(f'SELECT {listed(self.k, self._x())}, w, q FROM weighed')}"
 
     def _presence(self) -> str:
         """Units once in each of their groups: how many rows they have there is not needed."""
@@ -133,28 +133,29 @@ class HashedSums:
         size, weight = size_of_unit(self.weights, d), unit_weight(self.weights, d, "q")
         picked = listed([f"p.{name}" for name in ("u", *self.k, *x)])
         if most is None or not self.keys:
-            units = f"SELECT u, {weight} AS w FROM (SELECT u, {size} AS q FROM pairs GROUP BY u) AS t"
-            weighed = f"SELECT {picked}, g.w FROM pairs AS p JOIN units AS g ON p.u = g.u"
+            units = f"SELECT u, q, {weight} AS w FROM (SELECT u, {size} AS q FROM pairs GROUP BY u) AS t"
+            weighed = f"SELECT {picked}, g.w, g.q FROM pairs AS p JOIN units AS g ON p.u = g.u"
             return ",\n".join([*parts, f"units AS ({units})", f"weighed AS ({weighed})"])
         many = d.literal(most)
         heavy = f"SELECT p.* FROM pairs AS p JOIN units AS g ON p.u = g.u WHERE g.g > {many}"
         order = self.base.order(self.work.salt, self.keys)
         ranked = f"SELECT *, row_number() OVER (PARTITION BY u ORDER BY {order}) AS place FROM ({heavy}) AS t"
-        light = f"SELECT u, {weight} AS w FROM units WHERE g <= {many}"
-        again = f"SELECT u, {weight} AS w FROM (SELECT u, {size} AS q FROM kept GROUP BY u) AS t"
+        light = f"SELECT u, q, {weight} AS w FROM units WHERE g <= {many}"
+        again = f"SELECT u, q, {weight} AS w FROM (SELECT u, {size} AS q FROM kept GROUP BY u) AS t"
         return ",\n".join(
             [
                 *parts,
                 f"units {d.once} (SELECT u, {d.count}(*) AS g, {size} AS q FROM pairs GROUP BY u)",
                 f"kept {d.once} (SELECT {listed(['u'], self.k, x)} FROM ({ranked}) AS t WHERE place <= {many})",
-                f"weighed AS (SELECT {picked}, g.w FROM pairs AS p JOIN ({light}) AS g ON p.u = g.u\n"
-                f"  UNION ALL SELECT {picked}, g.w FROM kept AS p JOIN ({again}) AS g ON p.u = g.u)",
+                f"weighed AS (SELECT {picked}, g.w, g.q FROM pairs AS p JOIN ({light}) AS g ON p.u = g.u\n"
+                f"  UNION ALL SELECT {picked}, g.w, g.q FROM kept AS p JOIN ({again}) AS g ON p.u = g.u)",
             ]
         )
 
     def _totals(self, weighed: str) -> str:
         """From pairs with k0, ..., n, sums and the unit's weight w to one row per key."""
-        rows = f"SELECT {listed(self.k, self._x())}, w, {row_weight(self.weights, self.d)} AS r FROM ({weighed}) AS t"
+        rate = row_weight(self.weights, self.d)
+        rows = f"SELECT {listed(self.k, self._x())}, w, q, {rate} AS r FROM ({weighed}) AS t"
         cells = [self._total(cell) for cell in self.work.cells]
         return f"SELECT {listed(self.k, self._cells(cells))} FROM ({rows}) AS t{grouped(self.k, self.d)}"
 
@@ -162,13 +163,33 @@ class HashedSums:
         """A cell, from pairs with their weights w and r."""
         if isinstance(cell, RowSum) and cell in self.rests:
             whole, of = self.rests[cell]
-            return self._less(whole, f"r * c{self.values[of].sql}", self._weighed_cell(of, count))
+            less = self._less(whole, f"r * c{self.values[of].sql}", self._weighed_rows(of, count))
+            return f"({less} + {self._sum(f'CASE WHEN r = 0 THEN {self._beyond(cell, count)} END')})"
         return self._sum(self._weighed_cell(cell, count))
+
+    def _beyond(self, cell: Cell, count: str = "n") -> str:
+        """What a pair whose rows weigh 0 adds to a cell."""
+        if isinstance(cell, RowSum) and cell in self.rests:
+            whole, of = self.rests[cell]
+            v = self.values[of].sql
+            many = f"CAST(c{v} AS {self.d.wide})"
+            return beyond(self.weights, self.d, f"({self.d.literal(whole)} * {many} - coalesce({self._raw(of)}, 0))")
+        if isinstance(cell, RowSum) and cell in self.values:
+            return beyond(self.weights, self.d, self._raw(cell))
+        return self.d.cast(beyond(self.weights, self.d, count), Sort.INTEGER)
+
+    def _raw(self, cell: RowSum) -> str:
+        """The sum of the values of a pair."""
+        return f"x{self.values[cell].sql}"
 
     def _weighed_cell(self, cell: Cell, count: str = "n") -> str:
         """What a pair adds to a cell."""
         if isinstance(cell, UnitSum):
             return "w"
+        return f"CASE WHEN r = 0 THEN {self._beyond(cell, count)} ELSE {self._weighed_rows(cell, count)} END"
+
+    def _weighed_rows(self, cell: Cell, count: str = "n") -> str:
+        """The same where each row weighs r."""
         return f"r * x{self.values[cell].sql}" if cell in self.values else f"r * {count}"
 
     def _cells(self, sums: Sequence[str]) -> list[str]:
@@ -194,14 +215,15 @@ class HashedSums:
     def _rows_by_units(self) -> str:
         n = f"SELECT u, {self.d.count}(*) AS n FROM counted GROUP BY u"
         sized = f"SELECT u, {size_of_group(self.weights, self.d)} AS q, n FROM ({n}) AS t"
-        weight = f"SELECT u, n, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS t"
-        units = f"SELECT u, {row_weight(self.weights, self.d)} AS r FROM ({weight}) AS t"
-        joined = "counted AS c JOIN units AS g ON c.u = g.u"
-        return f"WITH {self._rows()},\nunits AS ({units})\n{self._row_totals(joined, 'g.r')}"
+        weight = f"SELECT u, n, q, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS t"
+        units = f"SELECT u, n, q, w, {row_weight(self.weights, self.d)} AS r FROM ({weight}) AS t"
+        totals = self._row_totals("counted AS c JOIN units AS g ON c.u = g.u", "g.r")
+        heavy = "counted AS c JOIN (SELECT * FROM units WHERE r = 0) AS g ON c.u = g.u"
+        return f"WITH {self._rows()},\nunits {self.d.once} ({units})\n{self._with_heavy(totals, heavy)}"
 
     def _rows_by_pairs(self) -> str:
         parts = [self._rows(), self._pair_table("counted", having=False)]
-        row = f"SELECT {listed(['u'], self.k)}, {row_weight(self.weights, self.d)} AS r FROM weighed"
+        row = f"SELECT {listed(['u'], self.k)}, n, q, w, {row_weight(self.weights, self.d)} AS r FROM weighed"
         on = " AND ".join(["c.u = g.u", *(self._same(key) for key in self.keys)])
         full = self.d.literal(self.weights.scale)
         if self.work.most_keys is None:  # pairs of full weight need not be looked up
@@ -210,7 +232,20 @@ class HashedSums:
         else:
             join, weight = "JOIN", "g.r"
         totals = self._row_totals(f"counted AS c {join} weights AS g ON {on}", weight)
-        return f"WITH {self._weighed(parts, ['n'])},\nweights AS ({row})\n{totals}"
+        totals = self._with_heavy(totals, f"counted AS c JOIN (SELECT * FROM weights WHERE r = 0) AS g ON {on}")
+        return f"WITH {self._weighed(parts, ['n'])},\nweights {self.d.once} ({row})\n{totals}"
+
+    def _with_heavy(self, totals: str, joined: str) -> str:
+        """The totals with what units add whose rows weigh 0; ``joined`` has their rows, which are few or none."""
+        by, d = names([*self.keys, *self.split]), self.d
+        rows = f"SELECT c.*, g.n, g.q, g.w FROM {joined}"
+        sums = [f"{d.count}(*) AS c", *self._sums()[1:]]
+        facts = [*by, "n", "q", "w"]
+        one = f"SELECT {listed(facts, sums)} FROM ({rows}) AS h GROUP BY {listed(['u'], facts)}"
+        cells = self._cells([self._sum(self._beyond(cell, "c")) for cell in self.work.cells])
+        heavy = f"SELECT {listed(by, cells)} FROM ({one}) AS h GROUP BY {listed(by)}"
+        both = self._cells([self._sum(f"n{i}") for i in range(len(self.work.cells))])
+        return f"SELECT {listed(by, both)} FROM (\n{totals}\n  UNION ALL {heavy}) AS t GROUP BY {listed(by)}"
 
     def _picked(self, a: int, b: int) -> str:
         """One row per unit and key, with the split that is picked for it: no row is looked at twice."""
@@ -233,6 +268,12 @@ class HashedSums:
         return self.d.call("same" if nullable else "eq", f"c.{key.name}", f"g.{key.name}")
 
     def _row_totals(self, joined: str, weight: str) -> str:
+        columns = [f"c.{name}" for name in names([*self.keys, *self.split])]
+        cells = self._cells(self._row_cells(weight))
+        return f"SELECT {listed(columns, cells)} FROM {joined}{grouped(columns, self.d)}"
+
+    def _row_cells(self, weight: str) -> list[str]:
+        """The cells as sums over rows c with their weights."""
         cells = []
         for cell in self.work.cells:
             if isinstance(cell, UnitSum):
@@ -248,8 +289,7 @@ class HashedSums:
             else:
                 present = f"CASE WHEN c.{value.sql} IS NOT NULL THEN {weight} ELSE 0 END"
                 cells.append(self._less(whole, present, f"{heavy} * c.{value.sql}"))
-        columns = [f"c.{name}" for name in names([*self.keys, *self.split])]
-        return f"SELECT {listed(columns, self._cells(cells))} FROM {joined}{grouped(columns, self.d)}"
+        return cells
 
 
 COUNT = RowSum(Literal(1))

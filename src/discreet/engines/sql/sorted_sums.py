@@ -53,7 +53,7 @@ class SortedSums(HashedSums):
     def _units(self) -> str:
         one = f"SELECT {listed(self._sums())} FROM {self._sorted()} GROUP BY u"
         sized = f"SELECT {listed(self._x())}, {size_of_group(self.weights, self.d)} AS q FROM ({one}) AS p"
-        return self._totals(f"SELECT {listed(self._x())}, {self._weight()} AS w FROM ({sized}) AS t")
+        return self._totals(f"SELECT {listed(self._x())}, q, {self._weight()} AS w FROM ({sized}) AS t")
 
     def _pairs(self) -> str:
         u_k = listed(["u"], self.k)
@@ -83,7 +83,7 @@ class SortedSums(HashedSums):
         return [*self.k, *names(self.split), *(value.sql for value in self.values.values())]
 
     def _rows_by_units(self) -> str:
-        counted = f"SELECT {listed(self._columns(), [f'count(*){_UNIT} AS n'])} FROM {self._sorted()}"
+        counted = f"SELECT {listed(['u'], self._columns(), [f'count(*){_UNIT} AS n'])} FROM {self._sorted()}"
         sized = f"SELECT *, {size_of_group(self.weights, self.d)} AS q FROM ({counted}) AS t"
         return self._row_sums(f"SELECT *, {self._weight()} AS w FROM ({sized}) AS t")
 
@@ -95,8 +95,19 @@ class SortedSums(HashedSums):
         return f"{parts}{self._row_sums(weighed)}"
 
     def _row_sums(self, weighed: str) -> str:
+        """Light units together; a unit whose rows weigh 0 by itself, until it is scaled down."""
         rows = f"SELECT *, {row_weight(self.weights, self.d)} AS r FROM ({weighed}) AS t"
-        return self._row_totals(f"({rows}) AS c", "c.r")
+        by, only = names([*self.keys, *self.split]), " FILTER (WHERE r = 0)"
+        light = self._cells(self._row_cells("c.r"))
+        raw = [f"{one.rpartition(' AS ')[0]}{only} AS {one.rpartition(' AS ')[2]}" for one in self._sums()[1:]]
+        sizes = [f"min({name}) AS {name}" for name in ("n", "q", "w")]
+        one = listed(by, ["CASE WHEN r = 0 THEN u END AS h", f"count(*){only} AS c"], sizes, light, raw)
+        pieces = f"SELECT {one} FROM ({rows}) AS c GROUP BY {listed(by, ['h'])}"
+        cells = [
+            self._sum(f"CASE WHEN h IS NULL THEN n{i} ELSE {self._beyond(cell, 'c')} END")
+            for i, cell in enumerate(self.work.cells)
+        ]
+        return f"SELECT {listed(by, self._cells(cells))} FROM ({pieces}) AS t{grouped(by, self.d)}"
 
     # --- weights ----------------------------------------------------------------------------------------------------
 
@@ -113,13 +124,14 @@ class SortedSums(HashedSums):
         size = "count(*)" if _counts_keys(self) else f"sum({size_of_group(weights, self.d)})"
         q = f"{self.d.cast(f'{size}{first}{_UNIT}', Sort.INTEGER)} AS q"
         if self.work.most_keys is None:
-            parts, sized = "", f"SELECT {listed(shown, [q])} FROM ({rows}) AS p"
+            parts, sized = "", f"SELECT {listed(['u'], shown, [q])} FROM ({rows}) AS p"
         else:
             kept = listed(["u"], shown, ["i"] if first else [])
             most, salt = self.work.most_keys, self.work.salt
             parts, light, heavy = _kept(self.base, self.keys, rows, kept, most=most, salt=salt, first=first, q=q)
-            sized = f"SELECT {listed(shown, ['q'])} FROM {light}\n  UNION ALL SELECT {listed(shown, [q])} FROM {heavy}"
-        return parts, f"SELECT {listed(shown)}, {self._weight()} AS w FROM ({sized}) AS t"
+            few, many = listed(["u"], shown, ["q"]), listed(["u"], shown, [q])
+            sized = f"SELECT {few} FROM {light}\n  UNION ALL SELECT {many} FROM {heavy}"
+        return parts, f"SELECT {listed(['u'], shown)}, q, {self._weight()} AS w FROM ({sized}) AS t"
 
 
 def _counts_keys(sums: HashedSums) -> bool:

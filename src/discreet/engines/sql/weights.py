@@ -37,6 +37,20 @@ def unit_weight(weights: Weights, d: Dialect, size: str) -> str:
     return f"CASE WHEN {size} <= {cap} THEN {full} ELSE {less} END"
 
 
+def beyond(weights: Weights, d: Dialect, total: str) -> str:
+    """What the rows of a unit add together when each of them weighs 0; ``total`` is the sum of their values.
+
+    m*X / z as m*(X / z) + m*(X mod z) / z, towards zero: every step fits into a wide number.
+    """
+    by_rows = weights.form is Form.ROWS or weights.per_group is None
+    mass = d.literal(weights.scale * weights.cap) if by_rows else f"(w * {d.literal(weights.per_group)})"
+    size = "q" if by_rows else "n"
+    wide = f"CAST({total} AS {d.wide})"
+    rest = f"CAST({mass} AS {d.wide}) * {d.call('wide_remainder', wide, size)}"
+    whole = f"CAST({mass} AS {d.wide}) * {d.call('wide_quotient', wide, size)}"
+    return f"({whole} + {d.call('wide_quotient', f'({rest})', size)})"
+
+
 def row_weight(weights: Weights, d: Dialect) -> str:
     """W_uk, from w and n."""
     if weights.form is Form.ROWS or weights.per_group is None:

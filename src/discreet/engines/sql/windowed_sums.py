@@ -19,7 +19,7 @@ from discreet.engines.sql.hashed_sums import PRIME, SPLITS, HashedSums, Statemen
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.scope import Piece
 from discreet.engines.sql.weights import row_weight, size_of_group, unit_weight
-from discreet.query.plan.work import Cell, DistinctWork, Form, UnitSum
+from discreet.query.plan.work import Cell, DistinctWork, Form, RowSum, UnitSum
 
 _ROWS = 1 << 40
 _HALF = 22
@@ -88,15 +88,22 @@ class WindowedSums(HashedSums):
         return [one.rpartition(" ")[2] for one in self._sums()]
 
     def _weighed_cell(self, cell: Cell, count: str = "n") -> str:
+        if isinstance(cell, UnitSum) and self.split:
+            raise ValueError("units cannot be counted row by row")
+        return super()._weighed_cell(cell, count)
+
+    def _raw(self, cell: RowSum) -> str:
+        value = self.values[cell]
+        if not _in_halves(value):
+            return f"x{value.sql}"
+        return f"(CAST(h{value.sql} AS {self.d.wide}) * {1 << _HALF} + l{value.sql})"
+
+    def _weighed_rows(self, cell: Cell, count: str = "n") -> str:
         """What a piece adds to a cell: in 64 bits wherever that is sure to do, since wide numbers are slow.
 
         Weights make r * n at most ``scale`` times what one unit may add, so r * x is at most ``reach`` times that.
         """
-        if isinstance(cell, UnitSum):
-            if self.split:
-                raise ValueError("units cannot be counted row by row")
-            return "w"
-        if cell not in self.values:
+        if not isinstance(cell, RowSum) or cell not in self.values:
             return f"r * {count}"
         value, d, weights = self.values[cell], self.d, self.weights
         rows = weights.cap if weights.form is Form.ROWS or weights.per_group is None else weights.per_group

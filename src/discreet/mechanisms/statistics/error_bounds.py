@@ -98,6 +98,8 @@ class Sums:
 
 @lru_cache(maxsize=256)
 def _laplace_chernoff(noise: Laplace, weight: Fraction, miss: Fraction) -> float:
+    if weight < 1:  # no weight is beyond their length: in units of it, none is beyond 1
+        return float_up(sqrt_up(weight) * Fraction(_laplace_chernoff(noise, Fraction(1), miss)))
     log_miss = log_up(2 / miss)
     rate = _good_rate(noise, float(weight), float(log_miss))
     return float_up((weight * _log_mgf_up(noise, rate) + log_miss) / rate)

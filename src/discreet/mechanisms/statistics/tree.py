@@ -68,18 +68,18 @@ class Tree:
         return Moves(l1=moved, l2_squared=moved)
 
     def nodes(self, counts: Integers) -> Integers:
-        """The exact counts of all nodes, level by level."""
-        out = np.empty(self.size, dtype=np.int64)
+        """The exact counts of all nodes, level by level; of several trees at once, one in each row."""
+        out = np.empty((*counts.shape[:-1], self.size), dtype=np.int64)
         level, start = counts, 0
         for size in self.levels:
-            if len(level) > size:
-                level = _grouped(level, self.branching).sum(axis=1)
-            out[start : start + size] = level
+            if level.shape[-1] > size:
+                level = _grouped(level, self.branching).sum(axis=-1)
+            out[..., start : start + size] = level
             start += size
         return out
 
     def consistent(self, noisy: NDArray[Any]) -> Floats:
-        """The leaves of the least-squares fit: the tree of real counts that is nearest to the noisy one.
+        """The leaves of the least-squares fit: the tree of real counts that is nearest to the noisy one; row by row.
 
         Two passes over the levels (Hay et al. 2010, with weights for trees that are not full): upwards each node is
         joined with the sum of its children, each weighted with the inverse of its variance; downwards what is missing
@@ -89,13 +89,13 @@ class Tree:
         shape = _shape(self.leaves, self.branching, self.rooted)
         joined = [own[0]]
         for values, weight in zip(own[1:], shape.weights, strict=True):
-            below = _grouped(joined[-1], self.branching).sum(axis=1)
+            below = _grouped(joined[-1], self.branching).sum(axis=-1)
             joined.append(below + weight * (values - below))
         final = joined[-1]
         for values, share in zip(joined[-2::-1], shape.shares[::-1], strict=True):
-            missing = final - _grouped(values, self.branching).sum(axis=1)
-            spread = _grouped(share, self.branching) * missing[:, None]
-            final = values + spread.reshape(-1)[: len(values)]
+            missing = final - _grouped(values, self.branching).sum(axis=-1)
+            spread = _grouped(share, self.branching) * missing[..., None]
+            final = values + spread.reshape(*values.shape[:-1], -1)[..., : values.shape[-1]]
         return final
 
     def prefix_weights(self, less: Fraction = Fraction(0)) -> Floats:
@@ -115,7 +115,7 @@ class Tree:
         return Fraction(_shape(self.leaves, self.branching, self.rooted).leaf) * _MARGIN
 
     def _split(self, nodes: NDArray[Any]) -> list[NDArray[Any]]:
-        return np.split(nodes, np.cumsum(self.levels)[:-1])
+        return np.split(nodes, np.cumsum(self.levels)[:-1], axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,11 +174,11 @@ def _sizes(leaves: int, branching: int) -> tuple[int, ...]:
 
 
 def _grouped(level: NDArray[Any], branching: int) -> NDArray[Any]:
-    """The level in rows of siblings; the last row is filled up with zeros."""
-    missing = -len(level) % branching
+    """The level in rows of siblings; the last row is filled up with zeros. Axes before the last are left alone."""
+    missing = -level.shape[-1] % branching
     if missing:
-        level = np.concatenate([level, np.zeros(missing, dtype=level.dtype)])
-    return level.reshape(-1, branching)
+        level = np.concatenate([level, np.zeros((*level.shape[:-1], missing), dtype=level.dtype)], axis=-1)
+    return level.reshape(*level.shape[:-1], -1, branching)
 
 
 # --- the mechanism ------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ L1; the least such ρ, rounded up. Proof: laplace_zcdp.md.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.exact import BITS, exp_down, exp_up
 from discreet.privacy.accountants.conversions import pure_to_zcdp_tight
@@ -14,6 +15,7 @@ from discreet.privacy.promises.measures import HUGE, Pure
 from discreet.privacy.promises.record import short_up
 
 
+@lru_cache(maxsize=4096)
 def laplace_rho(epsilon: Fraction) -> Fraction:
     """ε - 1 + e^-ε, for noise on the line with ε = sensitivity/scale.
 
@@ -23,6 +25,7 @@ def laplace_rho(epsilon: Fraction) -> Fraction:
     return _rho(epsilon, Fraction(1))
 
 
+@lru_cache(maxsize=4096)  # one event is priced when it is quoted, paid and read again
 def discrete_laplace_rho(scale: Fraction, sensitivity: int) -> Fraction:
     """ε - β(1 - e^-ε) with β = (1/b)/sinh(1/b), for noise of scale b on the integers and ε = sensitivity/b.
 

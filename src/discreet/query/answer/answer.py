@@ -7,7 +7,7 @@ exact bounded aggregate lies within it with the stated confidence; what bounding
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -53,6 +53,9 @@ class TableAnswer(Answered):
     """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
     cut: Any = None
     """The estimated share of rows that caps cut, if a profile is there to tell."""
+    total: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """For a count without groups whose cut is known: an interval of 95 % for noise and cut together. Of units with more
+    than ``cut.reach`` rows only what counts is in it; ``intervals`` are about what counts of all."""
     beside: tuple[TableAnswer, ...] = ()
     """The answers to further questions whose rows the outcome uses."""
 

@@ -39,7 +39,7 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         "cost": found.cost,
         "counted": found.counted,
         "notes": list(found.notes),
-        "cut": None if found.cut is None else asdict(found.cut),
+        "cut": None if found.cut is None else {k: v for k, v in asdict(found.cut).items() if k != "wider"},
     }
 
 

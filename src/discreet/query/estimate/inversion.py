@@ -25,6 +25,7 @@ _NORMAL = NormalDist()
 _APART = 1.02
 """Scales are raised until each is so many times the next smaller one."""
 _LEAST = 1e-8
+_GROUPS = 1024  # at once
 _CELLS = 128
 _HALVINGS = 45
 
@@ -126,19 +127,22 @@ def ratio(
     grid = np.linspace(*between, _CELLS + 1)
     ends = [np.abs(line.at(grid)) for line in lines]
     errors = combined_error(noises, [np.maximum(w[:-1], w[1:]) for w in ends], miss)
-    start = sum(line.start * v for line, v in zip(lines, values, strict=True))
-    slope = sum(line.slope * v for line, v in zip(lines, values, strict=True))
-    low = np.full(len(values[0]), np.inf)
-    high = np.full(len(values[0]), -np.inf)
-    for left, right, error in zip(grid[:-1].tolist(), grid[1:].tolist(), errors.tolist(), strict=True):
-        first, last = _solved(np.asarray(start), np.asarray(slope), left, right, error)
-        low, high = np.minimum(low, first), np.maximum(high, last)
+    start = np.asarray(sum(line.start * v for line, v in zip(lines, values, strict=True)), dtype=np.float64)
+    slope = np.asarray(sum(line.slope * v for line, v in zip(lines, values, strict=True)), dtype=np.float64)
+    low, high = np.empty_like(start), np.empty_like(start)
+    for i in range(0, len(start), _GROUPS):
+        some = slice(i, i + _GROUPS)
+        first, last = _solved(start[some], slope[some], grid[:-1, None], grid[1:, None], errors[:, None])
+        low[some], high[some] = first.min(axis=0), last.max(axis=0)
     nothing = low > high
     return np.where(nothing, between[0], low), np.where(nothing, between[1], high)
 
 
-def _solved(start: Floats, slope: Floats, left: float, right: float, error: float) -> tuple[Floats, Floats]:
-    """Where |start + slope·θ| <= error between two ends: from first to last; (inf, -inf) where nowhere."""
+def _solved(start: Floats, slope: Floats, left: Floats, right: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """Where |start + slope·θ| <= error between two ends: from first to last; (inf, -inf) where nowhere.
+
+    For each group and each pair of ends at once.
+    """
     at = start + slope * left
     steep = np.abs(slope) * (right - left) > 1e-12 * (np.abs(at) + error)
     safe = np.where(steep, slope, 1.0)

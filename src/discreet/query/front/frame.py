@@ -17,6 +17,7 @@ from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import cube, rollup
+from discreet.query.front.sql.nested_select import over_released, union_of
 from discreet.query.front.verbs import Expr, output
 from discreet.query.plan.expressions import Column, Expression, Literal, columns
 from discreet.query.plan.nodes import How, Order, Question
@@ -35,6 +36,7 @@ from discreet.query.resolve.build import (
 )
 from discreet.query.resolve.resolve import (
     Scope,
+    Source,
     ask,
     called,
     check_after,
@@ -310,9 +312,25 @@ class Asked:
 
     sort = _not_here("sort", "say order_by(...)")
 
+    def agg(self, *outputs: Expr | str, by: Expr | str | Sequence[Expr | str] = (), **named: Expr | str) -> Self:
+        """Aggregates of released rows, perhaps by group: ``agg(most=dp.max("n"), by="region")``. Free."""
+        keys = [by] if isinstance(by, Expr | str) else list(by)
+        return self.again(aggregated(self.plan, _outputs(keys, {}), _outputs(outputs, named)))
+
+    def union_all(self, *others: Asked) -> Self:
+        """The released rows of this question and of others, which share one price."""
+        return self.again(union_of([self.plan, *(other.plan for other in others)]))
+
     def limit(self, rows: int) -> Self:
         """The first so many of the released rows."""
         return self.again(limit(self.plan, rows))
+
+
+def aggregated(question: Question, keys: Sequence[Output], outputs: Sequence[Output]) -> Question:
+    """Aggregates over the released rows of a question."""
+    scope = Scope((Source(None, {name: name for name, _ in question.outcome.columns}),))
+    groups = grouped(scope, keys=[key.said for key in keys], outputs=[*keys, *outputs])
+    return over_released(groups, question)
 
 
 def having(question: Question, *conditions: Expr | str) -> Question:

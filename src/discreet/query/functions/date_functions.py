@@ -224,7 +224,12 @@ def _from_sunday(apply: Build[T], x: T) -> T:
     return apply("mod", apply("day_of_week", x), Literal(Fraction(7)))
 
 
+def _epoch(apply: Build[T], x: T) -> T:
+    return apply("seconds_between", Literal(datetime(1970, 1, 1)), x)
+
+
 DATE_READINGS = {
+    "epoch": Reading("EPOCH(x)", "The whole seconds since 1970 began, as EXTRACT(epoch FROM x).", (1, 1), _epoch),
     "dateadd": Reading(
         "DATEADD('month', n, x)",
         "x + INTERVAL n MONTH; of day, week, month, quarter or year.",

@@ -434,7 +434,8 @@ def _within(step: Fraction, low: Fraction, high: Fraction) -> Number:
     """The cells inside the bounds: the lower bound rounded up, the upper one down."""
     a, b = -((-low) // step), high // step
     if a > b or max(abs(a), abs(b)) >= LARGEST:  # that many cells stand for a column without bounds
-        raise BadParameter("bounds", f"{low} to {high}", "must hold a value of the column, and be below 2^62 steps")
+        must = "must hold a value of the column, and be below 2^62 steps; values beyond bounds are read as their ends"
+        raise BadParameter("bounds", f"{low} to {high}", must)
     return Number(step, int(a), int(b))
 
 

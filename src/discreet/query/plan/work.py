@@ -10,6 +10,9 @@ Bounding, for each unit u. Let n_uk be its rows under key combination k, c_uk = 
         else w_u*per_group // n_uk.
   L2:   w_u = S if Σ_k c_uk² <= cap else isqrt(S²*cap // Σ_k c_uk²), where cap is the *square* of the L2 norm;
         a row weighs as for L1.
+Where a unit has so many rows that each of them would weigh 0 (ROWS: n_u > S*cap; L1, L2: n_uk > w_u*per_group), they
+weigh together: to a RowSum the unit adds m*X / z, rounded towards zero, in each group (and split), where X is the sum
+of its values there, and m/z is S*cap / n_u (ROWS) or w_u*per_group / n_uk (L1, L2). So it counts as its cap, not as 0.
 With ``most_keys`` (keys that nobody listed), a unit that has more combinations keeps those with the smallest
 ``hash(unit, k, salt)``, before any of the above.
 The hash is md5 of the salt, the unit and the keys as text, joined by "|" (integers in decimal, truth as true/false,
@@ -124,7 +127,8 @@ class GroupingSets:
 
     A row counts, in every set, if it has a unit and each of ``keys`` is one of its ``allowed`` values, which all of
     them list, without NULL. The bounding is ROWS, and n_u counts the rows of u that count; so the weight of a row is
-    the same in every set, and each set is the sum of any larger one over the keys that it lacks.
+    the same in every set (a unit of more than S*cap rows counts as 0 here), and each set is the sum of any larger one
+    over the keys that it lacks.
     """
 
     source: Relation

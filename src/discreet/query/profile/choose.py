@@ -78,6 +78,8 @@ class Chosen:
     error: float
     """The predicted relative error there, noise and cut together."""
     words: tuple[str, ...]
+    own: bool = False
+    """Whether the cut is about the rows of the question itself, and not about those of its table."""
     spread: Spread | None = None
     """How counts of groups that nobody listed are made of numbers of units, where that is better."""
 
@@ -124,6 +126,13 @@ def with_caps(asked: Prepared, caps: Caps) -> Prepared:
     """The same question with other caps."""
     parts = tuple(replace(part, caps=caps).asking(part.measures) for part in asked.parts)
     return Prepared(replace(asked.asked, caps=caps), parts)
+
+
+def typical_rows(asked: Prepared, known: Known) -> int | None:
+    """How many rows a typical group has, about; None if nothing stands out."""
+    if known.sizes.empty:
+        return None
+    return max(1, round(_share(asked.parts[0], known) * known.sizes.rows()))
 
 
 # --- predicting -----------------------------------------------------------------------------------------------------
@@ -267,7 +276,7 @@ def _by_units(asked: Prepared, known: Known, quote: Ask) -> Chosen:
         "counts are corrected: they follow from numbers of units and released sizes of units, if the rows of a unit "
         "lie in groups as everybody's do; error bars reach from no correction to its square",
     ]
-    return Chosen((asking,), caps, cut, max(1, round(least)), error, tuple(words), spread)
+    return Chosen((asking,), caps, cut, max(1, round(least)), error, tuple(words), spread=spread)
 
 
 def _groups(asked: Prepared, known: Known, quote: Ask) -> int:
@@ -314,4 +323,5 @@ def _told(  # noqa: PLR0917
             f"groups are made to agree with a total that is released once with at most "
             f"{total[0].asked.caps.max_rows:,} rows of each unit"
         )
-    return Chosen((with_caps(asked, caps), *total), caps, cut, max(1, round(rows)), best.error, tuple(lines))
+    own, many = not known.of, max(1, round(rows))
+    return Chosen((with_caps(asked, caps), *total), caps, cut, many, best.error, tuple(lines), own)

@@ -35,7 +35,8 @@ class ChosenBounds:
         ends = [f"{float(end):g}" if isinstance(end, Fraction) else str(end) for end in (low, high)]
         return (
             f"bounds of {self.column} chosen from the profile: {ends[0]} to {ends[1]}; "
-            f"about {self.cut:.1%} of the total of its values lies beyond, which is not in the error bars"
+            f"about {self.cut:.1%} of the total of the values that stood out from the noise lies beyond, and rarer "
+            "ones may; that is not in the error bars"
         )
 
 

@@ -35,6 +35,22 @@ class Cut:
     beyond: int
     """At most so many units have more, with the same confidence."""
     what: str = "rows"
+    wider: tuple[float, float, float] = (0.0, 1.0, 0.0)
+    """The interval and the units beyond with a quarter of the chance to miss each, beside noise with a half."""
+
+    def total(self, low: float, high: float) -> tuple[float, float]:
+        """All rows, where what is left after the cut lies between two ends; of units beyond the reach, up to the cap.
+
+        Nobody knows how much of what is left belongs to units beyond the reach, of which nothing is put back.
+
+        >>> Cut(8, 0.5, 0.4, 0.6, 0.95, 99, 3, wider=(0.25, 0.75, 3)).total(60, 100)
+        (72.0, 400.0)
+        """
+        least, most, beyond = self.wider
+        low = max(low, 0.0)
+        out = min(beyond * self.cap, low)
+        end = high / (1 - most) if most < 1 else np.inf
+        return (low - out) / (1 - min(least, 1 - 1e-9)) + out, float(end)
 
     def __str__(self) -> str:
         return (
@@ -130,15 +146,28 @@ class UnitSizes:
         share = min(max(float(counts @ np.maximum(typical - cap, 0.0)) / near, 0.0), 1.0)
         there = np.maximum(counts, 0.0)
 
-        def possible(s: float) -> bool:
+        def off(s: float, miss: float) -> bool:
             weights = np.maximum(typical - cap, 0.0) - s * typical
             ends = [np.maximum(end - cap, 0.0) - s * end for end in (low, high)]
             slack = float(there @ np.maximum(abs(ends[0] - weights), abs(ends[1] - weights)))
             return abs(float(counts @ weights)) <= slack + self.histogram.error(weights, miss)
 
+        def possible(s: float) -> bool:
+            return off(s, miss)
+
+        half = float(1 - level) / 4
+
+        def possible_wider(s: float) -> bool:
+            return off(s, half)
+
         last = self._last
         above = self.histogram.values[last + 1 :]
-        beyond = max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), 2 * miss)) if len(above) else 0
+
+        def more(chance: float) -> float:
+            """At most so many units are beyond."""
+            return max(0.0, float(above.sum()) + self.histogram.error(np.ones(len(above)), chance)) if len(above) else 0
+
+        beyond = more(2 * miss)
         return Cut(
             cap,
             share,
@@ -148,6 +177,7 @@ class UnitSizes:
             self.reach,
             int(np.ceil(beyond)),
             what,
+            (_farthest(possible_wider, share, 0.0), _farthest(possible_wider, share, 1.0), more(half)),
         )
 
     def spread_error(self, cap: int, share: float, clustering: float = 1.0) -> float:

@@ -134,3 +134,15 @@ def test_refused_for_nothing(text: str, word: str) -> None:
 def test_no_neighbour_moves_several_questions_further_than_their_price() -> None:
     text = f"{CTE} SELECT SUM(g.n) AS s FROM g JOIN h ON g.c = h.c UNION ALL SELECT COUNT(*) FROM t WHERE f = 'x'"
     assert check_query(session().sql(text), tables=20).ok
+
+
+def test_verbs_say_the_same() -> None:
+    asking = session()
+    counts = asking["t"].group_by("c").agg(n=dp.count())
+    flat = "SELECT c, COUNT(*) AS n FROM t GROUP BY c"
+    most = asking.sql(f"SELECT MAX(n) AS most FROM ({flat}) AS g")
+    assert counts.agg(most=dp.max("n")).plan == most.plan
+    by = asking.sql(f"SELECT n > 25 AS large, SUM(n) AS s FROM ({flat}) AS g GROUP BY n > 25")
+    assert counts.agg(s=dp.sum("n"), by=dp.expr("n > 25 AS large")).plan == by.plan
+    both = asking.sql(f"{flat} UNION ALL SELECT f, COUNT(*) AS n FROM t GROUP BY f")
+    assert counts.union_all(asking["t"].group_by("f").agg(n=dp.count())).plan == both.plan

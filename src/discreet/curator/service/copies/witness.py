@@ -12,7 +12,6 @@ Believes: whoever restores the ledger does not also restore the witness. What wa
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 import urllib.error
@@ -22,8 +21,7 @@ from typing import Any
 
 from discreet.curator.error_replies import log
 from discreet.errors import LedgerMismatch, LedgerUnavailable
-from discreet.ledger.entries import canonical, digest
-from discreet.ledger.head_file import Head
+from discreet.ledger.head_file import Head, read_head
 from discreet.ledger.owner_acts import check_reason
 from discreet.ledger.store import Ledger
 
@@ -43,7 +41,7 @@ class Witness:
         text = self._file() if isinstance(self._place, Path) else self._fetch()
         lines = text.split("\n")
         for line in reversed(lines):
-            if line and (found := _read(line)) is not None:  # the last line may be torn
+            if line and (found := read_head(line)) is not None:  # the last line may be torn
                 return found
         if any(lines):
             raise LedgerMismatch("the witness cannot be understood")
@@ -51,7 +49,7 @@ class Witness:
 
     def publish(self, head: Head) -> None:
         """Let it know of a head."""
-        line = _line(head)
+        line = f"{head.text}\n"
         if isinstance(self._place, Path):
             descriptor = os.open(self._place, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:
@@ -94,7 +92,7 @@ def check_witness(ledger: Ledger, place: str | Path | None) -> None:
     if seen is None or ledger.has(seen):
         return
     accepted = [act.body.get("seen") for act in ledger.owner.acts(KIND)]
-    if _fields(seen) not in accepted:
+    if seen.fields not in accepted:
         raise LedgerMismatch(
             f"the witness has seen entry {seen.sequence} of ledger {seen.ledger[:8]}, which is not in this one: it was "
             "restored or replaced. Restore a copy that has it, or let the owner accept it with discreet ledger "
@@ -105,7 +103,7 @@ def check_witness(ledger: Ledger, place: str | Path | None) -> None:
 def accept_witness(ledger: Ledger, place: str | Path, reason: str, *, by: str = "owner") -> int:
     """Record that the owner knows that the witness has seen more; the number of the entry."""
     seen = Witness(place).last()
-    body: dict[str, Any] = {"seen": None if seen is None else _fields(seen), "reason": check_reason(reason)}
+    body: dict[str, Any] = {"seen": None if seen is None else seen.fields, "reason": check_reason(reason)}
     return ledger.owner.record(KIND, body, by=by).sequence
 
 
@@ -141,23 +139,3 @@ class Publisher:
         while not self._stop.wait(EVERY):
             self.publish()
         self.publish()
-
-
-def _fields(head: Head) -> dict[str, Any]:
-    return {"ledger": head.ledger, "sequence": head.sequence, "hash": head.hash}
-
-
-def _line(head: Head) -> str:
-    fields = _fields(head)
-    return canonical(fields | {"sum": digest(canonical(fields))}) + "\n"
-
-
-def _read(line: str) -> Head | None:
-    try:
-        fields = json.loads(line)
-        check = fields.pop("sum")
-        if check != digest(canonical(fields)):
-            return None
-        return Head(str(fields["ledger"]), int(fields["sequence"]), str(fields["hash"]))
-    except (AttributeError, KeyError, TypeError, ValueError):
-        return None

@@ -22,7 +22,10 @@ SELECT = ("with_", "expressions", "distinct", "from_", "joins", "where", "group"
 _CLAUSES: dict[str, tuple[str, str]] = {
     "qualify": ("QUALIFY in a subquery", "use it at the end, over released values"),
     "windows": ("WINDOW", "write OVER (...) where it is used"),
-    "sample": ("TABLESAMPLE", "ask about all rows; noise already protects them"),
+    "sample": (
+        "TABLESAMPLE",
+        "ask about all rows: a sample of rows is none of people, and lowers no price",
+    ),
     "laterals": ("LATERAL", "join plain tables and subqueries"),
     "into": ("SELECT INTO", "an answer is returned, not stored"),
     "locks": ("FOR UPDATE", "leave it out"),

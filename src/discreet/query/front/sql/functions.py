@@ -49,8 +49,12 @@ def part(name: str, x: Said) -> Said:
     word = name.lower()
     if word in ("dow", "dayofweek", "weekday"):
         return function("dayofweek", (x,))
+    if word == "epoch":
+        return function("epoch", (x,))
     if word not in PARTS:
-        raise Unsupported(f"the part {show(name.upper())} of a date", f"use one of {', '.join(sorted(PARTS))}, dow")
+        raise Unsupported(
+            f"the part {show(name.upper())} of a date", f"use one of {', '.join(sorted(PARTS))}, dow, epoch"
+        )
     return apply(PARTS[word], x)
 
 
@@ -79,7 +83,10 @@ def aggregate(name: str, arguments: tuple[Said, ...], *, distinct: bool = False,
     if star:
         raise BadQuestion(f"{name.upper()} needs a column, not *")
     if distinct:
-        raise Unsupported(f"{name.upper()}(DISTINCT ...)", "only COUNT(DISTINCT x) can; or aggregate all values")
+        raise Unsupported(
+            f"{name.upper()}(DISTINCT ...)",
+            f"over listed keys, aggregate what SELECT DISTINCT gives: {name.upper()}(x) of a subquery",
+        )
     if word in ("count_if", "countif"):
         check_count(name.upper(), len(arguments), (1, 1))
         return count(where=arguments[0])

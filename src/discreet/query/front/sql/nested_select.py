@@ -99,7 +99,7 @@ def nested_select(node: exp.Expr, rows: ReleasedRows, where: Sequence[Said] | No
     filters = where if where is not None else conjuncts_of(where_of(node))
     if filters:
         below = _filtered(below, scope, filters)
-    return _asked(found, below, regroup=totals or distinct, limit=limit_of(node), offset=offset_of(node))
+    return over_released(found, below, regroup=totals or distinct, limit=limit_of(node), offset=offset_of(node))
 
 
 def _visible(scope: Scope) -> list[tuple[str | None, str]]:
@@ -126,7 +126,10 @@ def _filtered(below: Question, scope: Scope, filters: Sequence[Said]) -> Questio
     return replace(below, outcome=Outcome(identity, having=kept, below=below.outcome))
 
 
-def _asked(found: Groups, below: Question, *, regroup: bool, limit: int | None, offset: int) -> Question:
+def over_released(
+    found: Groups, below: Question, *, regroup: bool = True, limit: int | None = None, offset: int = 0
+) -> Question:
+    """What is computed from the rows of a question: groups of them, or with ``regroup=False`` each for itself."""
     back: Mapping[str, Expression] = {} if regroup else {key.name: key.expression for key in found.keys}
 
     def put(expression: Expression) -> Expression:

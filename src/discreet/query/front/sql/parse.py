@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 
 from sqlglot import exp
@@ -38,7 +38,8 @@ from discreet.query.front.sql.semi_joins import semi_joined, split_where
 from discreet.query.front.sql.syntax_tree import chain, read_select
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import PerUnit, Question, parts_of
+from discreet.query.plan.expressions import Literal as PlanLiteral
+from discreet.query.plan.nodes import Key, PerUnit, Question, Relation, parts_of
 from discreet.query.plan.schema import Schema, unusable
 from discreet.query.resolve.build import (
     Rows,
@@ -100,14 +101,43 @@ def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
     A grouped subquery summarises each unit if its keys say so; otherwise its groups are released, and what is around it
     is computed from them.
     """
+    return question_of(select_of(text, schemas), schemas)
+
+
+def select_of(text: str, schemas: Mapping[str, Schema]) -> exp.Expr:
+    """The tree of a question about these tables."""
+    return _select(text, {name: schema.fields for name, schema in schemas.items()})
+
+
+def question_of(node: exp.Expr, schemas: Mapping[str, Schema]) -> Question:
+    """The plan of a question, from its tree."""
     tables: Tables = {name: schema.fields for name, schema in schemas.items()}
     try:
-        return _about(_select(text, tables), _Known(tables), schemas)
+        return _about(node, _Known(tables), schemas)
     except BadQuestion as error:
         why = None if error.column is None else unusable(error.column, schemas)
         if why is None:
             raise
     raise BadQuestion(why)
+
+
+def public_relation(node: exp.Expr, schemas: Mapping[str, Schema]) -> tuple[Relation, str]:
+    """What a subquery of public tables asks for: a relation, and its one column. An aggregate of all is one row."""
+    known = _Known({name: schema.fields for name, schema in schemas.items()})
+    if type(node) is not exp.Select or any(node.args.get(part) is not None for part in ("limit", "order", "offset")):
+        raise Unsupported("this subquery of public tables", "ask for one aggregate, or one value of one row")
+    outputs = [output(one) for one in node.expressions if type(one) is not exp.Star]
+    if len(outputs) != 1 or len(node.expressions) != 1:
+        raise BadQuestion("a subquery in the place of a value has one column")
+    if node.args.get("group") is None and has_total(outputs[0].said):
+        inner = known.with_ctes(node.args.get("with_"))
+        rows, scope = _from(node, inner)
+        found = grouped(scope, keys=[], outputs=outputs, having=having_of(node))
+        one = replace(found, keys=(Key("one row", PlanLiteral(True)),))
+        made = summarised(rows, one)
+        return made.relation, made.columns[-1]
+    made = _rows(node, known)
+    return made.relation, made.columns[0]
 
 
 def _about(node: exp.Expr, known: _Known, schemas: Mapping[str, Schema]) -> Question:
@@ -253,7 +283,8 @@ def _is_grouped(node: exp.Expr) -> bool:
     if type(node) is exp.Union:
         return all(_is_grouped(part) for part in chain(node))
     outputs = [output(one) for one in node.expressions if type(one) is not exp.Star]
-    return node.args.get("group") is not None or any(has_total(one.said) for one in outputs)
+    grouping = node.args.get("group") is not None or node.args.get("distinct") is not None
+    return grouping or any(has_total(one.said) for one in outputs)
 
 
 def _union_of_questions(node: exp.Expr, known: _Known) -> Question:

@@ -44,7 +44,10 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "Order": ("ORDER BY inside an aggregate", "leave it out: the order of rows has no meaning"),
     "Star": ("SELECT *", "name the columns, or use COUNT(*)"),
     "Table": ("parentheses around a table or a join", "leave them out, or write a subquery"),
-    "TableSample": ("TABLESAMPLE", "ask about all rows; noise already protects them"),
+    "TableSample": (
+        "TABLESAMPLE",
+        "ask about all rows: a sample of rows is none of people, and lowers no price",
+    ),
     "Tuple": ("a row of several values", "compare the columns one by one"),
     "Unnest": ("UNNEST", "use plain columns"),
     "Values": ("VALUES as a table", "name a table of the session"),

@@ -1,0 +1,45 @@
+"""The story of an answer names every step from the rows to the price."""
+
+import pyarrow as pa
+import pytest
+
+import discreet as dp
+from discreet.engines.memory.engine import memory
+
+ROWS = pa.table({"who": [1], "place": ["a"], "cost": [1.0], "kind": ["x"]})
+COLUMNS = {"place": dp.keys(["a", "b"]), "cost": dp.bounds(0, 100), "kind": dp.unknown_keys()}
+
+
+def told(text: str) -> str:
+    table = dp.table(ROWS, unit="who", columns=COLUMNS, max_rows=3)
+    session = dp.Session(t=table, budget=dp.Approx(10, "1e-6"), engine=memory())
+    return str(session.sql(text).explain(epsilon=1))
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("SELECT COUNT(*) AS n FROM t", "all rows are one group"),
+        ("SELECT COUNT(*) AS n FROM t WHERE cost > 1", "keep rows that pass WHERE"),
+        ("SELECT place, COUNT(*) AS n FROM t GROUP BY place", "2 groups, all listed in advance"),
+        ("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind", "keys that nobody listed"),
+        ("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind", "a key is named if its noisy number of units is at least"),
+        ("SELECT COUNT(*) AS n, AVG(cost) AS m FROM t", "sums that together move like one"),
+        ("SELECT MEDIAN(cost) AS m FROM t", "as a tree"),
+        ("SELECT COUNT(DISTINCT place) AS n FROM t", "count different values"),
+        ("SELECT COUNT(DISTINCT who) AS n FROM t", "count units"),
+        ("SELECT place, COUNT(*) AS n FROM t GROUP BY place HAVING COUNT(*) > 1", "HAVING (post-processing, free)"),
+        ("SELECT place, COUNT(*) AS n FROM t GROUP BY place ORDER BY n LIMIT 1", "keep 1 released rows"),
+        ("SELECT COUNT(*) AS n FROM (SELECT place FROM t UNION ALL SELECT place FROM t)", "put the rows together"),
+        ("SELECT COUNT(*) AS n FROM t", "a unit weighs at most 3 rows in all"),
+        ("SELECT COUNT(*) AS n FROM t", "all together: epsilon 1"),
+    ],
+)
+def test_a_step_is_named(text: str, line: str) -> None:
+    assert line in told(text)
+
+
+def test_a_question_without_a_condition_names_none() -> None:
+    found = told("SELECT COUNT(*) AS n FROM t")
+    for absent in ("WHERE", "HAVING", "post-processing", "nobody listed", "tree"):
+        assert absent not in found

@@ -1,0 +1,52 @@
+"""Which statistics are paid for: measures share what they can, and nothing is paid for twice."""
+
+import pytest
+
+from discreet.query.estimate.statistics import Bins, Distinct, Rows, paid_with
+from discreet.query.estimate.two_sided_sums import Count, Mean, Sum
+from discreet.query.functions.typed_values import Typed
+from discreet.query.plan.nodes import Aggregate
+from tests.query.estimate.test_estimators import X, Y, asked
+
+COUNT, SUM, AVG = Aggregate.COUNT, Aggregate.SUM, Aggregate.AVG
+Measures = list[tuple[Aggregate, tuple[Typed, ...]]]
+
+
+def paid(measures: Measures) -> int:
+    return len({paid_with(s) for recipe in asked(*measures) for s in recipe.needs})
+
+
+@pytest.mark.parametrize(
+    ("measures", "payments"),
+    [
+        ([(COUNT, ())], 1),
+        ([(SUM, (X,))], 1),
+        ([(AVG, (X,))], 1),
+        ([(COUNT, ()), (SUM, (X,)), (AVG, (X,))], 1),
+        ([(AVG, (X,)), (AVG, (X,))], 1),
+        ([(SUM, (X,)), (SUM, (Y,))], 2),
+        ([(COUNT, ()), (AVG, (X,)), (AVG, (Y,))], 3),
+        ([(Aggregate.QUANTILE, (Y,)), (Aggregate.MIN, (Y,)), (Aggregate.MAX, (Y,))], 1),
+    ],
+)
+def test_what_is_paid_for(measures: Measures, payments: int) -> None:
+    assert paid(measures) == payments
+
+
+def test_a_count_beside_one_mean_comes_from_two_sides() -> None:
+    count, total, mean = asked((COUNT, ()), (SUM, (X,)), (AVG, (X,)))
+    assert (type(count), type(total), type(mean)) == (Count, Sum, Mean)
+    assert count.needs.keys() == mean.needs.keys()
+
+
+def test_a_sum_alone_is_one_statistic_without_parts() -> None:
+    (total,) = asked((SUM, (X,)))
+    ((statistic, _),) = total.needs.items()
+    assert isinstance(statistic, Rows)
+    assert not statistic.beside
+
+
+def test_order_and_different_values_have_statistics_of_their_own() -> None:
+    median, different = asked((Aggregate.QUANTILE, (Y,)), (Aggregate.COUNT_DISTINCT, (Y,)))
+    assert [type(s) for s in median.needs] == [Bins]
+    assert [type(s) for s in different.needs] == [Distinct]

@@ -1,0 +1,101 @@
+"""Statistics against their definitions, on every value of small ranges; what floats could not tell is refused."""
+
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import BadQuestion
+from discreet.query.estimate import statistics as st
+from discreet.query.functions.typed_values import Typed
+from discreet.query.plan.evaluate import evaluate
+from discreet.query.plan.expressions import Column, Expression, Literal
+from discreet.query.plan.types import Number, Text
+
+
+def bounded(low: int, high: int, step: Fraction | int = 1, *, nullable: bool = False) -> Typed:
+    return Typed(Number(Fraction(step), low, high), nullable=nullable, lowered=Column("x"))
+
+
+def cells(value: Expression, x: int | None) -> int:
+    """What a row adds to a sum; NULL adds nothing."""
+    found = evaluate(value, {"x": x})
+    assert found is None or isinstance(found, int)
+    return found or 0
+
+
+def test_a_total_stays_within_its_bound_and_says_whether_its_values_have_one_sign() -> None:
+    for low, high in ((-3, 5), (0, 4), (-7, -2), (-(1 << 33), 3 << 31)):
+        rows = st.total(bounded(low, high), None, "SUM")
+        assert rows.one_sign == (low >= 0 or high <= 0)
+        for x in {low, high, 0, (low + high) // 2}:
+            if low <= x <= high:
+                assert abs(cells(rows.value, x)) <= rows.bound
+                assert abs(cells(rows.value, x) * rows.step - x) <= rows.step / 2
+
+
+@pytest.mark.parametrize(("low", "high"), [(-3, 5), (0, 1), (10, 13)])
+@pytest.mark.parametrize("by_length", [False, True])
+def test_the_parts_of_a_range_move_like_one(low: int, high: int, by_length: bool) -> None:
+    """Together at most the bound, in sum or in length; the parts give the value back."""
+    found = st.sides(bounded(low * 1000, high * 1000, nullable=True), None, "AVG", absent=True, by_length=by_length)
+    parts = [found.above, found.below, found.absent]
+    for x in (low * 1000, high * 1000, (low + high) * 500, None):
+        moved = [cells(part.value, x) for part in parts if part is not None]
+        bound = found.above.bound
+        if x is not None:
+            assert moved[0] - moved[1] == 2 * x - (low + high) * 1000
+            assert sum(moved[:2]) == bound
+        assert min(moved) >= 0
+        assert sum(m * m for m in moved) <= bound * bound
+        assert by_length or sum(moved) <= bound
+
+
+def test_parts_are_paid_for_together_and_others_alone() -> None:
+    found = st.sides(bounded(0, 9), None, "AVG")
+    assert st.paid_with(found.above) == st.paid_with(found.below)
+    assert st.paid_share(found.above) + st.paid_share(found.below) == 1
+    other = st.total(bounded(0, 9), None, "SUM")
+    assert st.paid_with(other) != st.paid_with(found.above)
+    assert st.paid_share(other) == st.paid_share(st.Units()) == 1
+
+
+def test_a_count_of_units_needs_each_row_to_count() -> None:
+    assert st.count(None, None, once=True) == st.Units()
+    assert isinstance(st.count(None, Column("b"), once=True), st.Rows)
+    assert isinstance(st.count(bounded(0, 9, nullable=True), None, once=True), st.Rows)
+    counted = st.count(bounded(0, 9, nullable=True), None)
+    assert isinstance(counted, st.Rows)
+    assert [cells(counted.value, x) for x in (0, 7, None)] == [1, 1, 0]
+
+
+def test_products_are_centred_once_more_where_they_are_squares() -> None:
+    x = st.centred(bounded(-4, 10), "VARIANCE")
+    square = st.product(x, x, None)
+    for value in range(-4, 11):
+        right = (value - x.centre) ** 2 - square.offset
+        assert cells(square.statistic.value, value) * square.statistic.step == right
+        assert abs(cells(square.statistic.value, value)) <= square.statistic.bound
+
+
+def test_every_value_has_a_bin_and_no_bin_is_beyond_the_last() -> None:
+    for low, high in ((0, 10), (-5000, 5000), (3, 3 + 4096)):
+        found = st.bins(bounded(low, high), None, "MEDIAN")
+        for x in (low, low + 1, high - 1, high):
+            place = cells(found.value, x)
+            assert 0 <= place < found.bins <= st.MOST_BINS
+            assert found.low + place * found.width <= x < found.low + (place + 1) * found.width
+    assert evaluate(st.bins(bounded(0, 10), Literal(False), "MEDIAN").value, {"x": 3}) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        (Typed(Text(), lowered=Column("x")), "needs a number with bounds"),
+        (bounded(4, 4), "of a constant says nothing"),
+        (bounded(0, 10**101), "cannot be answered in floats"),
+        (bounded(0, 1, Fraction(1, 10**101)), "cannot be answered in floats"),
+    ],
+)
+def test_what_cannot_be_summed_is_refused(typed: Typed, says: str) -> None:
+    with pytest.raises(BadQuestion, match=says):
+        st.number(typed, "SUM")

@@ -1,0 +1,83 @@
+"""Subqueries that are one value, as texts: what they are, and what they are not."""
+
+from fractions import Fraction
+
+import pytest
+
+from discreet.errors import BadQuestion
+from discreet.query.front.sql.constants import Missing, Staged, as_constant, staged_question
+from discreet.query.front.sql.parse import question_about
+from discreet.query.plan.nodes import Question
+from tests.helpers.shop import schemas
+
+TABLES = schemas()
+M = "WITH m AS (SELECT AVG(price) AS a FROM items)"
+
+
+def staged(text: str) -> Staged:
+    found = staged_question(text, TABLES)
+    assert isinstance(found, Staged)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("SELECT COUNT(*) AS n FROM items WHERE price > (SELECT AVG(price) FROM items)", "price > 2.5"),
+        (f"{M} SELECT COUNT(*) AS n FROM items WHERE price > (SELECT a FROM m)",
+         "price > 2.5"),
+        (f"{M} SELECT COUNT(*) AS n FROM items, m WHERE price > m.a",
+         "price > 2.5"),
+        (f"{M} SELECT COUNT(*) AS n FROM items CROSS JOIN m AS x WHERE price > a",
+         "price > 2.5"),
+    ],
+)  # fmt: skip
+def test_the_question_with_its_value(text: str, filled: str) -> None:
+    found = staged(text)
+    (constant,) = found.constants
+    assert constant.question is not None
+    plan = found.fill([Fraction(5, 2)])
+    assert plan == question_about(f"SELECT COUNT(*) AS n FROM items WHERE {filled}", TABLES)
+
+
+def test_a_question_without_any_is_read_as_ever() -> None:
+    text = "SELECT COUNT(*) AS n FROM items WHERE order_id IN (SELECT id FROM orders)"
+    assert isinstance(staged_question(text, TABLES), Question)
+
+
+def test_null_has_a_kind() -> None:
+    found = staged("SELECT COUNT(*) AS n FROM items WHERE price > (SELECT AVG(price) FROM items)")
+    assert isinstance(found.fill([Missing(Fraction(1))]), Question)
+
+
+@pytest.mark.parametrize("value", [0, 1, -7, 0.1, -1e-9, 12345678.9, 1e15, 2.0**60])
+def test_a_released_number_is_a_short_constant_near_to_it(value: float) -> None:
+    found = as_constant(value)
+    assert isinstance(found, Fraction)
+    assert abs(found - Fraction(value)) <= max(Fraction(1, 1 << 30), abs(Fraction(value)) / (1 << 38))
+    assert found.denominator <= 1 << 30
+    text = "SELECT COUNT(*) AS n FROM items WHERE price > (SELECT AVG(price) FROM items)"
+    assert isinstance(staged(text).fill([found]), Question)
+
+
+@pytest.mark.parametrize(
+    ("where", "word"),
+    [
+        ("price > (SELECT AVG(price) FROM items AS i WHERE i.order_id = items.order_id)", "depends on the row around"),
+        ("price > (SELECT AVG(price) FROM items WHERE price > (SELECT AVG(price) FROM items))", "inside a subquery"),
+        ("price > (SELECT AVG(price), COUNT(*) FROM items)", "more than one value"),
+        ("price > (SELECT AVG(price) FROM items GROUP BY order_id)", "more than one value"),
+        ("price > (SELECT price FROM items)", "returns rows"),
+        ("price > ANY (SELECT price FROM items)", "ANY"),
+        ("price > (SELECT nothing FROM items)", "returns rows"),
+    ],
+)
+def test_refused_by_name(where: str, word: str) -> None:
+    with pytest.raises(BadQuestion, match=word):
+        staged_question(f"SELECT COUNT(*) AS n FROM items WHERE {where}", TABLES)
+
+
+def test_there_are_not_too_many() -> None:
+    one = "(SELECT COUNT(*) FROM items)"
+    with pytest.raises(BadQuestion, match="at most 8"):
+        staged_question(f"SELECT COUNT(*) + {' + '.join([one] * 9)} AS n FROM items", TABLES)
