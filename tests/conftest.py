@@ -30,7 +30,7 @@ os.environ.setdefault("TRITON_INTERPRET", "1")  # kernels for graphics cards run
 settings.register_profile("discreet", deadline=None, derandomize=not AUDIT)
 settings.load_profile("discreet")
 HEAVY = {"spark", "spark_cluster"}
-SERVERS = HEAVY | {"postgres", "_durable_server", "mariadb", "_browser", "town", "new_town", "shop"}
+SERVERS = HEAVY | {"postgres", "_durable_server", "mariadb", "_browser", "town", "new_town", "shop", "site"}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
@@ -71,7 +71,7 @@ def together(nodeid: str) -> str:
     file = nodeid.split("::", 1)[0]
     if "spark" in nodeid:
         return "spark"
-    if file.startswith("tests/curator/"):
+    if file.startswith("tests/curator/") or file == "tests/test_site.py":
         return file
     return next((server for server in ("mariadb", "postgres") if server in nodeid), nodeid)
 
