@@ -77,7 +77,7 @@ def test_it_grows_with_each_weight() -> None:
 
 @given(start=st.floats(-10, 10), slope=st.floats(-10, 10), error=st.floats(0, 5), at=st.floats(0, 1))
 def test_what_passes_on_a_piece_is_found(start: float, slope: float, error: float, at: float) -> None:
-    first, last = _solved(np.array([start]), np.array([slope]), 2.0, 3.0, error)
+    first, last = _solved(*(np.array([x]) for x in (start, slope, 2.0, 3.0, error)))
     theta = 2 + at
     if abs(start + slope * theta) <= error:
         assert first[0] - 1e-9 <= theta <= last[0] + 1e-9
