@@ -3,7 +3,7 @@
 Promise: nothing is paid until ``release``; what each question gets is shown before. The whole is priced at once: what
 questions share is released once, and where a certified bound on the composition of all noises is below the sum of
 their epsilons, the noise is made smaller until the bound is the price. Instead of a price each question may have an
-error: the least price for which all keep theirs is found, as previews state them, and a certified bound below it charged.
+error: the least price is found for which all keep theirs, a certified bound below it is charged.
 """
 
 from __future__ import annotations
