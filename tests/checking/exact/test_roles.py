@@ -26,7 +26,7 @@ RELEASE = stable.count() >> laplace(epsilon=1)
         (SimpleNamespace(parts=(), by=None), roles.HasParts, True),
         (SimpleNamespace(parts=()), roles.HasParts, False),
         (SimpleNamespace(releases=()), roles.HasReleases, True),
-        (object(), roles.HasRelease, False),
+        (None, roles.HasRelease, False),
     ],
     ids=str,
 )
