@@ -141,7 +141,7 @@ def test_a_server_that_stops_before_the_question_costs_nothing(clinic: str, dura
 INTERRUPTED = """
 import sys
 import discreet as dp
-visits = dp.table("visits", unit="patient")
+visits = dp.table("visits", unit="patient", max_rows=10)
 session = dp.Session(visits=visits, engine=dp.engines.postgres(sys.argv[1]), budget=dp.Pure(100))
 try:
     session.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=10)

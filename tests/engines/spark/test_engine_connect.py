@@ -38,7 +38,7 @@ works = [
 agree(Lab(engine), works, {"t": crowd(40)})
 
 rows = pa.table({"user": list(range(60)), "place": ["a" if i < 40 else f"rare {i}" for i in range(60)]})
-table = dp.table(rows, unit="user", columns={"place": dp.unknown_keys()})
+table = dp.table(rows, unit="user", max_rows=10, columns={"place": dp.unknown_keys()})
 s = dp.Session(t=table, budget=dp.Approx(1000, "1e-9"), engine=engine)
 question = "SELECT place, COUNT(*) AS n FROM t GROUP BY place"
 answer = s.sql(question).release(epsilon=1000)
