@@ -98,7 +98,7 @@ def test_pruned_answers_are_gone_and_their_charges_stay(config: Path) -> None:
 
 
 def test_migrating_names_the_versions(config: Path) -> None:
-    assert said("ledger", "migrate", config) == {"before": VERSION, "now": VERSION, "entries": 5}
+    assert said("ledger", "migrate", config) == {"before": VERSION, "now": VERSION, "entries": 7}
 
 
 def test_moving_a_ledger_is_recorded(config: Path, tmp_path: Path) -> None:

@@ -181,9 +181,9 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     automatic = {"choose", "find_bounds", "find_out", "knows", "has_profile", "learn_profile", "quote_beyond"}
     pairs: tuple[tuple[type, type, set[str]], ...] = (
         (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release", *automatic}),
-        (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys", "waiting"}),
+        (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys", "check_whole", "waiting"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),
-        (TableAnswer, RemoteAnswer, {"outcome", "released"}),
+        (TableAnswer, RemoteAnswer, {"beside", "outcome", "released"}),
         (Preview, RemotePreview, set()),
     )
     for here, remote, owners in pairs:

@@ -89,6 +89,7 @@ def broken(town: Town, monkeypatch: pytest.MonkeyPatch, error: BaseException) ->
         raise error
 
     monkeypatch.setattr(opened.engine, "run", run)
+    monkeypatch.setattr(opened.engine, "grouping_sets", run)
 
 
 def scope(path: str, token: str) -> dict[str, Any]:
