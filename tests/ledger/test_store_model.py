@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from discreet.errors import KeyReused, NotRegistered, OverBudget
+from discreet.errors import BadParameter, KeyReused, NotRegistered, OverBudget
 from discreet.ledger import Charge, Ledger
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place
@@ -69,8 +69,15 @@ class Model(RuleBasedStateMachine):
 
     @rule(population=people, analyst=names, cap=st.none() | prices, server=st.integers(0, 1))
     def grant(self, population: str, analyst: str, cap: Fraction | None, server: int) -> None:
-        self.servers[server].owner.grant(analyst, population, None if cap is None else Pure(cap))
-        self.caps[population, analyst] = cap
+        def call() -> None:
+            self.servers[server].owner.grant(analyst, population, None if cap is None else Pure(cap))
+
+        if cap is not None and cap > self.budget[population]:
+            with pytest.raises(BadParameter):
+                call()
+        else:
+            call()
+            self.caps[population, analyst] = cap
 
     @rule(population=people, budget=prices, server=st.integers(0, 1))
     def set_budget(self, population: str, budget: Fraction, server: int) -> None:
