@@ -182,7 +182,6 @@ _KNOWN: dict[str, tuple[str, str]] = {
         ("a date as other text", "use STRFTIME(d, '%Y-%m'), or group by DATE_TRUNC('month', d), YEAR(d) or WEEK(d)"),
     ),
     "dayname": ("DAYNAME", "use DAY_OF_WEEK(d): Monday is 1"),
-    "epoch": ("EPOCH", "use DATE_DIFF('second', TIMESTAMP '2025-01-01 00:00:00', t)"),
     "age": ("AGE", "use DATE_DIFF('day', x, y)"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),
     "quantile_disc": ("QUANTILE_DISC", "use QUANTILE"),
