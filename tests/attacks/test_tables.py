@@ -329,6 +329,19 @@ def test_e1_a_join_that_fans_out_is_bounded_afterwards() -> None:
     assert 0 <= both[()] - without[()] <= 10 * FULL
 
 
+def test_a_count_inside_a_condition_is_released_with_noise_and_paid_for() -> None:
+    """E3: whether one person has a secret, used as a condition. At a small price its value is noise, not 0 or 1."""
+    text = "SELECT COUNT(*) FROM ev WHERE (SELECT COUNT(*) FROM ev WHERE uid = 7 AND secret) = 1"
+    seen = set()
+    for _ in range(12):
+        s = session()
+        answer = s.sql(text).release(epsilon="1/1000")
+        left: Any = s.remaining
+        assert left.epsilon == 100 - Fraction(1, 1000)
+        seen.add(next(note for note in answer.notes if note.startswith("released first")))
+    assert len(seen) > 2  # noise of scale 50,000: three draws of twelve differ but with a chance below 1e-40
+
+
 @pytest.mark.parametrize(("text", "words"), [
     ("SELECT COUNT(*) FROM ev a JOIN ev b ON a.city = b.city", "unit"),  # E2
     ("SELECT COUNT(*) FROM ev a CROSS JOIN ev b", "join"),

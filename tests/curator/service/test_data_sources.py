@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from discreet.curator.engine_process.process import _Process
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.data_sources import engine_of, marks_of, read_source
@@ -217,24 +218,29 @@ def test_a_race_for_three_answers_from_a_server_has_three_winners(clinic: str, t
         curator.close()
 
 
-def test_an_engine_that_is_killed_after_the_payment_is_charged_once_and_replaced(clinic: str, tmp_path: Path) -> None:
-    """Kill -9 after the payment: an engine seen dead in time is replaced, else one failure is stored; one charge."""
-    armed: list[Curator] = []
+def test_an_engine_that_is_killed_after_the_payment_is_charged_once_and_replaced(
+    clinic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Kill -9 between the payment and the server's reply: one constant failure, stored; the next question is good."""
+    paid: list[str] = []
+    ask = _Process._ask
 
-    def at(point: str) -> None:
-        if point == "head" and armed:
-            for one in armed.pop().open_datasets.engines()[0]._all:
-                assert one._process is not None
-                one._process.kill()
+    def killed(process: _Process, request: tuple[str, Any], seconds: float) -> bytes:
+        if paid and request[0] == "run":
+            paid.clear()
+            assert process._process is not None
+            process._process.kill()
+            process._process.wait()
+        return ask(process, request, seconds)
 
-    curator = open_curator(read_config(configured(tmp_path, f"{clinic}::visits")), create=True, at=at)
+    monkeypatch.setattr(_Process, "_ask", killed)
+    curator = open_curator(read_config(configured(tmp_path, f"{clinic}::visits")), create=True, at=paid.append)
     try:
         caller = ann(curator)
-        armed.append(curator)
-        first = read_answer(curator.ask(caller, "clinic", ASKED, "a key"))
-        assert not armed
-        assert "error" in first or first["rows"] == EXPECTED
-        assert read_answer(curator.ask(caller, "clinic", ASKED, "a key")) == first  # the same, and free
+        paid.clear()
+        assert "error" in read_answer(curator.ask(caller, "clinic", ASKED, "a key"))
+        monkeypatch.undo()
+        assert "error" in read_answer(curator.ask(caller, "clinic", ASKED, "a key"))  # the same, and free
         assert read_answer(curator.ask(caller, "clinic", ASKED))["rows"] == EXPECTED
         assert len(curator.ledger.entries(kind="charge")) == 2
     finally:
