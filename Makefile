@@ -25,7 +25,7 @@ $(VENV)/ready: $(VENV)/package
 	$(BIN)/python -m pip install --quiet --editable '.[frames,learn,plot,postgres,server,spark]' --group test --group docs
 	touch $@
 
-servers: $(VENV)/package  ## PostgreSQL, MariaDB, Java and Chromium from Debian, if they are not there
+servers: $(VENV)/package  ## PostgreSQL, MariaDB, Java, Chromium and npm from Debian, if they are not there
 	@$(BIN)/python -m tools.servers
 
 demo: $(VENV)/package  ## the main job, on made-up data

@@ -2,7 +2,7 @@
 
 ``python -m tools.servers`` installs from Debian's packages what is missing, and nothing else. Where it cannot (no
 apt-get, not root, no network) it says so in one line and ends well: the tests that need the part then fail, by name.
-Tests ask ``find`` where a part is. The accessibility checker axe-core comes from the npm registry, if there is npm.
+Tests ask ``find`` where a part is. The accessibility checker axe-core comes from the npm registry.
 """
 
 from __future__ import annotations
@@ -79,7 +79,8 @@ MARIADB = Part("MariaDB", _mariadb, ("mariadb-server-core",))
 JAVA = Part(f"Java {OLDEST_JAVA} or newer", _java, ("default-jre-headless",))
 CHROMIUM = Part("Chromium", _program("chromium"), ("chromium",))
 CHROMEDRIVER = Part("ChromeDriver", _program("chromedriver"), ("chromium-driver",))
-PARTS = (POSTGRES, MARIADB, JAVA, CHROMIUM, CHROMEDRIVER)
+NPM = Part("npm", _program("npm"), ("npm",))
+PARTS = (POSTGRES, MARIADB, JAVA, CHROMIUM, CHROMEDRIVER, NPM)
 
 
 def find(part: Part) -> Path:
@@ -140,12 +141,15 @@ def no_cluster() -> Iterator[None]:
 
 def add_axe() -> str | None:
     """Install the accessibility checker axe-core beside the environment, by npm; what went wrong, or None."""
-    npm = shutil.which("npm")
+    npm = NPM.look()
     if AXE.is_file() or npm is None:
-        return None if AXE.is_file() else "no npm, so the pages are not checked for accessibility"
+        return None if AXE.is_file() else "no npm, so the tests of accessibility will fail"
     options = ("--silent", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(AXE.parents[2]))
-    done = subprocess.run((npm, "install", *options, "axe-core"), stdin=subprocess.DEVNULL, check=False)
-    return None if done.returncode == 0 else "npm could not install axe-core: the pages are not checked with it"
+    for _ in range(2):  # once more for the network
+        done = subprocess.run((npm, "install", *options, "axe-core"), stdin=subprocess.DEVNULL, check=False)
+        if done.returncode == 0:
+            return None
+    return "npm could not install axe-core: the tests of accessibility will fail"
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The accessibility checker axe-core, run inside of the page. ``make setup`` brings it, if there is npm."""
+"""The accessibility checker axe-core, run inside of the page. ``make setup`` brings it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def source() -> str:
     places += [AXE, *(Path(place) / "axe-core" / "axe.min.js" for place in PLACES)]
     found = next((place for place in places if place.is_file()), None)
     if found is None:
-        pytest.skip("no axe-core: `make setup` brings it where there is npm, or set AXE_CORE=/path/to/axe.min.js")
+        pytest.fail("no axe-core: `make setup` brings it, or set AXE_CORE=/path/to/axe.min.js")
     return found.read_text(encoding="utf-8")
 
 
