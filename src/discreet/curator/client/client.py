@@ -428,7 +428,10 @@ class RemoteStagedQuery(RemoteQuery):
         confidence: Number = CONFIDENCE,
         key: str | None = None,
     ) -> RemoteAnswer:
-        """Release the values, then the answer with them. The same ``key`` gives the same answer again, for nothing."""
+        """Release the values, then the answer with them. The same ``key`` gives the same answer again, for nothing.
+
+        That holds while the budget would still bear the price; afterwards ``session.answer(number)`` reads it.
+        """
         price = Price.of(epsilon, delta, rho, error, confidence)
         each, left = shares(price, len(self.first))
         stand_ins, own = self._stand_ins(), _key(key)
