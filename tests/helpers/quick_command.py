@@ -15,15 +15,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.helpers.processes import until
+from tests.helpers.processes import tied, until
 
-CALL = """#!{python} -SE
-import json, os, socket, sys
+COMMAND = """#!/bin/sh
+exec '{python}' -SE '{call}' "$@"
+"""
+CALL = """import json, os, socket, sys
 if sys.argv[1:2] == ["serve"]:  # stays, and is killed: a process of its own
     os.execv({real!r}, [{real!r}, *sys.argv[1:]])
 line = socket.socket(socket.AF_UNIX)
 line.connect({address!r})
-call = json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode()
+call = json.dumps([["discreet", *sys.argv[1:]], os.getcwd(), dict(os.environ)]).encode()
 socket.send_fds(line, [len(call).to_bytes(8, "big")], [0, 1, 2])
 line.sendall(call)
 sys.exit(int(line.recv(8) or 70))
@@ -33,12 +35,13 @@ sys.exit(int(line.recv(8) or 70))
 @contextmanager
 def quick_command(folder: Path) -> Iterator[Path]:
     """A folder for the PATH, in which ``discreet`` is."""
-    address, command = folder / "line", folder / "bin" / "discreet"
+    address, call, command = folder / "line", folder / "call.py", folder / "bin" / "discreet"
     command.parent.mkdir(parents=True)
-    real = Path(sys.executable).with_name("discreet")
-    command.write_text(CALL.format(python=sys.executable, real=str(real), address=str(address)))
+    call.write_text(CALL.format(real=str(Path(sys.executable).with_name("discreet")), address=str(address)))
+    command.write_text(COMMAND.format(python=sys.executable, call=call))
     command.chmod(0o755)
-    server = subprocess.Popen([sys.executable, "-m", "tests.helpers.quick_command", str(address)])
+    here = [sys.executable, "-m", "tests.helpers.quick_command", str(address)]
+    server = subprocess.Popen(tied(*here), cwd=Path(__file__).resolve().parents[2])
     try:
         until(address.exists, process=server, what="listening")
         yield command.parent
