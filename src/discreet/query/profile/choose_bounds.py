@@ -8,11 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
 from discreet.errors import NoEstimate
 from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Floats, Histogram
@@ -63,12 +65,18 @@ def choose_bounds(values: Histogram, *, nullable: bool = True) -> ChosenBounds:
 def _range(values: Histogram, counts: Floats) -> tuple[int, int]:
     """The first and the last class from which on, to either side, there surely is something."""
     many = len(counts)
-    ones = [values.error(np.ones(k), _SURE) for k in range(1, many + 1)]
+    ones = _errors_of_sums(values.scale, many, values.gaussian)
     last = [i for i in range(many) if counts[i:].sum() > ones[many - i - 1]]
     first = [i for i in range(many) if counts[: i + 1].sum() > ones[i]]
     if not last or not first:
         raise NoEstimate
     return min(first[0], last[-1]), max(first[0], last[-1])
+
+
+@lru_cache(maxsize=64)
+def _errors_of_sums(scale: float, many: int, gaussian: bool) -> tuple[float, ...]:
+    """How far off a sum of 1, 2, ... counts may be: the same for every column of a profile."""
+    return tuple(weighted_error(scale, [1.0] * k, _SURE, gaussian=gaussian) for k in range(1, many + 1))
 
 
 def _end(ends: list[Fraction], counts: Floats, sizes: Floats, total: float, mean: float) -> tuple[Fraction, float]:
