@@ -36,11 +36,12 @@ from discreet.session.session import _answers
 EPSILON = 1
 SAMPLES = 200
 SMALL = pa.table({
-    "u": [unit for unit in range(8) for _ in range(2)],
-    "k": ["a", "b"] * 8,
-    "x": [1, 2] * 8,
+    "u": [unit for unit in range(9) for _ in range(2)] + list(range(9, 28)),
+    "k": ["a", "b"] * 9 + ["a"] * 19,
+    "x": [1, 2] * 8 + [1, 1000] + [1000] * 19,
 })  # fmt: skip
-GIANT = pa.table({"u": [99] * 40, "k": ["a", "b", "c", "d"] * 10, "x": [1000] * 40})
+GIANT = pa.table({"u": [99] * 40, "k": ["c", "d"] * 20, "x": [1000] * 40})
+"""A bound of a thousand is worth its noise if more than 20 units have such values: here 19 and a half have."""
 PAIR = (pa.concat_tables([SMALL, GIANT]), SMALL)
 SESSION = dp.Session(
     t=dp.table(SMALL, unit="u", max_rows="auto", columns={"k": dp.unknown_keys()}),
