@@ -150,10 +150,16 @@ class Held:
 
 
 def held(
-    measures: tuple[Asked, ...], size: int, allowance: Allowance, runs: int = RUNS, *, searched: bool = False
+    measures: tuple[Asked, ...],
+    size: int,
+    allowance: Allowance,
+    runs: int = RUNS,
+    miss: float = MISS,
+    *,
+    searched: bool = False,
 ) -> Held:
     """For the first of these measures."""
-    found, miss = asked(measures, gaussian=isinstance(allowance, ZCDP), searched=searched), MISS
+    found = asked(measures, gaussian=isinstance(allowance, ZCDP), searched=searched)
     needs: dict[Statistic, float] = {}
     for recipe in found:
         for statistic, weight in recipe.needs.items():
