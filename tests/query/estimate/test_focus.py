@@ -104,7 +104,7 @@ def farthest(found: Search, neighbours: Neighbours) -> tuple[int, int]:
 def test_a_unit_that_leaves_a_group_and_comes_to_another_moves_scores_no_farther(
     level: Fraction, neighbours: Neighbours
 ) -> None:
-    """Σ 2 r Δ_g <= ε and Σ (2 r Δ_g)² / 8 <= ρ: levels other than 1/2 move farther than b in all when a unit changes."""
+    """Σ 2 r Δ_g <= ε and Σ (2 r Δ_g)² / 8 <= ρ: levels other than 1/2 move by more than b in all."""
     pure, concentrated = (planned(level, budget, neighbours) for budget in (Pure(1), ZCDP(Fraction(1, 8))))
     farthest_l1, _ = farthest(pure, neighbours)
     _, farthest_squared = farthest(concentrated, neighbours)
