@@ -28,6 +28,9 @@ DAY, NIGHT = date(2024, 2, 29), datetime(2024, 2, 29, 23, 59, 59, 999999)
 EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("read_integer", (7, 0, 5), 5), ("read_integer", (-7, 0, 5), 0), ("read_integer", (None, 0, 5), None),
     ("read_decimal", (Decimal("1.25"), 2, 0, 1000), 125), ("read_decimal", (Decimal("-1.25"), 2, 0, 1000), 0),
+    ("read_coarse", (2**64 - 1, 0, 1, 0, 2**62), (2**64 - 1) // 10), ("read_coarse", (-19, 0, 1, -9, 9), -1),
+    ("read_coarse", (Decimal("1.25"), 2, -1, -99, 99), 13), ("read_coarse", (Decimal("-1.25"), 2, -1, -99, 99), -13),
+    ("read_coarse", (Decimal("19.5"), 1, 1, -99, 99), 2), ("read_coarse", (Decimal("-19.4"), 1, 1, -99, 99), -1),
     ("read_real", (NAN, 0, -9, 9), None), ("read_real", (INF, 0, -9, 9), 9), ("read_real", (-INF, 0, -9, 9), -9),
     ("read_real", (0.5, 0, -9, 9), 1), ("read_real", (-0.5, 0, -9, 9), 0), ("read_real", (-1.5, 0, -9, 9), -1),
     ("read_real", (0.49999999999999994, 0, -9, 9), 0), ("read_real", (-0.0, 0, -9, 9), 0), ("read_real", (3.0, 1, -9,
@@ -59,6 +62,7 @@ EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("lower", ("ÀB\u0130",), "Àb\u0130"), ("upper", ("àb\u00df",), "àB\u00df"), ("trim", (" \ta ",), "\ta"),
     ("ltrim", ("  a ",), "a "), ("rtrim", (" a\u00a0 ",), " a\u00a0"), ("length", ("e\u0301👍",), 3),
     ("substring", ("abc", 2, 1), "b"), ("substring", ("abc", 4, 9), ""), ("substring", ("👍abc", 2, 0), ""),
+    ("root", (48,), 6), ("root", (49,), 7), ("curve", (5, 0, 7, 0, 0, 1, 1, 2, 9, 8, 1, 3, 2), 11),
     ("split_part", ("a-b", "-", 2), "b"), ("split_part", ("a-b", "-", 3), ""), ("split_part", (None, "-", 1), None),
     ("concat", ("a", "b"), "ab"), ("concat", ("a", None), None), ("starts_with", ("ab", ""), True),
     ("ends_with", ("ab", "b"), True), ("contains", ("a%b", "%"), True),
