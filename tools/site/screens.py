@@ -82,6 +82,7 @@ def _open(driver: webdriver.Chrome, view: str, word: str) -> None:
 
 
 def _shoot(driver: webdriver.Chrome, path: Path) -> None:
+    driver.set_window_size(1100, 700)  # the height of a page is never below that of its window
     height = driver.execute_script("return document.documentElement.scrollHeight")
     driver.set_window_size(1100, min(LARGEST, max(700, int(height) + 120)))
     driver.save_screenshot(str(path))

@@ -22,7 +22,12 @@ from discreet.stable.core.release import Measured, Noisy, Prepared, Release, Wai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StableMap(ABC):
-    """An exact function of data that does not tear neighbours apart."""
+    """An exact function of data that does not tear neighbours apart.
+
+    >>> from discreet.stable import count
+    >>> isinstance(count(), StableMap)
+    True
+    """
 
     name: ClassVar[str] = "map"
     takes_groups: ClassVar[bool] = False
