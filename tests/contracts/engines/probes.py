@@ -67,6 +67,11 @@ def _of_days(function: str) -> list[Expression]:
     return [f(function, D), f(function, M), f(function, Z), f(function, READ["nanos"])]
 
 
+CURVE = (
+    *(-5, -9, 0, 0, 1, 1), *(-4, 7, 8, 3, 2, 1), *(-2, 9, 5000, 4, 7, 2), *(998, 10**6, 1 << 23, 0, 3, 4),
+    *(1 << 40, 1 << 60, 1 << 40, 1 << 18, 1 << 41, 1 << 41), *(BIG - 9, 1 << 61, 0, 0, 1, 1),
+)  # fmt: skip
+"""Pieces of one cell, of few, and of so many that x counts by 4 or by 2^41; what is divided stays within 63 bits."""
 SMALL, FACTOR = clamped("i", 1 << 31), clamped("j", 1 << 31)
 PROBES: dict[str, Sequence[Expression]] = {
     "read_integer": [
@@ -118,6 +123,10 @@ PROBES: dict[str, Sequence[Expression]] = {
     BIG)],
     "ceil_div": [f("ceil_div", x, n) for x in (BOUNDED, SMALL) for n in (1, 2, 3, 7, 10, 2**53 + 1, HALF, BIG - 1,
     BIG)],
+    "root": [f("root", f("read_integer", Column(name), 0, high)) for name in "ij" for high in (10, 2**53 + 1, BIG - 1)]
+    + [f("root", f("mul", f("read_integer", Column("i"), 0, 1 << 30), 1 << 31))],
+    "curve": [f("curve", f("read_integer", Column("i"), -5, BIG), *CURVE),
+              f("curve", clamped("j", 4), -4, 9, 0, 0, 1, 1)],
     **{function: _compared(function) for function in ("eq", "ne", "lt", "le", "gt", "ge")},
     "in": [f("in", T, *WORDS), f("in", T, "a"), f("in", BOUNDED, 0, 2**53 + 1, BIG, -1), f("in", D, *DAYS), f("in", M,
     *TIMES),

@@ -62,6 +62,7 @@ EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("lower", ("ÀB\u0130",), "Àb\u0130"), ("upper", ("àb\u00df",), "àB\u00df"), ("trim", (" \ta ",), "\ta"),
     ("ltrim", ("  a ",), "a "), ("rtrim", (" a\u00a0 ",), " a\u00a0"), ("length", ("e\u0301👍",), 3),
     ("substring", ("abc", 2, 1), "b"), ("substring", ("abc", 4, 9), ""), ("substring", ("👍abc", 2, 0), ""),
+    ("root", (48,), 6), ("root", (49,), 7), ("curve", (5, 0, 7, 0, 0, 1, 1, 2, 9, 8, 1, 3, 2), 11),
     ("split_part", ("a-b", "-", 2), "b"), ("split_part", ("a-b", "-", 3), ""), ("split_part", (None, "-", 1), None),
     ("concat", ("a", "b"), "ab"), ("concat", ("a", None), None), ("starts_with", ("ab", ""), True),
     ("ends_with", ("ab", "b"), True), ("contains", ("a%b", "%"), True),

@@ -112,6 +112,23 @@ def round_div(x: int, n: int) -> int:
     return size if x >= 0 else -size
 
 
+def root(x: int) -> int:
+    """The largest integer whose square is not above x, found by halving."""
+    low, high = 0, 1 << 31
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle * middle <= x else (low, middle)
+    return low
+
+
+def curve(x: int, *literals: int) -> int:
+    """The last piece that starts at x or before it."""
+    pieces = [literals[i : i + 6] for i in range(0, len(literals), 6)]
+    start, value, a, b, d, n = [piece for piece in pieces if piece[0] <= x][-1]
+    i = (x - start) // n
+    return value + (i * (a - b * i)) // d
+
+
 # --- text -----------------------------------------------------------------------------------------------------------
 
 
@@ -205,6 +222,8 @@ STRICT: dict[str, Callable[..., Any]] = {
     "round_div": round_div,
     "floor_div": lambda x, n: x // n,
     "ceil_div": lambda x, n: -(-x // n),
+    "root": root,
+    "curve": curve,
     # comparing and logic
     "eq": eq,
     "ne": ne,

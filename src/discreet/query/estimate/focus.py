@@ -81,19 +81,33 @@ def split(budget: Pure | ZCDP) -> tuple[Pure | ZCDP, Pure | ZCDP]:
 
 def search(focus: Focus, budget: Pure | ZCDP, reach: Moves, noise: Noise, neighbours: Neighbours) -> Search:
     """The choices that this budget buys (each): ``reach`` is how far one unit's rows move the numbers of rows."""
-    a, b = focus.level.numerator, focus.level.denominator
-    each = max(a, b - a) if neighbours is Neighbours.ADD_REMOVE else b
+    b = focus.level.denominator
+    each = _scores_move(focus.level, neighbours)
     choice: PermuteAndFlip | Exponential
     event: Event
     if isinstance(budget, Pure):
-        moves = Fraction(each * reach.l1)
+        moves = Fraction(each.l1 * reach.l1)
         choice, event = PermuteAndFlip(moves, budget.epsilon / (2 * moves)), events.Pure(budget.epsilon)
     else:
-        squared = each * each * reach.l2_squared
+        squared = each.l2_squared * reach.l2_squared
         rate = sqrt_down(2 * budget.rho / squared, 64)
         choice, event = Exponential(Fraction(ceil(sqrt(squared))), rate), events.ZCDP(budget.rho)
     weight = float(cells_tree(CELLS).prefix_weight(focus.level))
     return Search(choice, focus.level, ceil(b * noise_sum(noise, weight, 0.05) + _SURE / choice.rate), event)
+
+
+def _scores_move(level: Fraction, neighbours: Neighbours) -> Moves:
+    """How far one unit moves the scores of all groups, for each 1 that its rows may weigh in all of them.
+
+    A unit that is changed may leave one group and come to another: either move is the longer one.
+
+    >>> _scores_move(Fraction(3, 4), Neighbours.ADD_REMOVE), _scores_move(Fraction(3, 4), Neighbours.CHANGE_ONE)
+    (Moves(l1=3, l2_squared=9), Moves(l1=6, l2_squared=20))
+    """
+    longer = max(level.numerator, level.denominator - level.numerator)
+    if neighbours is Neighbours.ADD_REMOVE:
+        return Moves(longer, longer**2)
+    return Moves(2 * longer, 2 * (longer**2 + (level.denominator - longer) ** 2))
 
 
 @lru_cache(maxsize=32)

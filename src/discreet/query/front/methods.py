@@ -19,6 +19,26 @@ class Methods:
     def _call(self, function: str, *arguments: object) -> Self:
         raise NotImplementedError
 
+    def sqrt(self) -> Self:
+        """The root, down to its step; NULL below 0."""
+        return self._call("sqrt")
+
+    def ln(self) -> Self:
+        """The natural logarithm; NULL from 0 down."""
+        return self._call("ln")
+
+    def log10(self) -> Self:
+        """The logarithm to base 10; NULL from 0 down."""
+        return self._call("log10")
+
+    def log2(self) -> Self:
+        """The logarithm to base 2; NULL from 0 down."""
+        return self._call("log2")
+
+    def exp(self) -> Self:
+        """e to the power of x."""
+        return self._call("exp")
+
     def abs(self) -> Self:
         """Without its sign."""
         return self._call("abs")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from datetime import MAXYEAR, date, datetime, time, timedelta
 from decimal import Decimal
@@ -197,6 +198,13 @@ def round_div(x: int, n: int) -> int:
     return -found if x < 0 else found
 
 
+def _curve(x: int, *pieces: int) -> int:
+    at = 6 * (bisect_right(pieces[::6], x) - 1)
+    start, value, slope, bend, divisor, by = pieces[at : at + 6]
+    i = (x - start) // by
+    return value + i * (slope - bend * i) // divisor
+
+
 # --- text -----------------------------------------------------------------------------------------------------------
 
 
@@ -311,6 +319,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "round_div": round_div,
     "floor_div": lambda x, n: x // n,
     "ceil_div": lambda x, n: -(-x // n),
+    "root": math.isqrt,
+    "curve": _curve,
     "eq": lambda x, y: x == y,
     "ne": lambda x, y: x != y,
     "lt": lambda x, y: x < y,

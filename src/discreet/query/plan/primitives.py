@@ -16,6 +16,9 @@ integer result leaves ±2^63, so an engine need not check.
   integers    add sub mul neg abs sign least greatest (NULL if any is; also of text, dates, times)
               div(x, y)  mod(x, y)                towards zero; mod has the sign of x; NULL where y is 0
               round_div(x, n)  floor_div  ceil_div    x / n for a literal n > 0; round: halves away from zero
+              root(x)                             the largest integer whose square is not above x, 0 <= x < 2^62
+              curve(x, s, v, a, b, d, n, ...)     of the last six literals with s <= x, where i = (x - s) // n:
+                                                  v + (i * (a - b * i)) // d; what is divided is never below 0
   comparing   eq ne lt le gt ge                   two values of one kind; text by code point
               in(x, literal, ...)                 one of the literals (none of them NULL)
               is_null(x)                          never NULL
