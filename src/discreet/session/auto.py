@@ -150,8 +150,8 @@ def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | N
     if profile is None:
         table = asked.tables[0]
         words = (
-            f'how much of the rows is beyond is unknown: session.profile("{table}", epsilon="0.05") would tell, at that '
-            "price, and for all questions after it"
+            f'how much of the rows is beyond is unknown: session.profile("{table}", epsilon="0.05") would tell, at '
+            "that price, and for all questions after it"
         )
         return None, (words,)
     found = profile.cut(rows(asked.caps))
