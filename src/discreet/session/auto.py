@@ -29,6 +29,7 @@ from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
 from discreet.query.profile.rescale import rescaled
+from discreet.query.profile.shrink import shrunk
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import InRows, Spread
 from discreet.query.run import Released
@@ -175,10 +176,15 @@ def finish(chosen: Sequence[Chosen | None], answers: tuple[TableAnswer, ...]) ->
 
 def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
     first, words = answers[0], chosen.words
+    factors: dict[str, float] = {}
     if chosen.corrected:
         groups, factors = rescaled(first.released[0], answers[1].released[0])
         first = replace(first, released=(groups,))
         words = (*words, *(_corrected(name, factor) for name, factor in factors.items()))
+    if chosen.shrinks:
+        groups, moved = shrunk(first.released[0], answers[1].released[0] if chosen.corrected else None, factors)
+        first = replace(first, released=(groups, *first.released[1:]))
+        words = (*words, *map(_shrunk, moved))
     if chosen.spread is not None:
         first = replace(first, released=tuple(_in_rows(one, chosen.spread) for one in first.released))
     found = replace(first, story=(*first.story, *words), notes=words, cut=chosen.cut)
@@ -225,6 +231,13 @@ def total_of(answer: TableAnswer, question: Prepared) -> dict[str, tuple[float, 
 def _in_rows(released: Released, spread: Spread) -> Released:
     recipes = tuple(InRows(one, spread) for one in released.part.recipes)
     return replace(released, part=replace(released.part, recipes=recipes))
+
+
+def _shrunk(name: str) -> str:
+    return (
+        f"{name} is corrected: means of groups that are noisy are moved towards that of all groups, by no more than "
+        f"their own error bars"
+    )
 
 
 def _corrected(name: str, factor: float) -> str:

@@ -84,6 +84,15 @@ PROBES: dict[str, Sequence[Expression]] = {
         for name, scale in (("cents", 2), ("digits", 10), ("whole", 0))
         for low, high in ((-BIG, BIG), (0, 500), (-1, 1), (7, 7))
     ],
+    "read_coarse": [
+        f("read_coarse", Column(name), scale, power, low, high)
+        for name, scale, powers in (
+            ("i", 0, (1,)), ("unsigned", 0, (2,)), ("cents", 2, (-1, 0)), ("digits", 10, (-3, 3)),
+            ("whole", 0, (1, 20)),
+        )
+        for power in powers
+        for low, high in ((-(10**17), 10**17), (0, 500), (-1, 1))
+    ],
     "read_real": [
         f("read_real", Column(name), exponent, low, high)
         for name in ("f", "single")

@@ -28,6 +28,9 @@ DAY, NIGHT = date(2024, 2, 29), datetime(2024, 2, 29, 23, 59, 59, 999999)
 EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("read_integer", (7, 0, 5), 5), ("read_integer", (-7, 0, 5), 0), ("read_integer", (None, 0, 5), None),
     ("read_decimal", (Decimal("1.25"), 2, 0, 1000), 125), ("read_decimal", (Decimal("-1.25"), 2, 0, 1000), 0),
+    ("read_coarse", (2**64 - 1, 0, 1, 0, 2**62), (2**64 - 1) // 10), ("read_coarse", (-19, 0, 1, -9, 9), -1),
+    ("read_coarse", (Decimal("1.25"), 2, -1, -99, 99), 13), ("read_coarse", (Decimal("-1.25"), 2, -1, -99, 99), -13),
+    ("read_coarse", (Decimal("19.5"), 1, 1, -99, 99), 2), ("read_coarse", (Decimal("-19.4"), 1, 1, -99, 99), -1),
     ("read_real", (NAN, 0, -9, 9), None), ("read_real", (INF, 0, -9, 9), 9), ("read_real", (-INF, 0, -9, 9), -9),
     ("read_real", (0.5, 0, -9, 9), 1), ("read_real", (-0.5, 0, -9, 9), 0), ("read_real", (-1.5, 0, -9, 9), -1),
     ("read_real", (0.49999999999999994, 0, -9, 9), 0), ("read_real", (-0.0, 0, -9, 9), 0), ("read_real", (3.0, 1, -9,

@@ -1,82 +1,139 @@
-"""A profile and the caps chosen from it, attacked by samples: they keep their claim; the planted twins do not.
+"""Bounds, corrected counts and numbers of keys that follow from a profile, attacked by samples; twins are refuted.
 
-Neighbours: with and without the largest unit, whose presence moves the chosen cap. False alarms: 1e-8 per audit.
+Neighbours: with and without the largest unit, which has the largest value and a key of its own, and which moves every
+choice where there is no noise. Each profile is drawn once and read by all audits: each of them sees independent draws.
+False alarms: 1e-8 per audit. The twins do not look at the noise, so whether they are refuted is not left to chance.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import cycle, islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import Memory
+from discreet.errors import NoEstimate
 from discreet.privacy.budgets.filters import Filter
+from discreet.query.plan.schema import Schema
+from discreet.query.plan.work import AnyWork, Exact
 from discreet.query.profile.choose import Known, choose
-from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.questions import table_questions
-from discreet.query.profile.sizes import UnitSizes
+from discreet.query.profile.choose_bounds import choose_bounds
+from discreet.query.profile.profile import Profile
+from discreet.query.profile.questions import About, table_questions
+from discreet.query.profile.spread import Spread
 from discreet.query.run import release
 from discreet.session.price import Price
 from discreet.session.query import Order
 from discreet.session.session import _answers
 
-EPSILON = 2
-SMALL = [unit for unit in range(6) for _ in range(2)]
-PAIR = (SMALL + [99] * 40, SMALL)
-SAMPLES = 250
+EPSILON = 1
+SAMPLES = 200
+SMALL = pa.table({
+    "u": [unit for unit in range(9) for _ in range(2)] + list(range(9, 28)),
+    "k": ["a", "b"] * 9 + ["a"] * 19,
+    "x": [1, 2] * 8 + [1, 1000] + [1000] * 19,
+})  # fmt: skip
+GIANT = pa.table({"u": [99] * 40, "k": ["c", "d"] * 20, "x": [1000] * 40})
+"""A bound of a thousand is worth its noise if more than 20 units have such values: here 19 and a half have."""
+PAIR = (pa.concat_tables([SMALL, GIANT]), SMALL)
 SESSION = dp.Session(
-    visits=dp.table(pa.table({"patient": SMALL}), unit="patient", max_rows="auto"), budget=dp.Pure(10), engine=Memory()
+    t=dp.table(SMALL, unit="u", max_rows="auto", columns={"k": dp.unknown_keys()}),
+    budget=dp.Approx(2, "1e-6"),
+    engine=Memory(),
 )
-ASKED = table_questions("visits", SESSION.schemas)
-ORDER = Order(
-    SESSION.quote([one.prepared for one in ASKED], Price(EPSILON)), tuple(one.prepared.outcome for one in ASKED)
-)
-COUNT = SESSION.sql("SELECT COUNT(*) AS n FROM visits").prepared
-NOISE = dp.laplace(sensitivity=1, epsilon=EPSILON)
+ASKED = table_questions("t", SESSION.schemas)
+COUNT = SESSION.sql("SELECT COUNT(*) AS n FROM t").prepared
 
 
-def sizes(units: list[int]) -> UnitSizes:
-    """What a profile of these rows says, by the way that a session releases one."""
-    schema = SESSION.schemas["visits"]
-    here = {"visits": replace(schema, table=replace(schema.table, source=pa.table({"patient": units})))}
-    found, receipt = release(ORDER.quote, Memory(), here, Filter(dp.Pure(EPSILON)).spend)
-    return UnitSizes(Histogram.of(ASKED[0], _answers(ORDER, found, receipt)[0]))
+@dataclass(frozen=True)
+class Once(Memory):
+    """Exact numbers are computed once; noise is fresh for every release."""
+
+    found: list[tuple[Exact, ...]] = field(default_factory=list)
+
+    def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
+        if not self.found:
+            self.found.append(Memory().run(works, schemas))
+        return self.found[0]
 
 
-def chosen_cap(units: list[int]) -> int:
-    found = choose(COUNT, Known(sizes(units)), lambda questions: SESSION.quote(questions, Price(1)))
-    return int(found.caps.max_rows or 0)
+def profiles(rows: pa.Table, epsilon: Any = EPSILON) -> Iterator[Profile]:
+    """Profiles of these rows, by the way that a session releases one."""
+    asked = tuple(one.prepared for one in ASKED)
+    order = Order(SESSION.quote(asked, Price(epsilon, delta=0)), tuple(one.outcome for one in asked))
+    schema, engine = SESSION.schemas["t"], Once()
+    here = {"t": replace(schema, table=replace(schema.table, source=rows))}
+    while True:
+        found, receipt = release(order.quote, engine, here, Filter(dp.Pure(epsilon)).spend)
+        yield Profile.of("t", ASKED, _answers(order, found, receipt))
 
 
-def cut_share(units: list[int]) -> float:
-    cut = sizes(units).cut(2)
-    return round(cut.share, 2) + cut.reach
+@cache
+def pool(giant: bool) -> Iterator[Profile]:
+    """As many independent profiles as an audit looks at, of one of the neighbours."""
+    return cycle(list(islice(profiles(PAIR[0] if giant else PAIR[1]), SAMPLES)))
 
 
-def cap_from_the_data(units: list[int]) -> Any:
-    """The planted fault: the largest unit decides about the cap."""
-    return max(units.count(unit) for unit in set(units)) + NOISE.release(len(set(units))).value % 2
+def bound(profile: Profile) -> float:
+    """The upper bound that dp.bounds("auto") gets."""
+    values = profile.values("x")
+    assert values is not None
+    try:
+        return float(choose_bounds(values).declared.high)  # type: ignore[arg-type]
+    except NoEstimate:
+        return -1.0
 
 
-def cut_from_the_data(units: list[int]) -> float:
-    """The planted fault: what is cut is computed from the data, for free."""
-    kept = sum(min(units.count(unit), 2) for unit in set(units))
-    return 1 - kept / len(units)
+def cap(profile: Profile) -> float:
+    known = Known(profile.sizes, profile.groups("k"))
+    found = choose(COUNT, known, lambda questions: SESSION.quote(questions, Price(EPSILON)))
+    return float(found.caps.max_rows or 0)
 
 
-def test_the_chosen_cap_keeps_the_claim_of_the_profile() -> None:
-    assert not dp.audit(chosen_cap, pair=PAIR, claim=dp.Pure(EPSILON), samples=SAMPLES).refuted
+def in_rows(profile: Profile) -> float:
+    """The rows for which a number of five units stands."""
+    spread = Spread.of(profile.sizes, profile.groups("k"), 2, rooted=True)
+    return float(np.round(spread.rows_of(np.array([5.0]))[0]))
 
 
-def test_the_estimated_cut_keeps_the_claim_of_the_profile() -> None:
-    assert not dp.audit(cut_share, pair=PAIR, claim=dp.Pure(EPSILON), samples=SAMPLES).refuted
+def keys(profile: Profile) -> float:
+    return float(np.round(profile.different_keys("k")[0]))
 
 
-def test_a_cap_chosen_from_exact_counts_is_refuted() -> None:
-    assert dp.audit(cap_from_the_data, pair=PAIR, claim=dp.Pure(EPSILON), samples=SAMPLES).refuted
+def cut(profile: Profile) -> float:
+    found = profile.cut(2)
+    return round(found.share, 2) + found.reach
 
 
-def test_a_cut_computed_for_free_is_refuted() -> None:
-    assert dp.audit(cut_from_the_data, pair=PAIR, claim=dp.Pure(EPSILON), samples=SAMPLES).refuted
+CHOICES: dict[str, Callable[[Profile], float]] = {
+    "bound": bound, "cap": cap, "corrected counts": in_rows, "different keys": keys, "cut": cut,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_what_follows_from_a_profile_keeps_its_claim(choice: str) -> None:
+    def mechanism(rows: pa.Table) -> float:
+        return CHOICES[choice](next(pool(rows is PAIR[0])))
+
+    assert not dp.audit(mechanism, pair=PAIR, claim=dp.Pure(EPSILON), samples=SAMPLES).refuted
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_same_made_from_exact_numbers_is_refuted(choice: str) -> None:
+    """The planted faults: each choice from a profile without noise. That it is refuted says, too, that the largest
+    unit moves the choice.
+    """
+    exact = {rows.num_rows: CHOICES[choice](next(profiles(rows, 10**6))) for rows in PAIR}
+    assert len(set(exact.values())) == 2
+    assert dp.audit(lambda rows: exact[rows.num_rows], pair=PAIR, claim=dp.Pure(EPSILON), samples=SAMPLES).refuted
+
+
+def test_every_histogram_is_in_the_profile() -> None:
+    assert {one.about for one in ASKED} == {About.ROWS, About.GROUPS, About.DISTINCT, About.VALUES}

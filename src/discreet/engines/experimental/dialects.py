@@ -50,7 +50,7 @@ BIGQUERY = Dialect(
         "sign": "SIGN({0})",
         "half": "DIV(({0} - ({0} & 1)), 2)",  # its >> fills with zeros
         "root": "floor(sqrt(CAST({0} AS FLOAT64)))",
-        "decimal": "CAST({0} AS BIGNUMERIC)",
+        "decimal": "ROUND(CAST({0} AS BIGNUMERIC), {2})",
         "trim": "trim({0}, ' ')",
         "ltrim": "ltrim({0}, ' ')",
         "rtrim": "rtrim({0}, ' ')",

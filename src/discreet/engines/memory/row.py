@@ -73,6 +73,14 @@ def read_decimal(x: Decimal | int, scale: int, low: int, high: int) -> int:
     return clamp(cells.numerator, low, high)
 
 
+def read_coarse(x: Decimal | int, scale: int, power: int, low: int, high: int) -> int:
+    """The cells of 10^power of a stored integer or decimal, that of ``scale`` digits: see ``plan/primitives.py``."""
+    stored = read_decimal(x, scale, -(10**39), 10**39)
+    if power <= 0:
+        return clamp(round_div(stored, 10 ** (scale + power)), low, high)
+    return clamp(div(round_div(stored, 10**scale), 10**power) or 0, low, high)
+
+
 def read_real(x: float, exponent: int, low: int, high: int) -> int | None:
     """The nearest cell of width 2^exponent, halves up, computed exactly."""
     if math.isnan(x):
@@ -200,6 +208,7 @@ STRICT: dict[str, Callable[..., Any]] = {
     # reading; moments were already made UTC and days put into range by whoever opened the source
     "read_integer": clamp,
     "read_decimal": read_decimal,
+    "read_coarse": read_coarse,
     "read_real": read_real,
     "read_text": lambda x: x,
     "read_boolean": lambda x: x,

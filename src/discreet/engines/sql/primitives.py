@@ -370,6 +370,7 @@ def _add_seconds(scope: Scope, piece: Piece, n: int) -> Piece:
 _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "read_integer": reading.read_integer,
     "read_decimal": reading.read_decimal,
+    "read_coarse": reading.read_coarse,
     "read_real": reading.read_real,
     "read_text": reading.read_text,
     "read_boolean": reading.read_boolean,

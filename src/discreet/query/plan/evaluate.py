@@ -161,6 +161,11 @@ def _read_decimal(x: Decimal | int, scale: int, low: int, high: int) -> int:
     return _clamp(int(Fraction(x) * 10**scale), low, high)
 
 
+def _read_coarse(x: Decimal | int, scale: int, power: int, low: int, high: int) -> int:
+    whole = round_div(int(Fraction(x) * 10**scale), 10 ** (scale + min(power, 0)))
+    return _clamp(_div(whole, 10 ** max(power, 0)) or 0, low, high)
+
+
 def _read_real(x: float, exponent: int, low: int, high: int) -> int | None:
     if math.isnan(x):
         return None
@@ -302,6 +307,7 @@ def _same(x: Any) -> Any:
 _STRICT: dict[str, Callable[..., Any]] = {
     "read_integer": _clamp,
     "read_decimal": _read_decimal,
+    "read_coarse": _read_coarse,
     "read_real": _read_real,
     "read_text": _same,
     "read_boolean": _same,

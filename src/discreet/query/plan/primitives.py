@@ -6,6 +6,9 @@ integer result leaves ±2^63, so an engine need not check.
 
   reading     read_integer(x, low, high)          a stored integer, or any other, clamped
               read_decimal(x, scale, low, high)   a stored DECIMAL, times 10^scale, clamped; exact
+              read_coarse(x, scale, power, low, high)   a stored integer (scale 0) or DECIMAL, in steps of 10^power that
+                                                  are larger than its own: rounded to a number of -power digits (whole
+                                                  for power > 0), halves away from zero, then divided, towards zero
               read_real(x, exponent, low, high)   NaN is NULL; floor(x / 2^exponent + 0.5), clamped; ±Inf are the ends
               read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC;
                                                   days and times beyond years 1 to 9999 are the first and the last

@@ -83,6 +83,9 @@ class Chosen:
     spread: Spread | None = None
     """How counts of groups that nobody listed are made of numbers of units, where that is better."""
 
+    shrinks: bool = False
+    """Whether the means of groups may borrow from each other."""
+
     @property
     def corrected(self) -> bool:
         """Whether groups are made to agree with a total."""
@@ -91,6 +94,13 @@ class Chosen:
 
 def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -> Chosen:
     """The caps with the least predicted error; with ``correct``, also with a total where that is better."""
+    part = asked.parts[0]
+    correct = correct and asked.asked.caps.correct
+    shrinks = correct and len(asked.parts) == 1 and bool(part.keys) and not part.selects
+    return replace(_choose(asked, known, quote, correct=correct), shrinks=shrinks)
+
+
+def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chosen:
     part = asked.parts[0]
     sizes = known.sizes
     if sizes.empty:
@@ -104,7 +114,7 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     rows = share * sizes.rows()
     noise = relative_noise(quote((_base(asked, most),)), 0, rows, VALUES)
     plain = _best(partial(_plain, sizes, noise), sizes)
-    total = _total(asked) if correct and asked.asked.caps.correct else None
+    total = _total(asked) if correct else None
     if total is None:
         return _told(asked, (), plain, most, known, rows)
     both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))

@@ -8,18 +8,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import NoEstimate
 from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Floats, Histogram
 
-NOISE = 0.005
-"""The relative noise of a typical sum whose bound is the mean: a bound of ten times the mean has ten times as much."""
+GROUPS = 20
+"""A sum is mostly asked by group: in so many, the noise of a sum whose bound is the mean is so many parts of all units.
+A bound of ten times the mean has ten times as much."""
 _SURE = 0.001
+_WINDOWS = (1, 2, 4, 8)
+_GUESSED = 6
+_FALLING = 0.6
+Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +43,8 @@ class ChosenBounds:
         ends = [f"{float(end):g}" if isinstance(end, Fraction) else str(end) for end in (low, high)]
         return (
             f"bounds of {self.column} chosen from the profile: {ends[0]} to {ends[1]}; "
-            f"about {self.cut:.1%} of the total of the values that stood out from the noise lies beyond, and rarer "
-            "ones may; that is not in the error bars"
+            f"about {self.cut:.1%} of the total of the values lies beyond, if values too rare for the profile grow "
+            "rarer as the others do; that is not in the error bars"
         )
 
 
@@ -47,31 +55,68 @@ def choose_bounds(values: Histogram, *, nullable: bool = True) -> ChosenBounds:
     if values.labels[0] == FIRST_YEAR:
         days = date(FIRST_YEAR + first, 1, 1), date(FIRST_YEAR + last, 12, 31)
         return ChosenBounds(values.column, bounds(*days, nullable=nullable), 0.0)
-    there = np.maximum(counts[first : last + 1], 0.0)
-    ends = [value_ends(power, values.step) for power in SIGNED_POWERS[first : last + 1]]
+    powers, there = _guessed(np.array(SIGNED_POWERS[first : last + 1]), np.maximum(counts[first : last + 1], 0.0))
+    ends = [value_ends(power, values.step) for power in powers]
     size = np.array([np.sqrt(float(abs(a)) * float(abs(b))) for a, b in ends])
     total = float(there @ size) or 1.0
     mean = total / (float(there.sum()) or 1.0)
     sign = np.sign([float(a + b) for a, b in ends])
-    low, below = _end([-a for a, _ in ends], there, np.where(sign < 0, size, 0.0), total, mean)
-    high, above = _end([b for _, b in ends], there, np.where(sign > 0, size, 0.0), total, mean)
+    noise = GROUPS / max(float(there.sum()), 1.0) / mean
+    low, below = _end([-a for a, _ in ends], there, np.where(sign < 0, size, 0.0), total, noise)
+    high, above = _end([b for _, b in ends], there, np.where(sign > 0, size, 0.0), total, noise)
     if low == high == 0:
         high = values.step
     return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), below + above)
 
 
 def _range(values: Histogram, counts: Floats) -> tuple[int, int]:
-    """The first and the last class from which on, to either side, there surely is something."""
-    many = len(counts)
-    ones = [values.error(np.ones(k), _SURE) for k in range(1, many + 1)]
-    last = [i for i in range(many) if counts[i:].sum() > ones[many - i - 1]]
-    first = [i for i in range(many) if counts[: i + 1].sum() > ones[i]]
-    if not last or not first:
+    """The first and the last class that surely hold something, alone or with some of those beyond them."""
+    surely = [i for i in range(len(counts)) if _stands_out(values, counts[i:])]
+    before = [i for i in range(len(counts)) if _stands_out(values, counts[i::-1])]
+    if not surely or not before:
         raise NoEstimate
-    return min(first[0], last[-1]), max(first[0], last[-1])
+    return min(before[0], surely[-1]), max(before[0], surely[-1])
 
 
-def _end(ends: list[Fraction], counts: Floats, sizes: Floats, total: float, mean: float) -> tuple[Fraction, float]:
+def _stands_out(values: Histogram, outward: Floats) -> bool:
+    """Whether the first of these classes, or the first few together, hold more than noise; all tests of a column
+    together are wrong with a chance of ``_SURE``.
+    """
+    return any(
+        outward[:many].sum() > _error_of_sum(values.scale, many, len(values.counts), values.gaussian)
+        for many in _WINDOWS
+        if many <= len(outward)
+    )
+
+
+@lru_cache(maxsize=256)
+def _error_of_sum(scale: float, many: int, classes: int, gaussian: bool) -> float:
+    miss = _SURE / (len(_WINDOWS) * classes)  # a sum that is too large is half of what is missed
+    return weighted_error(scale, [1.0] * many, miss, gaussian=gaussian)
+
+
+def _guessed(powers: Integers, counts: Floats) -> tuple[list[int], Floats]:
+    """Classes and their numbers of values, with some beyond on both sides, within the public ones."""
+    below, above = (_continued(counts[powers * sign > 0][::sign]) for sign in (-1, 1))
+    first, last = int(powers[0]), int(powers[-1])
+    below, above = below[: first - SIGNED_POWERS[0]], above[: SIGNED_POWERS[-1] - last]
+    found = range(first - len(below), last + len(above) + 1)
+    return list(found), np.concatenate([below[::-1], counts, above])
+
+
+def _continued(outward: Floats) -> Floats:
+    """How many values the classes beyond the last one have, about: they grow rarer as they did, or faster.
+
+    None if the last one does not have far fewer than the one before it: there values end.
+    """
+    if len(outward) < 3 or not (outward[-3:] > 0).all() or outward[-1] > _FALLING * outward[-2]:
+        return np.zeros(0)
+    ratio = outward[-1] / outward[-2]
+    bend = min(ratio * outward[-3] / outward[-2], 1.0)
+    return np.asarray(outward[-1] * np.cumprod(ratio * bend ** np.arange(1, _GUESSED + 1)))
+
+
+def _end(ends: list[Fraction], counts: Floats, sizes: Floats, total: float, noise: float) -> tuple[Fraction, float]:
     """The end on one side, and the share of the total beyond it; 0 if there is nothing on that side."""
     if not sizes.any():
         return Fraction(0), 0.0
@@ -79,5 +124,5 @@ def _end(ends: list[Fraction], counts: Floats, sizes: Floats, total: float, mean
     def cut(end: Fraction) -> float:
         return float(counts @ np.maximum(sizes - float(end), 0.0)) / total
 
-    best = min((end for end in ends if end > 0), key=lambda end: cut(end) + NOISE * float(end) / mean)
+    best = min((end for end in ends if end > 0), key=lambda end: cut(end) + noise * float(end))
     return best, cut(best)

@@ -17,8 +17,14 @@ from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
 
-_SURE = 0.001
+_SURE = 3e-5
+"""There are some thirty classes: the chance that noise alone looks like units in any of them is a thousandth."""
 _STEPS = 9
+_POINTS = 60
+_FARTHEST = 1000
+"""Units beyond the reach are guessed to have up to so many times as many rows."""
+_FITTED = 10
+_LEAST_POWER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +112,35 @@ class UnitSizes:
         return self.histogram.values[: self._last + 1]
 
     @cached_property
-    def _tail(self) -> tuple[float, float]:
-        """How many units have more rows than the reach, and the power by which they grow rarer: a guess, for choices.
+    def _tail(self) -> tuple[Floats, Floats]:
+        """Sizes beyond the reach, and how many units are at least so large: a guess, for choices.
 
-        It continues from the last class whose count is well known; no error bar rests on it.
+        The logarithm of that number is continued as a parabola in the logarithm of the size, fitted to the classes
+        whose tails are known, each by its noise: a tail grows steeper (lognormal, Poisson) or keeps its power (Pareto),
+        which is 2 at least. No error bar rests on it.
         """
         counts = self.histogram.values
-        beyond = [float(counts[place:].sum()) for place in range(len(counts))]
-        errors = [self.histogram.error(np.ones(len(counts) - place), 0.05) for place in range(len(counts))]
-        known = max((place for place in range(len(counts)) if beyond[place] > 4 * errors[place]), default=0)
-        if known < 2:
-            return 0.0, 2.0
-        power = np.log(max(beyond[known - 2] / beyond[known], 1.0)) / np.log(STARTS[known] / STARTS[known - 2])
-        power = float(min(max(power, 2.0), 6.0))
-        many = beyond[known] * ((self.reach + 1) / STARTS[known]) ** -power
+        first = self.reach + 1
+        sizes = np.geomspace(first, max(_FARTHEST * first, 2), _POINTS)
+        beyond = np.cumsum(counts[::-1])[::-1]
+        noise = self.histogram.error([1.0], 0.32) * np.sqrt(np.arange(len(counts), 0, -1))
+        known = [i for i in range(len(counts)) if np.all(beyond[: i + 1] > 2 * noise[: i + 1])]
+        if len(known) < 3:
+            return sizes, np.zeros(_POINTS)
+        upper = [i for i in known if beyond[i] <= beyond[0] / 2]
+        used = known[-max(3, min(_FITTED, len(upper))) :]
+        x, y = np.log(np.array(STARTS, dtype=float)[used]), np.log(beyond[used])
+        weights = beyond[used] / noise[used]
+        bend, slope, level = np.polyfit(x - x[-1], y, 2, w=weights)
+        if bend > 0:
+            bend, (slope, level) = 0.0, np.polyfit(x - x[-1], y, 1, w=weights)
+        far = np.log(sizes) - x[-1]
+        steep = np.minimum(slope + 2 * bend * far, -_LEAST_POWER)  # of the parabola, but no flatter than this power
+        start = level + slope * far[0] + bend * far[0] ** 2
+        found = start + np.concatenate([[0.0], np.cumsum(np.diff(far) * (steep[1:] + steep[:-1]) / 2)])
         after = self._last + 1
-        most = max(beyond[after], 0.0) + errors[after] / 2 if after < len(counts) else 0.0
-        return min(many, most), power
+        most = max(float(beyond[after]), 0.0) + float(noise[after]) if after < len(counts) else 0.0
+        return sizes, np.exp(np.minimum(found - max(found[0] - np.log(max(most, 1e-9)), 0.0), 50.0))
 
     def rows(self) -> float:
         """All rows together, about: of units within the reach, and a guess of the rest."""
@@ -130,12 +148,10 @@ class UnitSizes:
 
     def kept(self, cap: int) -> float:
         """Rows that a cap leaves, about: of units within the reach, and a guess of the rest."""
-        many, power = self._tail
-        start = self.reach + 1
-        each = float(cap)
-        if cap > start:
-            each = start * power / (power - 1) - start**power * float(cap) ** (1 - power) / (power - 1)
-        return max(float(self.counts @ np.minimum(self.typical, cap)) + many * each, 1.0)
+        sizes, many = self._tail
+        far = np.minimum(sizes, cap)
+        rest = many[0] * far[0] + float((many[1:] + many[:-1]) / 2 @ np.diff(far))
+        return max(float(self.counts @ np.minimum(self.typical, cap)) + float(rest), 1.0)
 
     def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
