@@ -177,4 +177,5 @@ PROBES: dict[str, Sequence[Expression]] = {
     -BIG)],
     "seconds_between": [f("seconds_between", M, N), f("seconds_between", N, M), f("seconds_between", Z, M),
                         f("seconds_between", M, datetime(1970, 1, 1))],
+    "add_seconds": [f("add_seconds", x, n) for x in (M, Z) for n in (0, 1, -1, 86_399, -90_061, 2**31, -(2**40), BIG)],
 }  # fmt: skip

@@ -62,6 +62,8 @@ EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("lower", ("ÀB\u0130",), "Àb\u0130"), ("upper", ("àb\u00df",), "àB\u00df"), ("trim", (" \ta ",), "\ta"),
     ("ltrim", ("  a ",), "a "), ("rtrim", (" a\u00a0 ",), " a\u00a0"), ("length", ("e\u0301👍",), 3),
     ("substring", ("abc", 2, 1), "b"), ("substring", ("abc", 4, 9), ""), ("substring", ("👍abc", 2, 0), ""),
+    ("add_seconds", (datetime(2024, 1, 1), -1), datetime(2023, 12, 31, 23, 59, 59)),
+    ("add_seconds", (datetime.max, 1), datetime.max), ("add_seconds", (datetime(1, 1, 1), -1), datetime.min),
     ("root", (48,), 6), ("root", (49,), 7), ("curve", (5, 0, 7, 0, 0, 1, 1, 2, 9, 8, 1, 3, 2), 11),
     ("split_part", ("a-b", "-", 2), "b"), ("split_part", ("a-b", "-", 3), ""), ("split_part", (None, "-", 1), None),
     ("concat", ("a", "b"), "ab"), ("concat", ("a", None), None), ("starts_with", ("ab", ""), True),

@@ -6,12 +6,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.helpers.extent import extent
-from tests.helpers.spark import ROOT, environment, java_options
+from tests.helpers.spark import ROOT, connect_address, environment
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PROGRAM = """
 import os
+import sys
 from itertools import islice
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -21,7 +26,7 @@ from tests.contracts.engines.lab import Lab, agree
 from tests.helpers.extent import extent
 from tests.helpers.tables import crowd
 
-builder = SparkSession.builder.remote("local[2]")
+builder = SparkSession.builder.remote(sys.argv[1])
 for setting in ("shuffle.partitions=4", "session.timeZone=Asia/Kolkata"):
     builder = builder.config(*("spark.sql." + setting).split("="))
 session = builder.getOrCreate()
@@ -56,12 +61,12 @@ print("AGREED", len(works))
 """
 
 
-def test_spark_connect_gives_the_numbers_of_the_oracle(tmp_path: Path) -> None:
+def test_spark_connect_gives_the_numbers_of_the_oracle(spark: SparkSession, tmp_path: Path) -> None:
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", PROGRAM, connect_address(spark)],
         cwd=tmp_path,
-        env={**os.environ, **environment(tmp_path), "PYTHONPATH": paths, "JDK_JAVA_OPTIONS": java_options(tmp_path)},
+        env={**os.environ, **environment(tmp_path), "PYTHONPATH": paths},
         capture_output=True,
         text=True,
         timeout=240,

@@ -110,7 +110,7 @@ PROBES: tuple[Call, ...] = (
     *(_f(part, _M) for part in ("hour", "minute", "second")),
     *(_f("date_trunc", unit, x) for unit in _UNITS for x in (_D, _M) if x is _M or unit not in _UNITS[5:]),
     _f("days_between", _D, date(2000, 1, 1)), _f("add_days", _D, 40), _f("add_days", _D, -400),
-    _f("seconds_between", _M, datetime(2000, 1, 1)),
+    _f("seconds_between", _M, datetime(2000, 1, 1)), *(_f("add_seconds", _M, n) for n in (1, -90_061, 2**31)),
 )  # fmt: skip
 """Every primitive, on values where databases are known to differ."""
 

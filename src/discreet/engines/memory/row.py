@@ -197,6 +197,13 @@ def seconds_between(x: datetime, y: datetime) -> int:
     return (y - x) // SECOND if y >= x else -((x - y) // SECOND)
 
 
+def add_seconds(x: datetime, n: int) -> datetime:
+    """The moment n seconds later; the last or first one where there is none."""
+    if n > 0:
+        return x + n * SECOND if (datetime.max - x) // SECOND >= n else datetime.max
+    return x + n * SECOND if (x - datetime.min) // SECOND >= -n else datetime.min
+
+
 STRICT: dict[str, Callable[..., Any]] = {
     # reading; moments were already made UTC and days put into range by whoever opened the source
     "read_integer": clamp,
@@ -269,4 +276,5 @@ STRICT: dict[str, Callable[..., Any]] = {
     "days_between": lambda x, y: y.toordinal() - x.toordinal(),
     "add_days": add_days,
     "seconds_between": seconds_between,
+    "add_seconds": add_seconds,
 }

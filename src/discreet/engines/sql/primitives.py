@@ -352,6 +352,21 @@ def _add_days(scope: Scope, piece: Piece, n: int) -> Piece:
     return Piece(sql, Sort.DATE, level=x.level)
 
 
+def _add_seconds(scope: Scope, piece: Piece, n: int) -> Piece:
+    """Compared before the addition, as days are; the days of it and the seconds that are left, towards zero."""
+    x, d = scope.named(piece), scope.dialect
+    n = max(-(_DAYS + 1) * 86_400, min(n, (_DAYS + 1) * 86_400))
+    last, sign = (datetime.max, ">=") if n >= 0 else (datetime.min, "<=")
+    try:
+        edge = d.literal(last - timedelta(seconds=n))
+    except OverflowError:
+        return Piece(f"CASE WHEN {x.sql} IS NOT NULL THEN {d.literal(last)} END", Sort.TIMESTAMP, level=x.level)
+    days = abs(n) // 86_400 * (1 if n >= 0 else -1)
+    moved = d.call("add_seconds", x.sql, str(days), str(n - days * 86_400))
+    sql = f"CASE WHEN {x.sql} {sign} {edge} THEN {d.literal(last)} ELSE {d.cast(moved, Sort.TIMESTAMP)} END"
+    return Piece(sql, Sort.TIMESTAMP, level=x.level)
+
+
 _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "read_integer": reading.read_integer,
     "read_decimal": reading.read_decimal,
@@ -375,6 +390,7 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "text_to_date": lambda scope, x: _matching(scope, x, _DATE, Sort.DATE),
     "date_trunc": _date_trunc,
     "add_days": _add_days,
+    "add_seconds": _add_seconds,
 }
 
 WRITTEN = frozenset(_RESULTS) | frozenset(_SPECIAL) | frozenset(_WITH_LITERALS)

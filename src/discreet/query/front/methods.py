@@ -159,6 +159,10 @@ class Methods:
         """So many constant days later, within years 1 to 9999."""
         return self._call("add_days", days)
 
+    def add_seconds(self, seconds: int) -> Self:
+        """So many constant seconds later, within years 1 to 9999."""
+        return self._call("add_seconds", seconds)
+
     def add_months(self, months: int) -> Self:
         """So many constant months later, at most on the last day of the month, within years 1 to 9999."""
         return self._call("add_months", months)

@@ -287,6 +287,14 @@ def add_days(x: date, n: int) -> date:
     return date.fromordinal(_clamp(x.toordinal() + n, *_ORDINALS))
 
 
+def add_seconds(x: datetime, n: int) -> datetime:
+    """n seconds later, within years 1 to 9999."""
+    try:
+        return x + timedelta(seconds=n)
+    except OverflowError:
+        return datetime.max if n > 0 else datetime.min
+
+
 def _seconds_between(x: datetime, y: datetime) -> int:
     found = abs(y - x) // timedelta(seconds=1)
     return found if y >= x else -found
@@ -362,6 +370,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "days_between": lambda x, y: y.toordinal() - x.toordinal(),
     "add_days": add_days,
     "seconds_between": _seconds_between,
+    "add_seconds": add_seconds,
 }
 NAMES = frozenset({*_LAZY, *_STRICT})
 """All primitives."""

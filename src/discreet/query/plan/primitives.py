@@ -39,6 +39,7 @@ integer result leaves ±2^63, so an engine need not check.
               days_between(x, y)                  y - x of two dates
               add_days(x, n)                      literal n; clamped to years 1 to 9999
               seconds_between(x, y)               y - x of two times, whole seconds towards zero
+              add_seconds(x, n)                   literal n, of a time; clamped to years 1 to 9999
 """
 
 from __future__ import annotations
