@@ -35,6 +35,7 @@ never of anything that depends on one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -173,7 +174,9 @@ class OverBudget(DiscreetError):
     def __init__(self, *, asked: object, left: object) -> None:
         self.asked = asked
         self.left = left
-        super().__init__(f"asked for {asked}, and {left} is left; ask for less, or accept more error")
+        spent = not re.search("[1-9]", str(left).partition(", delta")[0])
+        hint = "only its owner can raise the budget" if spent else "ask for less, or accept more error"
+        super().__init__(f"asked for {asked}, and {left} is left; {hint}")
 
 
 class ReceiptRefused(DiscreetError):

@@ -21,7 +21,7 @@ from rich.table import Table as Printed
 
 from discreet.answer import significant
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
-from discreet.commands.output import fail_plainly, number
+from discreet.commands.output import fail_plainly, in_flags, number
 from discreet.commands.table_options import TableOptions
 from discreet.curator.client.client import RemoteSession
 from discreet.curator.client.remote_answer import RemoteAnswer
@@ -140,7 +140,7 @@ def _print_answer(
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
-    told = "\n".join((answer.counted, *answer.notes))
+    told = in_flags("\n".join((answer.counted, *answer.notes)))
     console.print(
         f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{escape(told)}[/]",
         highlight=False,

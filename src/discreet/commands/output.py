@@ -49,6 +49,11 @@ _FLAGS = (
     (r"(its bounds )?with dp\.bounds\(low, high\)", r"\1with --bounds column=low:high"),
     (r"(?:narrower )?dp\.bounds(?:\((\w+), (\w+)\))?(?: of it)?", "--bounds column=low:high"),
     (r"dp\.keys\(\[\.\.\.\]\) or dp\.unknown_keys\(\)", "--keys column=a,b or --unknown-keys column"),
+    (r"dp\.keys\(\[\.\.\.\]\), dp\.unknown_keys\(\)", "--keys column=a,b, --unknown-keys column"),
+    (r'session\.profile\("(\w+)", epsilon="([^"]*)"\)', r"discreet profile with the file of \1 and --epsilon \2"),
+    (r"(?:with )?session\.profile\([^)]*\)", "discreet profile"),
+    (r"max_rows=\.\.\. of the table", "--max-rows"),
+    (r"^([a-z_]+) is (?:None|''), but it must", r"--\1 is not given: it must"),
     (r"open the session with dp\.Approx\(epsilon, delta\)", "give --delta"),
     (r"dp\.keys", "--keys column=a,b"),
 )

@@ -111,24 +111,28 @@ def read_ends(name: str, text: str) -> tuple[str, str]:
     return found[0]
 
 
-def read_keys(text: str) -> list[str]:
-    """Keys between commas; blanks around them do not count, unless they are inside quotes.
+def read_keys(text: str) -> list[str | None]:
+    """Keys between commas; blanks around them do not count, unless they are inside quotes. NULL is the missing value.
 
-    >>> read_keys('North, South ," East ","a, b"')
-    ['North', 'South', ' East ', 'a, b']
+    >>> read_keys('North, South ," East ","a, b",NULL,"NULL"')
+    ['North', 'South', ' East ', 'a, b', None, 'NULL']
     """
-    found, at = [], 0
+    found: list[str | None] = []
+    at = 0
     while True:
         key = _KEY.match(text, at)
         if key is None or (key["quoted"] is None and not key["bare"]):
             raise BadParameter("keys", text, 'must be keys between commas; "quote" those with commas, quotes or blanks')
-        found.append(key["bare"] if key["quoted"] is None else key["quoted"].replace('""', '"'))
+        bare = None if key["bare"] == "NULL" else key["bare"]
+        found.append(bare if key["quoted"] is None else key["quoted"].replace('""', '"'))
         at = key.end()
         if not key[0].endswith(","):
             return found
 
 
-def _key(text: str, stored: Stored | None) -> Any:
+def _key(text: str | None, stored: Stored | None) -> Any:
+    if text is None:
+        return None
     match None if stored is None else stored.kind:
         case StoredKind.INTEGER:
             if not re.fullmatch(r"-?[0-9]+", text):

@@ -48,7 +48,7 @@ def read_token(file: Path | None) -> str:
     if file is None:
         found = os.environ.get(VARIABLE, "")
         if not found:
-            raise BadParameter("token", None, f"must be in {VARIABLE}, or in a file: --token-file")
+            raise BadParameter("token-file", None, f"must name a file with your token, or {VARIABLE} must hold it")
         return found
     if stat.S_IMODE(file.stat().st_mode) & 0o077:
         raise BadParameter("token-file", str(file), "must not be readable by others: chmod 600")
@@ -71,6 +71,8 @@ def open_remote(url: str, file: Path | None, dataset: str) -> RemoteSession:
 @fail_plainly
 def history_command(url: Url, *, token_file: TokenFile = None, as_json: AsJson = False) -> None:
     """The questions that you paid for at a curator, with their numbers and prices."""
+    if not is_address(url):
+        raise BadParameter("url", url, "must be the address of a curator; what a ledger holds: discreet audit-log")
     check_address(url)
     transport = Transport(url, read_token(token_file))
     found: list[dict[str, Any]] = []

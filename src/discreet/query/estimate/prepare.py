@@ -181,8 +181,8 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
             )
         if typed.keys is None and not typed.unknown:
             raise BadQuestion(
-                f"the keys of {key.name} are not known: declare dp.keys([...]) or dp.unknown_keys() for the column, "
-                "or list them with WHERE ... IN (...)"
+                f"the keys of {key.name} are not known: declare dp.keys([...]), dp.unknown_keys() or, of days and "
+                "whole numbers, dp.bounds(first, last) for the column, or list them with WHERE ... IN (...)"
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
             raise BadQuestion(

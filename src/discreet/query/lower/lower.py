@@ -191,7 +191,8 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
     where = None if measure.where is None else predicate(measure.where, source.fields, "FILTER").lowered
     arguments = tuple(typed(a, source.fields, keyed=False) for a in measure.arguments)
     aggregate = measure.aggregate
-    what = aggregate.name
+    half = aggregate is Aggregate.QUANTILE and measure.level == Fraction(1, 2)
+    what = "MEDIAN" if half else aggregate.name
     for x in arguments:
         if is_null_literal(x):
             refuse(f"{what} of NULL has no value")

@@ -19,7 +19,7 @@ from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import About, Asked
-from discreet.query.profile.sizes import Cut, UnitSizes
+from discreet.query.profile.sizes import Cut, UnitSizes, row_words
 
 _SHOWN = 12
 
@@ -108,11 +108,11 @@ class Profile:
     # --- words and pictures -------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        many, error = self.units()
+        (many, error), (least, most) = self.units(), self.sizes.total()
         lines = [
             f"profile of {self.table}; spent {self.cost}; error bars 95 %",
-            f"{many:,.0f} ± {error:,.0f} units, about {self.sizes.rows():,.0f} rows in units of up to "
-            f"{self.sizes.reach:,} rows",
+            f"{many:,.0f} ± {error:,.0f} units; those of up to {row_words(self.sizes.reach)} have {least:,.0f} to "
+            f"{most:,.0f} rows together",
         ]
         for histogram in self.histograms:
             lines += ["", *_lines(histogram)]
@@ -147,7 +147,9 @@ def _interesting(histogram: Histogram) -> list[int]:
     there = [i for i, n in enumerate(histogram.counts) if n > error]
     if histogram.about is About.KEYS:
         return sorted(there, key=lambda i: -histogram.counts[i])[:_SHOWN]
-    return list(range(there[0], there[-1] + 1)) if there else []
+    null = len(histogram.counts) - 1 if histogram.about is About.VALUES else -1
+    between = [i for i in there if i != null]
+    return [*(range(between[0], between[-1] + 1) if between else []), *(i for i in there if i == null)]
 
 
 def _lines(histogram: Histogram) -> list[str]:
@@ -161,5 +163,5 @@ def _lines(histogram: Histogram) -> list[str]:
     for i in places:
         count = histogram.counts[i]
         bar = "█" * round(24 * max(count, 0.0) / most)
-        lines.append(f"  {histogram.label(i).rjust(widest)}  {count:>12,.0f}  {bar}".rstrip())
+        lines.append(f"  {histogram.label(i).rjust(widest)}  {round(count):>12,}  {bar}".rstrip())
     return lines

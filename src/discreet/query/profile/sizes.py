@@ -19,10 +19,14 @@ from discreet.query.profile.histogram import Floats, Histogram
 
 _SURE = 3e-5
 """There are some thirty classes: the chance that noise alone looks like units in any of them is a thousandth."""
+_WINDOWS = (1, 2, 4, 8, 1000)
+"""So many classes are looked at together, the last one standing for all."""
 _STEPS = 9
 _POINTS = 60
 _FARTHEST = 1000
 """Units beyond the reach are guessed to have up to so many times as many rows."""
+_SLACK = 0.5
+"""Units that noise may hide, in deviations of it: more would raise caps for nobody."""
 _FITTED = 10
 _LEAST_POWER = 2.0
 
@@ -61,9 +65,18 @@ class Cut:
     def __str__(self) -> str:
         return (
             f"a cap of {self.cap:,} {self.what} cuts about {self.share:.1%} of all {self.what} "
-            f"({self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}); units with more than {self.reach:,} "
-            f"{self.what} (at most {self.beyond:,}) are not in this estimate"
+            f"({self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}) from units of up to "
+            f"{row_words(self.reach, self.what)}; at most {self.beyond:,} units have more, and how many more is unknown"
         )
+
+
+def row_words(many: int, what: str = "rows") -> str:
+    """So many rows, in words.
+
+    >>> row_words(1), row_words(2500, "groups")
+    ('1 row', '2,500 groups')
+    """
+    return f"{many:,} {what.removesuffix('s') if many == 1 else what}"
 
 
 @dataclass(frozen=True)
@@ -74,12 +87,18 @@ class UnitSizes:
 
     @cached_property
     def _last(self) -> int:
-        """The last class that surely is not empty from there on; the first one if none is."""
+        """The last class with which units begin that surely are there, in few classes or in many; else the first one.
+
+        Noise adds up over classes: units that are much alike stand out in one or two, a long tail in all together.
+        """
         counts = self.histogram.values
         for place in range(len(counts) - 1, 0, -1):
-            if counts[place:].sum() > self.histogram.error(np.ones(len(counts) - place), _SURE):
+            if any(self._there(counts[place:][:many]) for many in _WINDOWS):
                 return place
         return 0
+
+    def _there(self, counts: Floats) -> bool:
+        return bool(counts.sum() > self.histogram.error(np.ones(len(counts)), _SURE / len(_WINDOWS)))
 
     @property
     def reach(self) -> int:
@@ -90,8 +109,7 @@ class UnitSizes:
     @property
     def empty(self) -> bool:
         """Whether no unit stands out from the noise."""
-        counts = self.histogram.values
-        return bool(counts.sum() <= self.histogram.error(np.ones(len(counts)), _SURE))
+        return self._last == 0 and not any(self._there(self.histogram.values[:many]) for many in _WINDOWS)
 
     def _ends(self) -> tuple[Floats, Floats]:
         """The least and the largest size of each class that is looked at."""
@@ -138,13 +156,32 @@ class UnitSizes:
         steep = np.minimum(slope + 2 * bend * far, -_LEAST_POWER)  # of the parabola, but no flatter than this power
         start = level + slope * far[0] + bend * far[0] ** 2
         found = start + np.concatenate([[0.0], np.cumsum(np.diff(far) * (steep[1:] + steep[:-1]) / 2)])
-        after = self._last + 1
-        most = max(float(beyond[after]), 0.0) + float(noise[after]) if after < len(counts) else 0.0
+        most = self._beyond_reach()
         return sizes, np.exp(np.minimum(found - max(found[0] - np.log(max(most, 1e-9)), 0.0), 50.0))
+
+    def _beyond_reach(self) -> float:
+        """How many units may be beyond the reach: the least that a few classes after it say, if sizes fall as they do
+        at least, each with a deviation of its noise.
+        """
+        after, start = self._last + 1, float(self.reach + 1)
+        rest, one = self.histogram.values[after:], self.histogram.error([1.0], 0.32)
+        found = []
+        for many in _WINDOWS:
+            some = rest[:many]
+            there = 1.0 if after + many >= len(STARTS) else 1 - (start / STARTS[after + many]) ** _LEAST_POWER
+            found.append((max(float(some.sum()), 0.0) + _SLACK * one * np.sqrt(len(some))) / there)
+        return min(found) if len(rest) else 0.0
 
     def rows(self) -> float:
         """All rows together, about: of units within the reach, and a guess of the rest."""
         return self.kept(1 << 40)
+
+    def total(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
+        """Between these ends lie all rows of units within the reach: the noise and the width of the classes."""
+        miss = float(1 - confidence_level(confidence))
+        least, most = self._ends()
+        low = float(self.counts @ least) - self.histogram.error(least, miss)
+        return max(low, 0.0), max(float(self.counts @ most) + self.histogram.error(most, miss), 0.0)
 
     def kept(self, cap: int) -> float:
         """Rows that a cap leaves, about: of units within the reach, and a guess of the rest."""
