@@ -265,6 +265,8 @@ class ChargeOut(BaseModel):
     by: str
     time: str
     dataset: str
+    key: str
+    """What the same question was asked again under, for nothing."""
     query: str
     parameters: dict[str, Any]
     answered: bool
