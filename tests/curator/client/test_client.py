@@ -115,6 +115,7 @@ def test_a_preview_is_printed_like_that_of_a_session(served: tuple[Town, str]) -
     assert counted == preview.counted != ""
     assert advice.startswith("half the error")
     assert repr(preview) == str(preview)
+    assert sum(share for _, share in preview.shares) == pytest.approx(1)
     over = connect(url, town.ann).sql(COUNT).preview(epsilon=10_000_000)
     assert "more than is left" in str(over)
 

@@ -43,6 +43,7 @@ def test_a_preview_is_free_and_touches_nothing(town: Town) -> None:
     said = town.preview(COUNT, epsilon="0.5").json()
     assert said["affordable"]
     assert said["columns"][0]["error"] > 0
+    assert sum(one["share"] for one in said["shares"]) == pytest.approx(1)
     assert said["price_epsilon"] == pytest.approx(0.5)
     assert town.preview(COUNT, epsilon="0.25").json()["columns"][0]["error"] > said["columns"][0]["error"]
     assert town.curator.ledger.head == before

@@ -41,7 +41,7 @@ def test_as_html_and_json() -> None:
     assert "&lt;b&gt;" in replace(SAID, advice="<b>")._repr_html_()
     found = SAID.as_dict()
     assert found["columns"][1] == {"name": "day", "error": 2.0, "rows": 1000, "unit": "days", "evenly": True}
-    assert "shares" not in found
+    assert found["shares"] == [{"what": "count rows", "share": 0.25}, {"what": "count units", "share": 0.75}]
     assert SAID.error("n") == 12.5
 
 

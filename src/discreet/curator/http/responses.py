@@ -165,6 +165,13 @@ class ColumnError(BaseModel):
     """Whether it is for values that are spread evenly over their bounds: for others it may be far longer."""
 
 
+class Share(BaseModel):
+    """Which share of the price is for one of the numbers that are released."""
+
+    what: str
+    share: float
+
+
 class PreviewOut(BaseModel):
     """What a question would cost and how far off its answer would be."""
 
@@ -179,6 +186,8 @@ class PreviewOut(BaseModel):
     """What counts of one unit."""
     notes: list[str] = []
     """What was chosen from a profile, and why."""
+    shares: list[Share] = []
+    """Where the price goes."""
     advice: str
     price: Amount
     left: Amount

@@ -192,7 +192,8 @@ class BoundedRange(Workload):
         box = events.Exponential(epsilon)
         super().__init__([(pair_of(box), times)], effort)
         self._epsilon, self._uses = epsilon, times
-        self._cells = min(_FINEST, isqrt(_WORK // times**2))
+        wanted = max(_COARSEST, ceil(1 / (self.effort.absolute + self.effort.relative)))
+        self._cells = min(_FINEST, isqrt(_WORK // times**2), wanted)
 
     @staticmethod
     def fits(epsilon: Fraction, times: int) -> bool:

@@ -78,6 +78,7 @@ class Preview:
             "named_from": self.named_from,
             "counted": self.counted,
             "notes": list(self.notes),
+            "shares": [{"what": what, "share": share} for what, share in self.shares],
             "advice": self.advice,
         }
 
