@@ -6,9 +6,12 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+import discreet as dp
 from discreet import errors
 from discreet.query.front.frame import Asked, Frame
 from tools.site import listings
@@ -148,6 +151,38 @@ def test_every_path_in_contributing_exists() -> None:
     assert len(re.findall(r"`query/[\w/]+\.py`", text)) > 20
     assert not missing(text)
     assert missing("`query/run.py`, `query/walk.py` and `nowhere.md`") == ["query/walk.py", "nowhere.md"]
+
+
+def test_a_question_goes_the_way_that_contributing_says(tmp_path: Path) -> None:
+    """Every file of the list is passed through, by one of three questions: a join, verbs, keys that nobody listed."""
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    walk = text[text.index("## The way of one question") : text.index("A question over HTTP")]
+    many = range(40)
+    rows = {"person": [i // 2 for i in many], "kind": ["a", "b"] * 20, "x": [float(i) for i in many]}
+    columns = {"x": dp.bounds(0, 40), "kind": dp.unknown_keys()}
+    tables: dict[str, Any] = {
+        "t": dp.table(rows, unit="person", columns=columns, max_rows=2),
+        "names": dp.table({"person": list(range(20)), "age": [30] * 20}, unit="person", max_rows=1),
+    }
+    kept = dp.Session(**tables, budget=dp.Pure(9), ledger=tmp_path / "budget.db")
+    session = dp.Session(**tables, budget=dp.Approx(9, "1e-6"))
+    passed: set[str] = set()
+
+    def note(frame: FrameType, _: str, __: object) -> None:
+        passed.add(frame.f_code.co_filename)
+
+    sys.setprofile(note)
+    try:
+        chosen = "SELECT COUNT(*) AS n, AVG(x) AS m, MEDIAN(x) AS q"
+        join = f"{chosen} FROM t JOIN names USING (person) WHERE age > 3 HAVING COUNT(*) > -99"
+        str(kept.sql(join).release(epsilon=1))
+        kept["t"].per_unit("person").agg(most=dp.max("x")).agg(mean=dp.mean("most")).release(epsilon=1)
+        session.sql("SELECT kind, COUNT(*) AS n FROM t GROUP BY kind ORDER BY n").release(epsilon=1)
+    finally:
+        sys.setprofile(None)
+    named = re.findall(r"`([\w/]+\.py)`", walk)
+    assert len(named) > 30
+    assert not [name for name in named if str(ROOT / "src" / "discreet" / name) not in passed]
 
 
 def test_contributing_has_every_package() -> None:

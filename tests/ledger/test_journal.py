@@ -18,7 +18,8 @@ from discreet.errors import (
 from discreet.ledger import journal as journal_module
 from discreet.ledger.head_file import HeadFile
 from discreet.ledger.journal import ARRIVED, Draft
-from discreet.ledger.records import AnalystRecord, CustomRecord, RetireRecord
+from discreet.ledger.record_base import CustomRecord
+from discreet.ledger.records import AnalystRecord, RetireRecord
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared, refused
 

@@ -26,12 +26,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from discreet.errors import BadParameter, LedgerBusy, LedgerError, LedgerMismatch, LedgerUnavailable
-from discreet.ledger.database import TOO_LONG, Database, Reading
 from discreet.ledger.entries import Broken, Entry, read_entry, write_entry
 from discreet.ledger.head_file import Head, HeadFile
-from discreet.ledger.records import AcknowledgeRecord, Expected, Record, apply_entry, read_record
+from discreet.ledger.record_base import Record
+from discreet.ledger.records import AcknowledgeRecord, Expected, apply_entry, read_record
 from discreet.ledger.signing import Key
 from discreet.ledger.state import State
+from discreet.ledger.storage.connections import TOO_LONG
+from discreet.ledger.storage.database import Database
+from discreet.ledger.storage.transactions import Reading
 
 Clock = Callable[[], datetime]
 Point = Callable[[str], None]

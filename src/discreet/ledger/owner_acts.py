@@ -14,10 +14,10 @@ from discreet.errors import AlreadyProtected, BadParameter, LedgerError, NotRegi
 from discreet.exact import Number, probability
 from discreet.ledger.entries import Entry, read_measure, write_event
 from discreet.ledger.journal import Draft, Journal
+from discreet.ledger.record_base import CustomRecord
 from discreet.ledger.records import (
     AnalystRecord,
     BudgetRecord,
-    CustomRecord,
     DatasetRecord,
     GrantRecord,
     PopulationRecord,

@@ -52,15 +52,18 @@ from discreet.errors import (
 )
 from discreet.ledger import standing as standings
 from discreet.ledger.charges import Charge, charged, check_permission, left_after, priced
-from discreet.ledger.database import Reading, is_address, open_database
 from discreet.ledger.entries import BEFORE_ALL, Entry, canonical, digest, read_entry, write_entry, write_event
 from discreet.ledger.head_file import Head, HeadFile
 from discreet.ledger.journal import Clock, Draft, Journal, Point, nothing, utc
 from discreet.ledger.owner_acts import Owner, check_name, check_reason, find_population
 from discreet.ledger.receipts import is_genuine, write_card, write_receipt
-from discreet.ledger.records import FORMAT, ChargeRecord, KeyRecord, LedgerRecord, StreamRecord, token_of
+from discreet.ledger.record_base import token_of
+from discreet.ledger.records import FORMAT, ChargeRecord, KeyRecord, LedgerRecord, StreamRecord
 from discreet.ledger.signing import Key, make_key, open_key
 from discreet.ledger.state import Analyst, Dataset, Population, State, StreamPosition
+from discreet.ledger.storage.connections import is_address
+from discreet.ledger.storage.database import open_database
+from discreet.ledger.storage.transactions import Reading
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt

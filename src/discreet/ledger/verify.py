@@ -14,13 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from discreet.errors import BadSignature, LedgerMismatch, LedgerUnavailable
-from discreet.ledger.database import Reading, open_database
 from discreet.ledger.entries import Broken, Entry, read_entry
 from discreet.ledger.head_file import HeadFile
 from discreet.ledger.journal import apply_row
 from discreet.ledger.receipts import is_genuine, verify_receipt
 from discreet.ledger.records import apply_entry
 from discreet.ledger.state import State
+from discreet.ledger.storage.database import open_database
+from discreet.ledger.storage.transactions import Reading
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,11 @@ from discreet.engines import data_paths
 from discreet.engines.sources import DatabaseTable, Files, open_source
 from discreet.errors import AlreadyProtected, BadData, BadParameter, LedgerUnavailable
 from discreet.exact import Number
-from discreet.ledger.database import is_address
 from discreet.ledger.entries import canonical, digest
 from discreet.ledger.owner_acts import check_name
 from discreet.ledger.records import ChargeRecord
 from discreet.ledger.state import Population
+from discreet.ledger.storage.connections import is_address
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Measure

@@ -90,8 +90,8 @@ def prune_answers(
 @fail_plainly
 def migrate_ledger(config: LedgerOrConfig, as_json: AsJson = False) -> None:
     """Bring the tables of a ledger that an earlier version wrote up to this one; opening it does the same."""
-    from discreet.ledger.database import open_database
     from discreet.ledger.migrations import VERSION
+    from discreet.ledger.storage.database import open_database
     from discreet.ledger.verify import verify_ledger
 
     location = ledger_location(config)[0]

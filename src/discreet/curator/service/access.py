@@ -24,7 +24,7 @@ from discreet.exact import integer
 from discreet.ledger.entries import Broken
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.owner_acts import check_name
-from discreet.ledger.records import Record
+from discreet.ledger.record_base import Record
 from discreet.ledger.state import Act, State
 from discreet.ledger.store import Ledger
 

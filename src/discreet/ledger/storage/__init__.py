@@ -1,0 +1,1 @@
+"""Where the entries of a ledger are stored: connections, transactions, the database of one ledger."""

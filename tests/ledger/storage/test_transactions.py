@@ -1,0 +1,48 @@
+"""transactions.py: an entry comes after the last one, and what was stored is what is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from discreet.errors import LedgerBusy, LedgerMismatch
+from discreet.ledger.entries import read_entry
+from discreet.ledger.records import read_record
+from tests.helpers.ledger_places import Place, answered, prepared
+
+
+def append_again(database: Any, line: str) -> None:
+    """As a server would that has not seen the last entry."""
+    last = read_entry(line)
+    with database.write() as tx:
+        tx._file.execute("DELETE FROM discreet_entries WHERE sequence = ?", [last.sequence])
+        tx.append(last, read_record(last).columns(last.by), after=(last.sequence - 1, last.previous))
+
+
+def test_an_entry_is_not_appended_after_one_that_is_not_the_last(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        database = ledger._journal.database
+        with database.read() as tx:
+            before = tx.head()
+            ((line, _),) = tx.texts(after=before[0] - 1)
+        lite.unguard()
+        with pytest.raises(LedgerBusy, match="same moment"):
+            append_again(database, line)
+        with database.read() as tx:
+            assert tx.head() == before
+            assert tx.hash_at(before[0]) == before[1]  # all of it was undone
+
+
+def test_a_stored_answer_of_another_type_is_noticed(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        answered(ledger, "a")
+        database = ledger._journal.database
+        with database.read() as tx:
+            ((charge, answer, card),) = tx.all_answers()
+            assert tx.answer(charge) == (answer, card)
+            assert tx.answer(charge + 1) is None
+        lite.unguard()
+        lite.run("UPDATE discreet_answers SET answer = 7")
+        with database.read() as tx, pytest.raises(LedgerMismatch, match="not the one that was stored"):
+            tx.answer(charge)
