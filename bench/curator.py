@@ -107,7 +107,7 @@ def load(folder: Path) -> list[Row]:
 
 
 def processor(servers: list[Server]) -> float:
-    """Seconds that the servers and their engines have computed: a figure that other work on the machine hardly moves."""
+    """Seconds that the servers and their engines have computed: other work on the machine hardly moves it."""
     family = [one for server in servers for one in (psutil.Process(server.process.pid),)]
     family += [child for one in family for child in one.children(recursive=True)]
     return sum(one.cpu_times().user + one.cpu_times().system for one in family)
