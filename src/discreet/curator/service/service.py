@@ -235,10 +235,10 @@ class Curator:
         ]
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
-        shown = serialize.gathered(order.sizes, found)
+        found = serialize.gathered(order.sizes, found)
         if same is not None:
-            opened.plans.show(same, head, shown)
-        return shown
+            opened.plans.show(same, head, found)
+        return found
 
     def previews_at_once(self, caller: Caller, name: str, asked: SqlQuestion) -> bool:
         """Whether a preview is known to take but a moment and to wait for nobody: a server makes it in its loop."""
