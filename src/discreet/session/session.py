@@ -472,7 +472,7 @@ class Session(ManyQuestions):
     def prepare(self, *tables: str, folder: str | PathLike[str] | None = None) -> Session:
         """The same budget on private copies of some tables, or of all that are not public, sorted by unit.
 
-        Worth it for many questions: they are 1.4 to 3 times faster, and every exact number is the same. With a
+        Worth it for many questions: they are 1.5 to 4 times faster, and every exact number is the same. With a
         ``folder`` copies outlive the process and are made again when their files change; they hold the data, so keep
         them as safe. Without one they go with the session. For DuckDB, the embedded engine.
         """

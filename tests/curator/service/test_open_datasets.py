@@ -32,6 +32,21 @@ def test_plans_are_kept_for_each_analyst_apart_and_the_oldest_goes() -> None:
     assert plans.get(("ann", "SELECT 2")) is query[2]
 
 
+def test_a_preview_is_made_again_when_the_ledger_has_moved(new_town: Town) -> None:
+    """Fails if what is left comes from before a charge, or a preview of one analyst is another's."""
+    curator = new_town.curator
+    ann, bob = (curator.access.who(f"Bearer {token}") for token in (new_town.ann, new_town.bob))
+    asked = SqlQuestion(sql=COUNT, price=Price("1"))
+    first = curator.preview(ann, "town", asked)
+    assert curator.preview(ann, "town", asked) is first
+    assert curator.previews_at_once(ann, "town", asked)
+    assert not curator.previews_at_once(bob, "town", asked)
+    curator.ask(ann, "town", asked)
+    second = curator.preview(ann, "town", asked)
+    assert second[0]["left"] != first[0]["left"]
+    assert second[0]["columns"] == first[0]["columns"]
+
+
 def test_a_data_set_is_opened_once_and_anew_when_it_is_described_anew(town: Town) -> None:
     known, people = town.curator.ledger.datasets["town"], town.curator.population("town")
     opened = town.curator.open_datasets

@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb as driver
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -49,6 +50,21 @@ def table(source: object) -> Table:
         },
         max_rows=2,
     )  # fmt: skip
+
+
+def test_integers_are_kept_in_few_bits(source: Path, tmp_path: Path) -> None:
+    copy = prepare(str(source), tmp_path / "copy.duckdb", unit="who")
+    with driver.connect(copy.path, read_only=True) as opened:
+        kinds = {name: kind for name, kind, *_ in opened.execute("DESCRIBE rows").fetchall()}
+    assert (kinds["number"], kinds["small"]) == ("BIGINT", "TINYINT")
+    wide = prepare({"id": [1, 2], "n": [300, -5], "none": pa.nulls(2, pa.int64())}, tmp_path / "n.duckdb", unit="id")
+    with driver.connect(wide.path, read_only=True) as opened:
+        assert [kind for _, kind, *_ in opened.execute("DESCRIBE rows").fetchall()] == [
+            "TINYINT",
+            "SMALLINT",
+            "TINYINT",
+        ]
+    assert duckdb().columns(wide) == duckdb().columns({"id": [1, 2], "n": [3, 5], "none": pa.nulls(2, pa.int64())})
 
 
 @pytest.fixture

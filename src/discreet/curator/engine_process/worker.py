@@ -27,7 +27,7 @@ from discreet.curator.engine_process.ipc import pack, unpack, write_cells, write
 from discreet.curator.engine_process.remote import ChecksRole, HashesUnits, open_remote
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.duckdb.prepared import keep_copy
-from discreet.errors import BadData, EngineUnreachable
+from discreet.errors import BadData, BadParameter, EngineUnreachable
 from discreet.query.engine import CountsSets, Engine
 from discreet.query.plan.schema import Schema
 
@@ -65,7 +65,7 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
         if kind == "up":
             return b"{}"
         return write_exact(engine.run(body, schemas))
-    except BadData as error:
+    except (BadData, BadParameter) as error:  # both are about public facts
         return json.dumps({"bad": str(error)}).encode()
     except EngineUnreachable as error:
         return json.dumps({"away": error.what}).encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from discreet.curator.error_replies import log
 from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
 from discreet.errors import BadData, DiscreetError
+from discreet.ledger.head_file import Head
 from discreet.ledger.state import Dataset, Population
 from discreet.query.plan.schema import EACH_ROW, Table
 from discreet.session.query import Query
@@ -52,15 +53,17 @@ def unit_column(unit: str | None) -> str:
 
 
 class Plans:
-    """The last plans of each analyst, so that a preview that moves with ε need not read its SQL again.
+    """The last plans of each analyst, so that a preview that moves with ε need not read its SQL again; and the last
+    previews, which are the same as long as nothing is written into the ledger.
 
-    Nobody gains time by what another has asked: plans are kept for each analyst apart.
+    Nobody gains time by what another has asked: plans and previews are kept for each analyst apart. No answer is kept.
     """
 
     def __init__(self, most: int = 500) -> None:
         self._most = most
         self._kept: OrderedDict[tuple[str, str], Query] = OrderedDict()
         self._quick: set[tuple[str, str]] = set()
+        self._shown: OrderedDict[Hashable, tuple[Head, list[dict[str, Any]]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: tuple[str, str]) -> Query | None:
@@ -75,6 +78,18 @@ class Plans:
             self._quick.discard(key)
             if len(self._kept) > self._most:
                 self._quick.discard(self._kept.popitem(last=False)[0])
+
+    def shown(self, key: Hashable, head: Head) -> list[dict[str, Any]] | None:
+        """A preview that was made when the ledger ended as it does now. To be looked at only."""
+        found = self._shown.get(key)
+        return None if found is None or found[0] != head else found[1]
+
+    def show(self, key: Hashable, head: Head, preview: list[dict[str, Any]]) -> None:
+        """Keep a preview; the oldest one goes."""
+        with self._lock:
+            self._shown[key] = (head, preview)
+            if len(self._shown) > self._most:
+                self._shown.popitem(last=False)
 
     def note(self, key: tuple[str, str], seconds: float) -> None:
         """Remember that a preview of a plan took so long."""

@@ -21,7 +21,7 @@ from typing import TypeVar
 import duckdb as driver
 
 from discreet.engines.duckdb.result import fetch, fetch_by_unit, fetch_sets
-from discreet.engines.duckdb.source import Needs, describe, needs, scannable
+from discreet.engines.duckdb.source import UNUSED_OPTIMIZERS, Needs, describe, needs, scannable
 from discreet.engines.sources import Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.emit import emit
@@ -45,11 +45,7 @@ _LOCKED = {
     "enable_progress_bar": "false",
     "preserve_insertion_order": "false",
     "TimeZone": "'UTC'",
-    # Nothing may rest on the statistics of a file: because of them no clamp may be left out (NaN is in none), and
-    # in a scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one
-    # person would decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST gives
-    # NULL, that of CSV files would leave out the row.
-    "disabled_optimizers": "'statistics_propagation,filter_pushdown,join_filter_pushdown,type_pushdown'",
+    "disabled_optimizers": UNUSED_OPTIMIZERS,
 }
 
 

@@ -347,7 +347,8 @@ def start(master: str, settings: Mapping[str, str]) -> Any:
             session.range(1).schema  # noqa: B018 - it connects here
         return session
     except ImportError:
-        raise MissingExtra("Spark Connect", extra="spark") from None
+        how = "must have the client of Spark Connect on this machine: pip install 'pyspark[connect]'"
+        raise BadParameter("master", "sc://...", how) from None
     except Exception as error:
         failed = type(error).__name__
     LOG.error("Spark could not start: %s", failed)
