@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 BENCH := .venv-bench
+# Most modules of large packages are never imported: each is compiled when it is, not all of them beforehand.
+PIP_INSTALL := python -m pip install --quiet --no-compile
 # Without bytecode each test worker and each process that a test starts compiles all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -16,13 +18,13 @@ setup: $(VENV)/ready servers  ## a .venv with the package and the test tools, an
 
 $(VENV)/package: pyproject.toml tools/venv
 	tools/venv $(VENV) $(PYTHON)
-	$(BIN)/python -m pip install --quiet --editable '.[plot]'
+	$(BIN)/$(PIP_INSTALL) --editable '.[plot]'
 	touch $@
 
 $(VENV)/ready: $(VENV)/package
 	@# A torch that lies on this machine is taken first: the registry's newest brings several GB for graphics cards.
-	-@$(BIN)/python -m pip install --quiet --no-index --no-deps torch 2>/dev/null
-	$(BIN)/python -m pip install --quiet --editable '.[frames,learn,plot,postgres,server,spark]' --group test --group docs
+	-@$(BIN)/$(PIP_INSTALL) --no-index --no-deps torch 2>/dev/null
+	$(BIN)/$(PIP_INSTALL) --editable '.[frames,learn,plot,postgres,server,spark]' --group test --group docs
 	touch $@
 
 servers: $(VENV)/package  ## PostgreSQL, MariaDB, Java, Chromium and npm from Debian, if they are not there
@@ -32,12 +34,12 @@ demo: $(VENV)/package  ## the main job, on made-up data
 	$(BIN)/discreet demo
 
 serve: $(VENV)/package  ## the sample hospital as a service, with its web page
-	$(BIN)/python -m pip install --quiet --editable '.[server]'
+	$(BIN)/$(PIP_INSTALL) --editable '.[server]'
 	$(BIN)/discreet sample out/hospital
 	$(BIN)/discreet serve out/hospital/curator.toml
 
 $(VENV)/docs: $(VENV)/package
-	$(BIN)/python -m pip install --quiet --editable '.[frames,plot,server]' --group docs
+	$(BIN)/$(PIP_INSTALL) --editable '.[frames,plot,server]' --group docs
 	touch $@
 
 docs: $(VENV)/docs  ## the documentation as a site in out/docs/site, with search, for reading without a network
@@ -73,7 +75,7 @@ proofs: setup  ## list the proofs to read again; FILES=src/.../x.md records thos
 
 $(BENCH)/ready: pyproject.toml bench/requirements.txt tools/venv
 	tools/venv $(BENCH) $(PYTHON)
-	$(BENCH)/bin/python -m pip install --quiet --editable '.[postgres,server]' --requirement bench/requirements.txt
+	$(BENCH)/bin/$(PIP_INSTALL) --editable '.[postgres,server]' --requirement bench/requirements.txt
 	touch $@
 
 bench: $(BENCH)/ready  ## side by side with peers, in an environment of its own

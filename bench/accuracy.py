@@ -32,7 +32,7 @@ from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Allowance, Need, Noised, plan_noise, tree_of
 from discreet.query.estimate.selected import Selected
-from discreet.query.estimate.statistics import Bins, Rows, Statistic, Units
+from discreet.query.estimate.statistics import Bins, Focus, Rows, Statistic, Units
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.evaluate import evaluate
@@ -40,7 +40,7 @@ from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.nodes import Aggregate, Measure
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number
-from discreet.query.run import as_estimate
+from discreet.query.run import as_estimate, noisy_cells
 from discreet.randomness import SystemBits
 
 RUNS = 2000
@@ -96,13 +96,13 @@ def exact(aggregate: Aggregate, rows: Sequence[dict[str, int]]) -> float:
             return float(np.quantile(x, 0.5, method="inverted_cdf"))
 
 
-def asked(measures: tuple[Asked, ...], *, gaussian: bool = False) -> tuple[Recipe, ...]:
+def asked(measures: tuple[Asked, ...], *, gaussian: bool = False, searched: bool = False) -> tuple[Recipe, ...]:
     """The estimators of these measures together; ``gaussian``: those that are best if all noise is Gaussian."""
     lowered = (
         LoweredMeasure(Measure(f"m{i}", a, tuple(x.lowered for x in xs), level=Fraction(1, 2)), xs, None)
         for i, (a, xs) in enumerate(measures)
     )
-    return recipes(tuple(lowered), gaussian=gaussian)
+    return recipes(tuple(lowered), gaussian=gaussian, groups=1 if searched else None)
 
 
 def sums(statistic: Statistic, rows: Sequence[dict[str, int]], one: Noised) -> NDArray[np.int64]:
@@ -110,8 +110,9 @@ def sums(statistic: Statistic, rows: Sequence[dict[str, int]], one: Noised) -> N
     if isinstance(statistic, Units):
         return np.array([len(rows) * one.scale])
     values = [evaluate(statistic.value, row) for row in rows]
-    if isinstance(statistic, Bins):
-        return np.bincount(values, minlength=statistic.bins) * one.scale
+    if isinstance(statistic, (Bins, Focus)):
+        many = statistic.bins if isinstance(statistic, Bins) else statistic.bins.bins
+        return np.bincount(values, minlength=many) * one.scale
     assert isinstance(statistic, Rows)
     return np.array([sum(values) * one.scale])
 
@@ -120,9 +121,13 @@ def draws(needs: dict[Statistic, float], rows: Sequence[dict[str, int]], allowan
     """Noisy statistics of so many copies of one group."""
     need = Need(caps=Caps(max_rows=1), statistics=needs, grouped=False, selects=False)
     (noised,) = plan_noise((need,), allowance, Neighbours.ADD_REMOVE).sets
-    bits, found = SystemBits(), {}
+    bits = SystemBits()
+    found: Estimates = {}
     for statistic, one in noised.items():
         cells = sums(statistic, rows, one)
+        if isinstance(statistic, Focus):
+            found[statistic] = as_estimate(noisy_cells(one, np.tile(cells, (runs, 1)), bits), one)
+            continue
         if isinstance(statistic, Bins):
             tree = tree_of(statistic, one.noise)
             nodes = np.asarray(tree.nodes(cells))
@@ -143,11 +148,20 @@ class Held:
     """Mean length by twice the 95 % quantile of the error."""
     error: float
     """The root of the mean squared error of the values."""
+    mean_length: float
 
 
-def held(measures: tuple[Asked, ...], size: int, allowance: Allowance, runs: int = RUNS, miss: float = MISS) -> Held:
+def held(
+    measures: tuple[Asked, ...],
+    size: int,
+    allowance: Allowance,
+    runs: int = RUNS,
+    miss: float = MISS,
+    *,
+    searched: bool = False,
+) -> Held:
     """For the first of these measures."""
-    found = asked(measures, gaussian=isinstance(allowance, ZCDP))
+    found = asked(measures, gaussian=isinstance(allowance, ZCDP), searched=searched)
     needs: dict[Statistic, float] = {}
     for recipe in found:
         for statistic, weight in recipe.needs.items():
@@ -158,7 +172,8 @@ def held(measures: tuple[Asked, ...], size: int, allowance: Allowance, runs: int
     off = np.abs(found[0].value(noisy) - wanted)
     inside = (low - 1e-9 * abs(wanted) <= wanted) & (wanted <= high + 1e-9 * abs(wanted))
     shortest = 2 * float(np.quantile(off, 1 - miss)) or 1.0
-    return Held(float(inside.mean()), float(np.mean(high - low)) / shortest, float(np.sqrt(np.mean(off**2))))
+    length = float(np.mean(high - low))
+    return Held(float(inside.mean()), length / shortest, float(np.sqrt(np.mean(off**2))), length)
 
 
 def coverage() -> None:
@@ -169,7 +184,7 @@ def coverage() -> None:
         for noise, allowance in ALLOWANCES.items():
             for size in (100, 20_000):
                 runs = RUNS // 10 if name in {"MEDIAN", "MIN", "MAX"} else RUNS
-                found = held(measures, size, allowance, runs)
+                found = held(measures, size, allowance, runs, searched=True)
                 table.add_row(
                     name, noise, f"{size:,}", f"{found.share:.1%}", f"{found.length:.2f}", f"{found.error:.4g}"
                 )
@@ -226,6 +241,18 @@ def beside() -> None:
     Console().print(table)
 
 
+def medians() -> None:
+    """The median alone: searched for, and by a tree over all bins, as it was before."""
+    table = Table("rows", "noise", "mean squared error, root", "before", "length", "before", "that hold", "before",
+                  title=f"MEDIAN, bars at {1 - MISS:.0%}")  # fmt: skip
+    for size in (100, 1000, 20_000):
+        for noise, allowance in ALLOWANCES.items():
+            now, old = (held(ASKED["MEDIAN"], size, allowance, RUNS // 5, searched=s) for s in (True, False))
+            table.add_row(f"{size:,}", noise, f"{now.error:.3g}", f"{old.error:.3g}", f"{now.mean_length:.3g}",
+                          f"{old.mean_length:.3g}", f"{now.share:.1%}", f"{old.share:.1%}")  # fmt: skip
+    Console().print(table)
+
+
 def changed() -> None:
     """The noise where neighbours differ by a changed unit, beside twice that of a removed one, as it was before."""
     table = Table("statistic", "groups", "noise", "times that of a removed unit", "before")
@@ -250,6 +277,7 @@ PARTS = {
     "coverage": coverage,
     "unlisted": unlisted,
     "beside": beside,
+    "medians": medians,
     "changed": changed,
     "sums": library_sums,
     "quantiles": quantiles,

@@ -13,7 +13,7 @@ from hypothesis import settings
 
 from discreet.query.plan import schema
 from tests.helpers.extent import AUDIT
-from tools import slow_tests
+from tools import sampled_tests, slow_tests
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -34,8 +34,12 @@ SERVERS = HEAVY | {"postgres", "_durable_server", "mariadb", "_browser", "town",
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Slow tests are those with a server and those of the list. A test with Spark says so in its name or its file's."""
+    if not AUDIT and not named_by_user(config):
+        left = sampled_tests.left_out([item.nodeid for item in items], sampled_tests.listed())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
+        items[:] = [item for item in items if item.nodeid not in left]
     slow = slow_tests.listed()
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -43,6 +47,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             raise pytest.UsageError(f"{item.nodeid} uses Spark: put the word into its name")
         if SERVERS & fixtures or slow_tests.function_of(item.nodeid) in slow:
             item.add_marker(pytest.mark.slow)
+
+
+def named_by_user(config: pytest.Config) -> bool:
+    """Whether the command line names a test: then all its cases run."""
+    return any("::" in str(one) for one in config.args) or bool(config.getoption("keyword"))
 
 
 def pytest_runtest_teardown() -> None:

@@ -1,8 +1,6 @@
-"""Docs that cannot lie: every code block runs, every public name has its place."""
+"""Docs that cannot lie: every name, link, path and test that they speak of exists. test_docs_run.py runs them."""
 
-import doctest
 import inspect
-import os
 import re
 import shlex
 import subprocess
@@ -14,44 +12,14 @@ import pytest
 from discreet import errors
 from discreet.query.front.frame import Asked, Frame
 from tools.site import listings
+from tools.site.cells import BLOCK
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(r"^```(?P<kind>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-CHOSEN_CAPS = True
-KINDS = {"python", "bash", "text", "toml", "sql", "json"}
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
     return [(m["kind"], m["code"]) for m in BLOCK.finditer(page.read_text())]
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_every_python_block_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of one page share their names. A block with >>> is a doctest; any other is run as it is.
-
-    The commands of tutorials, and those about ledgers, run too, in the same folder.
-    """
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]))
-    runs = page.parent.name == "tutorials" or page.name == "keep-a-ledger.md"
-    names: dict[str, object] = {}
-    for number, (kind, code) in enumerate(blocks(page)):
-        assert kind in KINDS, f"block {number} of {page.name} is of kind '{kind}'"
-        if kind == "bash" and runs:
-            done = subprocess.run(["bash", "-euc", code], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, code + done.stdout + done.stderr
-        if kind != "python":
-            continue
-        if ">>>" in code:
-            test = doctest.DocTestParser().get_doctest(code, names, page.name, str(page), 0)
-            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-            said: list[str] = []
-            runner.run(test, out=said.append, clear_globs=False)
-            names.update(test.globs)
-            assert not runner.failures, "".join(said)
-        else:
-            exec(compile(code, f"{page.name} block {number}", "exec"), names)  # noqa: S102 - our own pages
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
@@ -132,12 +100,40 @@ PROSE = [page for page in PAGES if page.name != "CHANGELOG.md"]
 PHRASES = ("from afar", "is told", "are told", "doors", "rooms", "words of ours", "leave to ask", "lean to no side")
 
 
+def prose(page: Path) -> str:
+    return BLOCK.sub("", page.read_text())
+
+
 @pytest.mark.parametrize("page", PROSE, ids=lambda p: str(p.relative_to(ROOT)))
 def test_prose_is_plain_and_its_lines_are_short(page: Path) -> None:
-    prose = [line for line in BLOCK.sub("", page.read_text()).split("\n") if not line.lstrip().startswith("|")]
-    assert not [line for line in prose if len(line) > 120]
-    text = " ".join(BLOCK.sub("", page.read_text()).split())
+    assert not [line for line in prose(page).split("\n") if not line.lstrip().startswith("|") and len(line) > 120]
+    text = " ".join(prose(page).split())
     assert not [phrase for phrase in PHRASES if re.search(rf"\b{phrase}\b", text)]
+
+
+KNOWN = "discreet,iif"
+REQUESTS = r"\b[A-Z][a-z]+In\b"  # names of classes
+WRITTEN = {".md", ".py", ".html", ".js", ".css"}
+
+
+def misspelt(files: list[Path]) -> list[str]:
+    """Common misspellings, by the list of codespell."""
+    options = ["--ignore-words-list", KNOWN, "--ignore-regex", REQUESTS]
+    command = [sys.executable, "-m", "codespell_lib", *options, *map(str, files)]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.splitlines()
+
+
+def test_words_are_spelt_right(tmp_path: Path) -> None:
+    files = [path for folder in ("src", "docs", "tools") for path in (ROOT / folder).rglob("*.*")]
+    assert misspelt([*ROOT.glob("*.md"), *(path for path in files if path.suffix in WRITTEN)]) == []
+    (tmp_path / "a.md").write_text("These recieve noise; seperate them.")
+    assert len(misspelt([tmp_path / "a.md"])) == 2
+
+
+def test_one_word_has_one_spelling() -> None:
+    """Either -ise or -ize, either -our or -or, on all pages together."""
+    words = {word for page in PROSE for word in re.findall(r"[a-z]{5,}", prose(page).casefold())}
+    assert not [word for word in words if {word.replace("is", "iz"), word.replace("our", "or")} & words - {word}]
 
 
 def missing(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``tests/slow_tests.txt`` names functions that are there, and ``make check`` leaves them out."""
+"""The lists of slow and of sampled tests name functions that are there; slow ones are left out by ``make check``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 
 import pytest
 
-from tools import slow_tests
+from tools import sampled_tests, slow_tests
 
 
 @cache
@@ -38,6 +38,15 @@ def test_the_list_names_functions_that_are_there() -> None:
     names = slow_tests.listed()
     assert names
     assert sorted(name for name in names if not is_there(name)) == [], "take these lines out of tests/slow_tests.txt"
+
+
+def test_the_sampled_ones_are_there_in_order_and_none_of_them_is_a_promise_left_out() -> None:
+    every = sampled_tests.listed()
+    assert sorted(name for name in every if not is_there(name)) == [], "take these lines out of tests/sampled_tests.txt"
+    assert list(every) == sorted(every)
+    assert all(one_of == 0 or one_of >= 2 for one_of in every.values())
+    promises = (slow_tests.ROOT / "docs" / "explanation" / "promises.md").read_text()
+    assert [name for name, one_of in every.items() if one_of == 0 and f"`{name}`" in promises] == []
 
 
 def test_a_function_that_is_gone_would_be_noticed() -> None:

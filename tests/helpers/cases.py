@@ -24,7 +24,7 @@ from discreet.privacy.promises.measures import Approx
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Job, Part, jobs, prepare
-from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units
+from discreet.query.estimate.statistics import Bins, Distinct, Focus, Rows, Statistic, Units
 from discreet.query.front.sql.parse import question
 from discreet.query.lower.lower import lower_question
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
@@ -234,6 +234,8 @@ def _statistic(statistic: Statistic) -> str:
             return f"different values of {expression(value)}"
         case Bins(value, bins):
             return f"rows in {bins} bins of {expression(value)}"
+        case Focus(bins, level):
+            return f"rows in cells of {bins.bins} bins of {expression(bins.value)}, near {level}"
 
 
 def _weights(one: Noised) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Self
 import pyspark
 import pytest
 
-from tests.helpers.processes import kill_tree, launch, until
+from tests.helpers.processes import free_port, kill_tree, launch, until
 from tools.servers import JAVA, find
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def java_options(folder: Path) -> str:
 def settings(folder: Path) -> dict[str, str]:
     """The settings of every session: small, silent, on loopback, with files in this folder."""
     return {
+        "spark.connect.grpc.binding.address": HERE,
+        "spark.connect.grpc.binding.port": str(free_port()),
         "spark.driver.bindAddress": HERE,
         "spark.driver.extraJavaOptions": java_options(folder),
         "spark.driver.host": HERE,
@@ -81,6 +83,14 @@ def local_session() -> Iterator[SparkSession]:
             yield session
         finally:
             end(session)
+
+
+def connect_address(session: SparkSession) -> str:
+    """The address by which other processes reach this session's Spark, through Spark Connect; started once."""
+    context = session.sparkContext
+    assert context._jvm is not None
+    context._jvm.org.apache.spark.sql.connect.service.SparkConnectService.start(context._jsc.sc())
+    return f"sc://{HERE}:{context.getConf().get('spark.connect.grpc.binding.port')}"
 
 
 def end(session: SparkSession) -> None:

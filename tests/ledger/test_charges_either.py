@@ -96,13 +96,13 @@ def test_many_small_questions_go_on_after_the_sum(lite: Place) -> None:
 
 def test_an_account_without_a_price_does_not_come_back_with_a_larger_budget(lite: Place) -> None:
     with prepared(lite, BUDGET) as ledger:
-        charge = ask(ledger, "k", events.DiscreteGaussian(sigma=10))  # has no epsilon
-        assert charge.record.price[0] == BEYOND
+        charge = ask(ledger, "k", events.Interactive(events.Pure("1/10")))  # has no rho here
+        assert charge.record.price[2] == BEYOND
         ledger.owner.set_budget("town", Approx(1000, "1e-6"), reason="a planted mistake would find room here")
-        assert ledger.standing("town").accounts[0] == Approx(0, 0)
+        assert ledger.standing("town").accounts[1] == ZCDP(0)
         ledger.owner.set_budget("town", BUDGET, reason="back")
         with pytest.raises(OverBudget):
-            ask(ledger, "more", Pure("0.5"))
+            ask(ledger, "more", Pure("0.95"))
 
 
 def test_an_interactive_mechanism_leaves_rho(lite: Place) -> None:

@@ -387,6 +387,31 @@ def test_bounds_that_do_not_fit_name_the_table_and_the_column() -> None:
     assert found.value.name == "visits.columns['clinic']"
 
 
+@pytest.mark.parametrize(
+    ("kind", "low", "high", "value"),
+    [
+        (pa.int64(), -(2**63), 2**63 - 1, 2**63 - 9),
+        (pa.int64(), 0, 2**62, 2**62),
+        (pa.uint64(), 0, 2**64 - 1, 2**64 - 1),
+        (pa.decimal128(38, 0), 1 - 10**38, 10**38 - 1, Decimal(9 * 10**37)),
+        (pa.decimal128(38, 10), 1 - 10**28, 10**28 - 1, Decimal("-9e27") - Decimal("0.0000000001")),
+    ],
+)  # fmt: skip
+def test_numbers_of_all_widths_are_summed_within_all_of_their_range(
+    kind: pa.DataType, low: int, high: int, value: Any
+) -> None:
+    """With ε = 10^6 each, the noise is beyond a thousandth of the value with probability below e^-900."""
+    rows = pa.table({"id": list(range(10)), "x": pa.array([value] * 10, kind)})
+    one = dp.Session(
+        t=dp.table(rows, unit="id", columns={"x": dp.bounds(low, high)}, max_rows=1), budget=dp.Pure(10**7)
+    )
+    question = one.sql("SELECT SUM(x) AS total, AVG(x) AS mean, MAX(x) AS most FROM t WHERE x <> 3")
+    (answer,) = question.release(epsilon=4 * 10**6).rows
+    assert answer["total"] == pytest.approx(10 * float(value), rel=1e-3)
+    assert answer["mean"] == pytest.approx(float(value), rel=1e-3)
+    assert low <= answer["most"] <= high
+
+
 # --- a first try that goes wrong is told what to write ----------------------------------------------------------------
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import doctest
-import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from tools.site.cells import BLOCK
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 ORDER = ("how-to", "tutorials", "explanation", "lectures", "reference")
 
 
@@ -40,8 +40,9 @@ def _statements() -> tuple[_Statement, ...]:
     for page in pages:
         text = page.read_text()
         title = text.split("\n", 1)[0].removeprefix("# ")
-        for code in BLOCK.findall(text):
-            found += [_Statement(str(page.relative_to(DOCS)), title, *one) for one in _parts(code)]
+        for block in BLOCK.finditer(text):
+            parts = _parts(block["code"]) if block["kind"] == "python" else []
+            found += [_Statement(str(page.relative_to(DOCS)), title, *one) for one in parts]
     return tuple(found)
 
 

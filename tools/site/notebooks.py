@@ -1,19 +1,17 @@
-"""Notebooks from pages: text becomes cells of text, blocks of Python become cells of code.
+"""Notebooks from pages: text becomes cells of text, blocks of code become cells of code with the output shown.
 
-The pages run in the tests, so the notebooks do; prompts and expected output of examples are left out.
+The tests run the pages cell by cell, so the notebooks are run.
 """
 
 from __future__ import annotations
 
-import doctest
 import json
-import re
 from pathlib import Path
 from typing import Any
 
+from tools.site.cells import SHELL, Cell, cells
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-BLOCK = re.compile(r"^```(?P<kind>\w+)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL)
-SHELL = "%%bash\n"
 
 
 def pages() -> list[Path]:
@@ -28,37 +26,26 @@ def notebook(text: str) -> dict[str, Any]:
     >>> [cell["cell_type"] for cell in notebook("# A\n```python\n1 + 1\n```\nend\n")["cells"]]
     ['markdown', 'code', 'markdown']
     """
-    cells, at = [], 0
-    for found in BLOCK.finditer(text):
-        if found["kind"] not in {"python", "bash"}:
-            continue
-        cells += _text(text[at : found.start()])
-        cells.append(_cell("code", source(found["kind"], found["code"])))
-        at = found.end()
-    cells += _text(text[at:])
-    for number, cell in enumerate(cells):
-        cell["id"] = f"cell-{number}"
+    made = [{"id": f"cell-{number}", **_written(cell)} for number, cell in enumerate(cells(text))]
     about = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
-    return {"cells": cells, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
+    return {"cells": made, "metadata": about, "nbformat": 4, "nbformat_minor": 5}
 
 
-def source(kind: str, code: str) -> str:
-    """The code of a cell: without prompts, and marked if it is for a shell."""
-    if kind == "bash":
-        return SHELL + code
-    if ">>>" not in code:
-        return code
-    return "".join(example.source for example in doctest.DocTestParser().get_examples(code))
+def _written(cell: Cell) -> dict[str, Any]:
+    if cell.kind == "text":
+        return {"cell_type": "markdown", "metadata": {}, "source": _lines(cell.source)}
+    shown = {"output_type": "stream", "name": "stdout", "text": _lines(cell.output)}
+    return {
+        "cell_type": "code",
+        "metadata": {"tags": ["raises-exception"]} if cell.raises else {},
+        "source": _lines(SHELL + cell.source if cell.kind == "bash" else cell.source),
+        "execution_count": None,
+        "outputs": [shown] if cell.output else [],
+    }
 
 
-def _text(text: str) -> list[dict[str, Any]]:
-    return [_cell("markdown", text.strip())] if text.strip() else []
-
-
-def _cell(kind: str, text: str) -> dict[str, Any]:
-    extra: dict[str, Any] = {"execution_count": None, "outputs": []} if kind == "code" else {}
-    lines = text.strip("\n").splitlines(keepends=True)
-    return {"cell_type": kind, "metadata": {}, "source": lines, **extra}
+def _lines(text: str) -> list[str]:
+    return text.strip("\n").splitlines(keepends=True)
 
 
 def place(page: Path) -> str:

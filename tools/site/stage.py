@@ -143,7 +143,7 @@ def about(text: str) -> str:
     r"""A proof whose lines ``proves: name hash`` are one list of names.
 
     >>> about("proves: discreet.a.b 0123456789abcdef\nproves: discreet.c 0123456789abcdef\n")
-    '**About** `a.b`, `c`\n'
+    '**About** `a.b`, `c`\n\n'
     """
     names = [found["name"].removeprefix("discreet.") for found in proofs.CLAIM.finditer(text)]
     if not names:

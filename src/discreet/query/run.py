@@ -25,10 +25,12 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats
+from discreet.query.estimate.focus import CELLS, edges
+from discreet.query.estimate.focused_quantile import packed
 from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
 from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
 from discreet.query.estimate.selected import Selected
-from discreet.query.estimate.statistics import Bins, Statistic, Units
+from discreet.query.estimate.statistics import Bins, Focus, Statistic, Units
 from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
@@ -241,6 +243,8 @@ def _noisy(
             one = noised[statistic]
             if isinstance(statistic, Bins):
                 estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
+            elif isinstance(statistic, Focus):
+                estimates[statistic] = as_estimate(noisy_cells(one, _leaves(statistic.bins, exact, places), bits), one)
             else:
                 values = add(_spread(exact.keys, exact.numbers[i], places), one.noise, bits)
                 estimates[statistic] = as_estimate(_as_floats(values, one), one)
@@ -266,7 +270,8 @@ def _spread(keys: Sequence[tuple[Value, ...]], numbers: Integers, places: Mappin
 
 def as_estimate(values: Floats, one: Noised) -> Estimate:
     """Noisy numbers with the law of their noise."""
-    return Estimate(values, one.error, one, () if isinstance(one.statistic, Bins) else (Share(one, 1.0, 1),))
+    several = isinstance(one.statistic, (Bins, Focus))
+    return Estimate(values, one.error, one, () if several else (Share(one, 1.0, 1),))
 
 
 def _as_floats(noisy: Integers, one: Noised) -> Floats:
@@ -277,11 +282,7 @@ def _as_floats(noisy: Integers, one: Noised) -> Floats:
 def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Value, ...], int], bits: Bits) -> Estimate:
     """Bins of each group, as the least-squares fit of a noisy tree over them."""
     tree = tree_of(bins, one.noise)
-    leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
-    rows = np.array([places.get(key[:-1], -1) for key in exact.keys], dtype=np.intp)
-    columns = np.array([split if isinstance(split := key[-1], int) else -1 for key in exact.keys], dtype=np.int64)
-    known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
-    leaves[rows[known], columns[known]] = exact.numbers[0][known]
+    leaves = _leaves(bins, exact, places)
     fitted = np.zeros((len(places), bins.bins))
     at_once = max(1, _NODES // tree.size)
     for start in range(0, len(places), at_once):
@@ -289,6 +290,27 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
         noisy = add(nodes.reshape(-1), one.noise, bits).astype(np.float64).reshape(nodes.shape)
         fitted[start : start + at_once] = tree.consistent(noisy)
     return as_estimate(fitted * float(one.unit), one)
+
+
+def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -> Integers:
+    """The exact counts: groups × bins."""
+    leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
+    rows = np.array([places.get(key[:-1], -1) for key in exact.keys], dtype=np.intp)
+    columns = np.array([split if isinstance(split := key[-1], int) else -1 for key in exact.keys], dtype=np.int64)
+    known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
+    leaves[rows[known], columns[known]] = exact.numbers[0][known]
+    return leaves
+
+
+def noisy_cells(one: Noised, groups: Integers, bits: Bits) -> Floats:
+    """For each group the noisy counts of its cells, and which they are: that was chosen with noise of its own."""
+    assert one.search is not None  # noqa: S101
+    found = np.zeros((len(groups), 2 * CELLS + 1))
+    for row, leaves in zip(found, groups, strict=True):
+        borders = edges(*one.search.stretch(leaves, bits), len(leaves))
+        counts = np.diff(np.concatenate([[0], np.cumsum(leaves)])[borders])
+        row[:] = packed(_as_floats(add(counts, one.noise, bits), one), borders.astype(np.float64))
+    return found
 
 
 def _in_order(released: Released) -> Released:

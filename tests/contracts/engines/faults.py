@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -184,6 +185,10 @@ ANOTHER_MEANING: dict[str, Patch] = {
 ANOTHER_PRIMITIVE: dict[str, tuple[str, Callable[..., Any]]] = {
     "NaN is the upper bound": ("read_real", lambda x, e, low, high: high if math.isnan(x) else _read(x, e, low, high)),
     "halves in floats": ("read_real", _float_read),
+    "coarse steps rounded down": (
+        "read_coarse",
+        lambda x, s, p, low, high: min(max(int(Fraction(x) // Fraction(10) ** p), low), high),
+    ),
     "floor division": ("div", lambda x, y: x // y if y else None),
     "rounding to even": ("round_div", lambda x, n: round(x / n) if abs(x) < 2**50 else _round(x, n)),
     "LIKE with escapes": ("like", lambda x, p: _like(x, p.replace("\\", ""))),

@@ -67,6 +67,11 @@ def _of_days(function: str) -> list[Expression]:
     return [f(function, D), f(function, M), f(function, Z), f(function, READ["nanos"])]
 
 
+CURVE = (
+    *(-5, -9, 0, 0, 1, 1), *(-4, 7, 8, 3, 2, 1), *(-2, 9, 5000, 4, 7, 2), *(998, 10**6, 1 << 23, 0, 3, 4),
+    *(1 << 40, 1 << 60, 1 << 40, 1 << 18, 1 << 41, 1 << 41), *(BIG - 9, 1 << 61, 0, 0, 1, 1),
+)  # fmt: skip
+"""Pieces of one cell, of few, and of so many that x counts by 4 or by 2^41; what is divided stays within 63 bits."""
 SMALL, FACTOR = clamped("i", 1 << 31), clamped("j", 1 << 31)
 PROBES: dict[str, Sequence[Expression]] = {
     "read_integer": [
@@ -78,6 +83,15 @@ PROBES: dict[str, Sequence[Expression]] = {
         f("read_decimal", Column(name), scale, low, high)
         for name, scale in (("cents", 2), ("digits", 10), ("whole", 0))
         for low, high in ((-BIG, BIG), (0, 500), (-1, 1), (7, 7))
+    ],
+    "read_coarse": [
+        f("read_coarse", Column(name), scale, power, low, high)
+        for name, scale, powers in (
+            ("i", 0, (1,)), ("unsigned", 0, (2,)), ("cents", 2, (-1, 0)), ("digits", 10, (-3, 3)),
+            ("whole", 0, (1, 20)),
+        )
+        for power in powers
+        for low, high in ((-(10**17), 10**17), (0, 500), (-1, 1))
     ],
     "read_real": [
         f("read_real", Column(name), exponent, low, high)
@@ -109,6 +123,10 @@ PROBES: dict[str, Sequence[Expression]] = {
     BIG)],
     "ceil_div": [f("ceil_div", x, n) for x in (BOUNDED, SMALL) for n in (1, 2, 3, 7, 10, 2**53 + 1, HALF, BIG - 1,
     BIG)],
+    "root": [f("root", f("read_integer", Column(name), 0, high)) for name in "ij" for high in (10, 2**53 + 1, BIG - 1)]
+    + [f("root", f("mul", f("read_integer", Column("i"), 0, 1 << 30), 1 << 31))],
+    "curve": [f("curve", f("read_integer", Column("i"), -5, BIG), *CURVE),
+              f("curve", clamped("j", 4), -4, 9, 0, 0, 1, 1)],
     **{function: _compared(function) for function in ("eq", "ne", "lt", "le", "gt", "ge")},
     "in": [f("in", T, *WORDS), f("in", T, "a"), f("in", BOUNDED, 0, 2**53 + 1, BIG, -1), f("in", D, *DAYS), f("in", M,
     *TIMES),
@@ -159,4 +177,5 @@ PROBES: dict[str, Sequence[Expression]] = {
     -BIG)],
     "seconds_between": [f("seconds_between", M, N), f("seconds_between", N, M), f("seconds_between", Z, M),
                         f("seconds_between", M, datetime(1970, 1, 1))],
+    "add_seconds": [f("add_seconds", x, n) for x in (M, Z) for n in (0, 1, -1, 86_399, -90_061, 2**31, -(2**40), BIG)],
 }  # fmt: skip

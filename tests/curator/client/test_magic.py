@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,6 +39,19 @@ def test_with_a_price_it_pays_and_keeps_the_answer(names: dict[str, Any]) -> Non
 def test_what_cannot_be_read_is_refused(names: dict[str, Any], line: str) -> None:
     with pytest.raises(BadParameter):
         ask_cell(line, SQL, names)
+
+
+def test_the_page_works_in_ipython(names: dict[str, Any]) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "notebook.md").read_text()
+    (block,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    shell: Any = InteractiveShell.instance()
+    try:
+        shell.user_ns["session"] = dp.Session(visits=dp.table({"id": range(50)}, unit="id"), budget=dp.Pure(1))
+        for cell in block.split("\n\n"):
+            shell.run_cell(cell).raise_error()
+        assert shell.user_ns["session"].remaining == dp.Pure("0.9")
+    finally:
+        InteractiveShell.clear_instance()
 
 
 def test_in_ipython_itself(names: dict[str, Any]) -> None:

@@ -13,7 +13,9 @@ from urllib.request import Request, urlopen
 
 import pytest
 from starlette.testclient import TestClient
+from typer.testing import CliRunner
 
+from discreet.commands.app import app
 from discreet.commands.sample_hospital import write_hospital
 from discreet.curator.http.app import create_app
 from discreet.curator.limits import Limits
@@ -68,6 +70,23 @@ def test_the_lines_of_python_run(hospital: tuple[str, str]) -> None:
     assert "https://curator.example" in code
     names = {"token": token}
     exec(compile(code.replace("https://curator.example", url), "curator.md", "exec"), names)  # noqa: S102 - our own page
+
+
+def test_the_drivers_are_answered(hospital: tuple[str, str]) -> None:
+    url, token = hospital
+    code = block("dbapi.connect(").replace("https://curator.example", url)
+    code = code.replace("discreet://curator.example/hospital", f"discreet{url.removeprefix('http')}/hospital?plain=1")
+    exec(compile(code, "curator.md", "exec"), {"token": token})  # noqa: S102 - our own page
+
+
+def test_the_commands_to_a_service_are_answered(hospital: tuple[str, str]) -> None:
+    url, token = hospital
+    lines = [line for line in block("discreet history").splitlines() if "https://curator.example" in line]
+    assert len(lines) == 4
+    for line in lines:
+        _, *words = shlex.split(line.replace("https://curator.example", url), comments=True)
+        done = CliRunner().invoke(app, words, env={"DISCREET_TOKEN": token})
+        assert done.exit_code == 0, done.output
 
 
 def test_the_line_of_curl_is_answered(hospital: tuple[str, str]) -> None:

@@ -23,7 +23,7 @@ from tests.helpers.curator.land import CANARY, NUMBER, holds_canary
 from tests.helpers.curator.town import Town, open_town
 from tests.helpers.extent import extent
 
-MANY = extent(300, 2000)
+MANY = extent(120, 2000)
 
 
 @pytest.fixture(scope="module")

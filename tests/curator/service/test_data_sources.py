@@ -286,6 +286,7 @@ def test_a_wrong_password_is_refused_at_the_start(tmp_path: Path, monkeypatch: p
     [
         "postgresql://reader:secret@db/clinic::visits",
         "postgresql://db/clinic?password=secret::visits",
+        "sc://db:15002/;token=secret::visits",
         "postgresql://db/clinic",
         "mysql://db/clinic::visits",
         "https://db/clinic.parquet",

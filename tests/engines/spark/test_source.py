@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +40,17 @@ def test_frames_tables_and_files(spark: SparkSession, frame: Any, tmp_path: Path
     for name, source in sources.items():
         assert counted(source, engine) == COUNTS, name
     spark.catalog.dropTempView("some_trips")
+
+
+def test_the_page_works_as_it_is_written(spark: SparkSession) -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs" / "how-to" / "spark.md").read_text()
+    (example,) = re.findall(r"^```text\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    trips = {"user_id": [1, 2], "amount": [3, 4], "region": ["north", "south"], "product": ["a", "b"]}
+    spark.createDataFrame(pa.table(trips)).createOrReplaceTempView("page_trips")
+    names: dict[str, Any] = {"my_session": spark}
+    exec(compile(example.replace("shop.trips", "page_trips"), "spark.md", "exec"), names)  # noqa: S102 - our own page
+    assert names["session"].remaining.epsilon == Fraction(1, 2)
+    spark.catalog.dropTempView("page_trips")
 
 
 @pytest.mark.parametrize("source", ["nowhere", "no/such.parquet", 7, None, [1, 2]])

@@ -44,6 +44,7 @@ columns.day = {{bounds = ["2025-01-01", "2025-12-31"]}}
 columns.length = {{bounds = [0, 100]}}
 columns.city = {{keys = ["Aton", "Bury", "Cold"]}}
 [datasets.other]
+decision = "other people, who are numbered alike"
 budget = {{epsilon = "1"}}
 [datasets.other.tables.notes]
 source = "notes.csv"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import http.client
 import json
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -25,15 +24,10 @@ from discreet.curator.service.access import Role
 from discreet.curator.service.config import Config, read_config
 from discreet.curator.service.opening import open_curator
 from tests.helpers.curator.land import write_town
-from tests.helpers.processes import kill_tree, launch, until
+from tests.helpers.processes import free_port, kill_tree, launch, until
 
 ROOT = Path(__file__).resolve().parents[3]
 QUESTION = {"sql": "SELECT COUNT(*) AS n FROM notes", "epsilon": "0.1"}
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as found:
-        return int(found.getsockname()[1])
 
 
 class Village:

@@ -82,7 +82,7 @@ def open_shop(folder: Path) -> Iterator[Shop]:
     """The shop, served over a real socket."""
     with open_town(folder) as town, on_a_socket(town) as url:
         files(folder / "data")
-        body = {"name": "shop", "budget": BUDGET, "tables": TABLES}
+        body = {"name": "shop", "budget": BUDGET, "tables": TABLES, "decision": "others, who are numbered alike"}
         reply = town.post("/api/datasets", body, town.owner)
         assert reply.status_code == 201, reply.text
         town.curator.ledger.owner.grant("ann", "shop")

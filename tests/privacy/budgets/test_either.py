@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from discreet.errors import BadParameter, NoPrice, OverBudget
 from discreet.privacy.accountants.conversions import largest_zcdp, zcdp_to_approx
 from discreet.privacy.accountants.discrete_gaussian import delta_up
+from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.currency import BEYOND, Amounts, Currency, add
 from discreet.privacy.budgets.either import _brief, _converted
-from discreet.privacy.budgets.filters import Filter, Rule, currency_of, default_rule
+from discreet.privacy.budgets.filters import Filter, Rule, as_event, currency_of, default_rule
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
-from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure
 
 BUDGET = Approx(1, "0.1")
 
@@ -186,7 +187,8 @@ def test_the_first_question_may_take_all_and_is_then_the_last() -> None:
 
 def test_what_left_the_sum_goes_on_under_rho_alone() -> None:
     budget = Filter(Approx(1, "1e-6"))
-    budget.spend(ZCDP("1/1000"))  # has no epsilon: the first account is left for good
+    for _ in range(101):
+        budget.spend(Pure("1/100"))  # the last one leaves the first account for good
     assert not budget.fits(Pure("0.9"))
     assert budget.fits(Pure("0.05"))
     delta = events.Approx(0, "4e-7")  # more than the second account has; the first has it, but was left
@@ -219,7 +221,7 @@ def test_spent_and_prices_are_promises() -> None:
     spent = budget.spent
     assert isinstance(spent, Approx)
     assert Fraction(1, 10) < spent.epsilon < 1
-    assert spent.delta == Fraction(1, 4 * 10**6)
+    assert spent.delta == Fraction(1, 32 * 10**6), "a sixteenth of what the sum may have"
 
 
 def test_spent_is_the_smaller_of_what_both_accounts_say() -> None:
@@ -261,9 +263,26 @@ def test_what_no_account_can_price_is_refused() -> None:
     assert budget.spent == Approx(0, 0)
 
 
+@pytest.mark.parametrize("event", [events.ZCDP("1/1000"), events.DiscreteGaussian(sigma=23), GDP(mu_squared="0.002")])
+def test_what_has_a_rho_alone_is_admitted_by_the_epsilon_that_it_implies(event: Event | Measure) -> None:
+    """Pure questions have used up ρ: they are counted there with more than they cost."""
+    budget = Filter(Approx(1, "1e-6"))
+    for _ in range(7):
+        budget.spend(Pure("1/10"))
+    assert budget.remaining_by_account[1] == ZCDP(0)
+    budget.spend(event)
+    assert not budget.fits(event), "0.22 of the 0.3 that were left"
+    whole = budget.remaining_by_account[0]
+    assert isinstance(whole, Approx)
+    rho = price_zcdp(as_event(event)).rho
+    implied = zcdp_to_approx(ZCDP(rho), delta=Fraction(1, 32 * 10**6)).epsilon
+    assert 0 <= Fraction(3, 10) - implied - whole.epsilon <= Fraction(1, 10**9)
+    assert whole.delta == Fraction(15, 32 * 10**6)
+
+
 def test_an_unknown_amount_is_above_every_limit() -> None:
     money = currency_of(Approx(1, "1e-6"), Rule.EITHER)
-    assert money.amounts(ZCDP("1/1000"))[0] == BEYOND
+    assert money.amounts(events.Interactive(events.ZCDP("1/1000")))[0] == BEYOND
     assert money.amounts(events.Stated(NOISE, 1, "1e-3"))[0] == 1
     with pytest.raises(BadParameter, match="smaller"):
         Filter(Approx(10**30, "1e-6"))

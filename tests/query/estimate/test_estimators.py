@@ -23,7 +23,7 @@ from discreet.query.estimate.estimators import (
     Quantile,
     Recipe,
     SumFrom,
-    _passing,
+    passing,
 )
 from discreet.query.estimate.noise_plan import Need, plan_noise, tree_of
 from discreet.query.estimate.statistics import Bins, Rows, Statistic, Units, paid_with
@@ -285,7 +285,7 @@ def test_where_noisy_values_pass_a_target_is_where_their_rising_fit_does(values:
         max(min(Fraction(sum(values[i:j]), j - i) for j in range(k + 1, n + 1)) for i in range(k + 1)) for k in range(n)
     ]
     first = next((k for k, v in enumerate(fit) if v >= target), n - 1)
-    assert _passing(np.array(values, dtype=np.float64), float(target)) == first
+    assert passing(np.array(values, dtype=np.float64), float(target)) == first
 
 
 @pytest.mark.parametrize("aggregate", [Aggregate.MIN, Aggregate.MAX])

@@ -50,7 +50,7 @@ WRONG: list[tuple[Callable[[], object], str]] = [
     (lambda: col(""), "named by a text"),
     (lambda: col(3), "named by a text"),  # type: ignore[arg-type]
     (lambda: col("x").cast("blob"), "a cast is to one of"),
-    (lambda: col("x").part("century"), "the part CENTURY"),
+    (lambda: col("x").part("millennium"), "the part MILLENNIUM"),
     (dp.case, "at least one pair"),
     (lambda: dp.quantile("cost", "1.5"), "from 0 to 1"),
     (lambda: dp.quantile("cost", "many"), "from 0 to 1"),

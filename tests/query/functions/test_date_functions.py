@@ -14,7 +14,7 @@ from discreet.query.front.sql.expressions import expression
 from discreet.query.functions import dates
 from discreet.query.functions.date_functions import _CODES
 from discreet.query.functions.typed_values import TypedColumn
-from discreet.query.plan.evaluate import evaluate
+from discreet.query.plan.evaluate import evaluate, program
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.types import Date, Timestamp
 from discreet.query.typing.infer import typed
@@ -86,6 +86,11 @@ def test_months_later_keeps_the_order() -> None:
         ("DATE_ADD(d, INTERVAL 1 MONTH)", "ADD_MONTHS(d, 1)"),
         ("DATE_SUB(d, INTERVAL 1 DAY)", "ADD_DAYS(d, -1)"),
         ("DATEADD(month, 5, d)", "ADD_MONTHS(d, 5)"),
+        ("m - INTERVAL '90 minutes'", "ADD_SECONDS(m, -5400)"),
+        ("d + INTERVAL 3 HOUR", "ADD_SECONDS(d, 10800)"),
+        ("DATEADD('second', 3, m)", "ADD_SECONDS(m, 3)"),
+        ("'2024-01-31' + INTERVAL 1 MONTH", "ADD_MONTHS(DATE '2024-01-31', 1)"),
+        ("EXTRACT(century FROM d)", "CENTURY(d)"),
         ("TO_CHAR(d, 'YYYY-MM')", "STRFTIME(d, '%Y-%m')"),
         ("TO_CHAR(m, 'DD.MM.YY HH24:MI %')", "STRFTIME(m, '%d.%m.%y %H:%M %%')"),
         ("REGEXP_FULL_MATCH(t, '(?i)a|b')", "REGEXP_MATCHES(t, '(?i)^(?:a|b)$')"),
@@ -98,10 +103,10 @@ def test_other_ways_to_write_it(text: str, same: str) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("d + INTERVAL 3 HOUR", "an interval"),
+        ("m + INTERVAL '1 hour 30 minutes'", "an interval"),
         ("d + INTERVAL 1.5 MONTH", "an interval"),
         ("DATE_ADD(d, 3)", "this DATE_ADD"),
-        ("DATEADD('hour', 3, d)", "this DATEADD"),
+        ("DATEADD('millennium', 3, d)", "this DATEADD"),
         ("DATEADD('month', x, d)", "this DATEADD"),
         ("TO_CHAR(d, 'Month')", "this form of TO_CHAR"),
         ("TO_CHAR(d, '\"on\" DD')", "this form of TO_CHAR"),
@@ -114,13 +119,28 @@ def test_other_intervals_and_forms_are_refused_by_name(text: str, words: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    ["ADD_MONTHS(m, 1)", "ADD_MONTHS(d, 1.5)", "ADD_MONTHS(d, 120001)", "STRFTIME(d, '%H')", "STRFTIME(d, '%x')",
+    ["ADD_MONTHS('x', 1)", "ADD_SECONDS(m, 0.5)", "ADD_SECONDS(1, 1)",
+     "ADD_MONTHS(d, 1.5)", "ADD_MONTHS(d, 120001)", "STRFTIME(d, '%H')", "STRFTIME(d, '%x')",
      "STRFTIME(d, 'x')", "STRFTIME(d, '%')", "STRFTIME(d, '')", "STRFTIME('x', '%Y')", "LEAST(d, 1)",
      "LEAST(d, NULL)", "GREATEST('a', 1)", "LEAST(TRUE, FALSE)", "SPLIT_PART('a', '', 1)", "SPLIT_PART('a', 'b', 0)"],
 )  # fmt: skip
 def test_typing_refuses_what_does_not_fit(text: str) -> None:
     with pytest.raises(BadQuestion):
         typed(read(text), FIELDS)
+
+
+@pytest.mark.parametrize("n", [1, -1, 12, -13, 4800])
+def test_a_time_moves_by_as_many_months_as_its_day_and_keeps_its_clock(n: int) -> None:
+    lowered = typed(read(f"ADD_MONTHS(m, {n})"), {"m": TypedColumn(Timestamp())}).lowered
+    run, dice = program(lowered), Random(n)
+    for _ in range(300):
+        moment = datetime.min + timedelta(microseconds=dice.randrange(315_537_897_600 * 10**6))
+        for x in (moment, moment.replace(day=1) - timedelta(seconds=1) if moment.year > 1 else moment):
+            assert run({"m": x}) == dates.move_months(x, n)
+    assert run({"m": None}) is None
+    assert [run({"m": x}) for x in (datetime.min, datetime.max)] == [
+        dates.move_months(x, n) for x in (datetime.min, datetime.max)
+    ]
 
 
 # --- text -------------------------------------------------------------------------------------------------------------

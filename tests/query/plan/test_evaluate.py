@@ -18,6 +18,8 @@ LEAP, LAST = date(2024, 2, 29), date(9999, 12, 31)
     [
         ("read_integer", (7, 0, 5), 5), ("read_integer", (-7, 0, 5), 0),
         ("read_decimal", (Decimal("1.25"), 2, 0, 1000), 125),
+        ("read_coarse", (2**64 - 1, 0, 1, 0, 2**62), (2**64 - 1) // 10), ("read_coarse", (-19, 0, 1, -9, 9), -1),
+        ("read_coarse", (Decimal("-1.25"), 2, -1, -99, 99), -13), ("read_coarse", (Decimal("19.5"), 1, 1, 0, 9), 2),
         ("read_real", (float("nan"), 0, 0, 9), None), ("read_real", (float("inf"), 0, 0, 9), 9),
         ("read_real", (-float("inf"), 0, 0, 9), 0), ("read_real", (2.5, 0, 0, 9), 3),
         ("read_real", (-0.0, -1, 0, 9), 0),

@@ -63,6 +63,27 @@ def test_kinds_follow_from_the_stored_type_and_the_declared_bounds() -> None:
     assert found["at"].kind == Timestamp(datetime(2024, 5, 6), datetime(2024, 5, 6, 23, 59, 59, 999_999))
 
 
+@pytest.mark.parametrize(
+    ("stored", "ends", "kind"),
+    [
+        (Stored(StoredKind.INTEGER), (0, 2**62 - 1), Number(Fraction(1), 0, 2**62 - 1)),
+        (Stored(StoredKind.INTEGER), (0, 2**62), Number(Fraction(10), 0, 2**62 // 10)),
+        (Stored(StoredKind.INTEGER), (-(2**63), 2**63 - 1), Number(Fraction(10), -(2**63 // 10), 2**63 // 10)),
+        (Stored(StoredKind.DECIMAL, 2), (0, 10**18), Number(Fraction(1), 0, 10**18)),
+        (Stored(StoredKind.DECIMAL), (1 - 10**38, 10**38 - 1), Number(Fraction(10**20), 1 - 10**18, 10**18 - 1)),
+    ],
+)
+def test_bounds_of_more_than_62_bits_get_a_coarser_step(stored: Stored, ends: tuple[int, int], kind: Number) -> None:
+    given = table(None, unit="who", columns={"x": bounds(*ends)})
+    assert resolve("t", given, {"who": Stored(StoredKind.TEXT), "x": stored}).fields["x"].kind == kind
+
+
+def test_bounds_of_more_than_38_digits_are_refused() -> None:
+    given = table(None, unit="who", columns={"x": bounds(0, 10**36)})
+    with pytest.raises(BadParameter, match=r"10\^38 steps"):
+        resolve("t", given, {"who": Stored(StoredKind.TEXT), "x": Stored(StoredKind.DECIMAL, 2)})
+
+
 @pytest.mark.parametrize(("low", "high"), [(0, 1), (-5, 100), (10**17, 10**17 + 1), (Fraction(1, 3), Fraction(2, 3))])
 def test_the_grid_of_floats_is_fine_and_within_62_bits(low: Fraction, high: Fraction) -> None:
     step = grid_step(Fraction(low), Fraction(high))

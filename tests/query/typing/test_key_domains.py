@@ -48,6 +48,13 @@ DECLARED = {
         (call("date_trunc", "quarter", col("recent")), tuple(datetime(2023, m, 1) for m in (1, 4, 7, 10))),
         (call("date_trunc", "month", col("moment")), None),
         (call("date_trunc", "year", col("moment")), None),
+        (call("strftime", col("recent"), "%Y-%m"), tuple(f"2023-{m:02}" for m in range(1, 13))),
+        (
+            call("cast_date", call("date_trunc", "quarter", col("recent"))),
+            tuple(date(2023, m, 1) for m in (1, 4, 7, 10)),
+        ),
+        (call("strftime", col("recent"), "%Y %H"), None),  # its hours as well: no single part says it all
+        (call("strftime", col("moment"), "%Y"), None),
         (call("coalesce", col("flag"), False), (False, True)),
         (col("wide"), None),
         (col("name"), None),

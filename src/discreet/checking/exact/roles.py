@@ -63,7 +63,7 @@ class ClaimsPrivacy(Reads, Protocol):
 
 @runtime_checkable
 class DrawsOfRows(OfRows, Draws, Protocol):
-    """A release: a randomised function of rows."""
+    """A release: a randomized function of rows."""
 
 
 @runtime_checkable

@@ -42,6 +42,7 @@ from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
 
 log = logging.getLogger("discreet.curator")
 _NAME = re.compile(r"[A-Za-z]{1,60}")
+_JAVA = re.compile(r"(JAVA|SPARK|PYSPARK|HADOOP|KRB5)_?[A-Z_]*|HOME|USER")
 _STARTING = 60.0
 """Seconds until a new process must have sent its first columns."""
 _COPYING = 3600.0
@@ -114,9 +115,7 @@ class Isolated:
             return self._here.process.prepare(source, folder, name, unit)  # type: ignore[no-any-return]
 
     def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
-        """The smallest hashes of the distinct values of a column; none on a server, whose tables are not compared."""
-        if self._remote is not None:
-            return []
+        """The smallest hashes of the distinct values of a column."""
         with nullcontext() if self._reserved() else self.reserved():
             return self._here.process.smallest_hashes(source, column, most)  # type: ignore[no-any-return]
 
@@ -197,8 +196,13 @@ class _Process:
 
     def columns(self, source: object, *, again: bool = False) -> dict[str, Stored]:
         """The columns of a source; ``again``: not those that the process remembers."""
-        self._start()
-        payload = self._ask(("check" if again else "columns", source), _STARTING)
+        try:
+            self._start()
+            payload = self._ask(("check" if again else "columns", source), _STARTING)
+        except EngineFailed:
+            if self._remote is None or self.closed:
+                raise
+            raise EngineUnreachable(self._remote.what) from None
         bad, away = _sent(payload, "bad"), _sent(payload, "away")
         if away is not None:
             raise EngineUnreachable(away)
@@ -341,7 +345,7 @@ def _java(remote: RemoteEngine | None) -> dict[str, str]:
     """What Spark needs to know of this machine."""
     if remote is None or remote.kind != "spark":
         return {}
-    return {name: os.environ[name] for name in ("JAVA_HOME", "SPARK_HOME", "HOME") if name in os.environ}
+    return {name: value for name, value in os.environ.items() if _JAVA.fullmatch(name)}
 
 
 def _read(pipe: IO[bytes], size: int, deadline: float) -> bytes:

@@ -7,11 +7,10 @@ arguments, logs, the ledger or errors.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from discreet.engines.postgres.engine import postgres
 from discreet.engines.spark.engine import spark
-from discreet.errors import BadParameter
 from discreet.query.engine import Engine
 
 
@@ -26,6 +25,11 @@ class RemoteEngine:
     kind: Literal["postgres", "spark"]
     address: str = field(repr=False)
 
+    @property
+    def what(self) -> str:
+        """What it is called in messages."""
+        return "the PostgreSQL server" if self.kind == "postgres" else "Spark"
+
 
 @runtime_checkable
 class ChecksRole(Protocol):
@@ -35,18 +39,17 @@ class ChecksRole(Protocol):
         """``BadData`` if it could."""
 
 
+@runtime_checkable
+class HashesUnits(Protocol):
+    """An engine that can say, to the owner alone, whose data they are."""
+
+    def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
+        """The smallest hashes of the distinct values of a column. Raises only ``EngineFailed``."""
+
+
 def open_remote(remote: RemoteEngine, deadline: float) -> Engine:
-    """The engine; a statement that takes longer than the deadline is ended by the server, too."""
+    """The engine, not connected yet; what takes longer than the deadline is ended on the server, too."""
     if remote.kind == "postgres":
         return postgres(remote.address, statement_timeout=f"{max(1, round(deadline * 1000))}ms")
-    if remote.address.startswith("sc://"):
-        return spark(_connect(remote.address))
-    return spark(master=remote.address, patience=deadline)
-
-
-def _connect(address: str) -> Any:
-    try:
-        from pyspark.sql.connect.session import SparkSession
-    except ImportError:
-        raise BadParameter("source", "sc://...", "must be reachable: install pyspark with its Connect client") from None
-    return SparkSession.builder.remote(address).getOrCreate()
+    # Spark's jobs are ended by this process, which is itself killed at the deadline
+    return spark(master=remote.address, patience=deadline, deadline=0.9 * deadline)

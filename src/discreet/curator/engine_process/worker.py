@@ -24,8 +24,8 @@ from typing import Any, BinaryIO
 
 from discreet.curator.engine_process.file_facts import check_same_columns
 from discreet.curator.engine_process.ipc import pack, unpack, write_cells, write_columns, write_exact
-from discreet.curator.engine_process.remote import ChecksRole, open_remote
-from discreet.engines.duckdb.engine import DuckDB, duckdb
+from discreet.curator.engine_process.remote import ChecksRole, HashesUnits, open_remote
+from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.duckdb.prepared import keep_copy
 from discreet.errors import BadData, EngineUnreachable
 from discreet.query.engine import CountsSets, Engine
@@ -58,7 +58,7 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
             source, folder, name, unit, memory = body
             copy = keep_copy(source, folder, name, unit=unit, memory=memory)
             return json.dumps({"copy": f"{copy.path}::{copy.table}"}).encode()
-        if kind == "units" and isinstance(engine, DuckDB):
+        if kind == "units" and isinstance(engine, HashesUnits):
             return json.dumps({"units": engine.smallest_hashes(*body)}).encode()
         if kind == "sets" and isinstance(engine, CountsSets):
             return write_cells(engine.grouping_sets(body, schemas))

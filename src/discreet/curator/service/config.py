@@ -66,6 +66,8 @@ class ConfiguredDataset(Section):
     rule: Annotated[Rule | None, reads(declarations.read_rule)] = None
     budget: Annotated[Measure | None, reads(declarations.read_promise)] = None
     """None: another data set of the same population has it."""
+    decision: OptionalText = None
+    """Why its people have a budget of their own, though they look like people who have one already; it is recorded."""
     quantum: Annotated[Fraction | None, reads(_optional_quantum)] = None
     """Of its own grid of time; the server's, if left out."""
     prepared: Flag = False

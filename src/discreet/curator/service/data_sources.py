@@ -3,10 +3,12 @@
     source = "visits.parquet"                              a file, a glob, or a folder of files with the same columns
     source = "clinic.duckdb::visits"                       a table or view of a DuckDB file
     source = "postgresql://reader@db.example/clinic::visits"       or ::schema.visits
-    source = "spark://master.example:7077::clinic.visits"  or "sc://connect.example:15002::visits"
+    source = "spark://master.example:7077::clinic.visits"  or "sc://connect.example:15002::visits"; or Parquet files
+                                                           that the cluster reads: "sc://...::hdfs://data/visits"
 
 Promise: an address never holds a password: it comes from PGPASSWORD or a password file (PGPASSFILE, ~/.pgpass, or
-``?passfile=`` in the address), and goes to the engine's process alone. All tables of a data set lie in one place, so
+``?passfile=`` in the address), a token of Spark Connect from the environment, too, and goes to the engine's process
+alone. All tables of a data set lie in one place, so
 that they can be joined there.
 """
 
@@ -62,8 +64,11 @@ def read_source(source: str) -> RemoteTable | None:
         password = parts.password
     except ValueError:
         raise BadParameter("source", shown, must) from None
-    if password is not None or "password=" in address.lower():
-        raise BadParameter("source", shown, "must not hold a password: use PGPASSWORD, or a password file")
+    if password is not None or any(secret in address.lower() for secret in ("password=", "token=")):
+        how = "must not hold a password or token: use PGPASSWORD, a password file or SPARK_CONNECT_AUTHENTICATE_TOKEN"
+        raise BadParameter("source", shown, how)
+    if _KINDS[scheme] == "spark" and table.lower().endswith((".csv", ".csv.gz")):
+        raise BadParameter("source", shown, "must be a table or Parquet files: of CSV, Spark guesses types from values")
     return RemoteTable(_KINDS[scheme], address, table)
 
 

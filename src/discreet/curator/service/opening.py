@@ -55,6 +55,7 @@ def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> Non
             protects=configured.protects,
             neighbours=configured.neighbours,
             rule=configured.rule,
+            decision=configured.decision,
         )
     except AlreadyProtected:
         known = curator.ledger.datasets.get(name)

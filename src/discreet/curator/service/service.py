@@ -30,7 +30,7 @@ from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
 from discreet.curator.service.copies.marker import mark
 from discreet.curator.service.copies.place import check_place
-from discreet.curator.service.copies.unit_sets import MOST, keep_units, reported, unit_cautions
+from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
 from discreet.curator.service.profiles import read_profiles
@@ -173,6 +173,9 @@ class Curator:
         opened = self.open_datasets.make(dataset, kept, name)
         try:
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
+            units = self._units(name, dataset, opened)
+            if units and decision is None:
+                check_units(self.ledger, name, population, units)
             if people is None and budget is not None:
                 if decision is None:  # else there would be a budget without data
                     self.ledger.owner.check_unprotected(name, population, marks=marks)
@@ -182,19 +185,15 @@ class Curator:
             opened.engine.close()
             raise
         self.open_datasets.put(name, opened)
-        if decision is None:  # else the owner has decided already
-            self._compare_units(name, population, dataset, opened, by)
+        if units:
+            keep_units(self.ledger, name, population, units, decided=decision is not None, by=by)
         return done.sequence
 
-    def _compare_units(
-        self, name: str, population: str, dataset: declarations.Dataset, opened: OpenDataset, by: str
-    ) -> None:
-        """Record whose units these are, and whether people of other populations are among them."""
+    def _units(self, name: str, dataset: declarations.Dataset, opened: OpenDataset) -> set[str]:
+        """Hashes of some units of a data set, by which they are recognised elsewhere."""
         own = [one for one in dataset.tables.values() if one.unit not in (None, EACH_ROW) and "->" not in str(one.unit)]
         places = [(one.at(self.config.data).source, unit_column(one.unit)) for one in own]
-        found = reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places])
-        for caution in keep_units(self.ledger, name, population, set(found), by=by) if found else ():
-            log.warning(caution)
+        return set(reported(name, [partial(opened.engine.smallest_hashes, *place, MOST) for place in places]))
 
     def grid_of(self, name: str) -> Grid:
         """The grid of time on which answers about a data set leave."""

@@ -50,7 +50,7 @@ BIGQUERY = Dialect(
         "sign": "SIGN({0})",
         "half": "DIV(({0} - ({0} & 1)), 2)",  # its >> fills with zeros
         "root": "floor(sqrt(CAST({0} AS FLOAT64)))",
-        "decimal": "CAST({0} AS BIGNUMERIC)",
+        "decimal": "ROUND(CAST({0} AS BIGNUMERIC), {2})",
         "trim": "trim({0}, ' ')",
         "ltrim": "ltrim({0}, ' ')",
         "rtrim": "rtrim({0}, ' ')",
@@ -74,6 +74,7 @@ BIGQUERY = Dialect(
         "days_between": "DATE_DIFF({1}, {0}, DAY)",
         "add_days": "DATE_ADD({0}, INTERVAL {1} DAY)",
         "seconds_between": "DIV(DATETIME_DIFF({1}, {0}, MICROSECOND), 1000000)",
+        "add_seconds": "DATETIME_ADD(DATETIME_ADD({0}, INTERVAL {1} DAY), INTERVAL {2} SECOND)",
     }
     | {
         f"date_trunc_{unit}": f"DATETIME_TRUNC(CAST({{0}} AS DATETIME), {unit.upper()})"
@@ -128,6 +129,7 @@ SNOWFLAKE = Dialect(
         "days_between": "DATEDIFF(DAY, {0}, {1})",
         "add_days": "DATEADD(DAY, {1}, {0})",
         "seconds_between": "TRUNC(DATEDIFF(MICROSECOND, {0}, {1}) / 1000000)",
+        "add_seconds": "DATEADD(SECOND, {2}, DATEADD(DAY, {1}, {0}))",
     },
 )
 
@@ -223,6 +225,7 @@ def _mysql(name: str, collation: str) -> Dialect:
             "days_between": "datediff({1}, {0})",
             "add_days": "DATE_ADD({0}, INTERVAL {1} DAY)",
             "seconds_between": "(timestampdiff(MICROSECOND, {0}, {1}) DIV 1000000)",
+            "add_seconds": "DATE_ADD(DATE_ADD({0}, INTERVAL {1} DAY), INTERVAL {2} SECOND)",
         },
     )
 

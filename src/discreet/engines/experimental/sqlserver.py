@@ -96,6 +96,7 @@ _OWN = {
     "days_between": "CAST(DATEDIFF(DAY, {0}, {1}) AS BIGINT)",
     "add_days": "DATEADD(DAY, {1}, {0})",
     "seconds_between": "(DATEDIFF_BIG(MICROSECOND, {0}, {1}) / 1000000)",
+    "add_seconds": "DATEADD(SECOND, {2}, DATEADD(DAY, {1}, {0}))",
 }
 
 SQLSERVER = Dialect(

@@ -86,11 +86,15 @@ _D, _M = _f("read_date", Column("d")), _f("read_timestamp", Column("m"))
 _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 
 PROBES: tuple[Call, ...] = (
-    _X, _T, _B, _D, _M, _f("read_integer", Column("i"), -7, 7), _f("read_real", Column("x"), -60, -_BIG, _BIG),
+    _X, _T, _B, _D, _M, _f("read_integer", Column("i"), -7, 7), _f("read_coarse", Column("i"), 0, 1, -_BIG, _BIG),
+    _f("read_real", Column("x"), -60, -_BIG, _BIG),
     _f("is_null", _f("read_float", Column("x"))),
     _f("add", _J, 1), _f("sub", _J, 3), _f("mul", _J, -5), _f("neg", _I), _f("abs", _I), _f("sign", _I),
     _f("least", _I, _J), _f("greatest", _I, _J), _f("div", _I, _J), _f("mod", _I, _J),
     *(_f(name, _I, n) for name in ("round_div", "floor_div", "ceil_div") for n in (2, 7, 2**53 + 1)),
+    *(_f("root", _f("read_integer", Column("i"), 0, high)) for high in (8, 2**53 + 1, _BIG - 1)),
+    _f("curve", _f("read_integer", Column("i"), -9, _BIG), -9, -3, 0, 0, 1, 1, -7, 5, 40, 1, 3, 2, 8, 2**40, 7, 0, 2,
+       4),
     _f("eq", _T, _S), _f("ne", _T, "a"), _f("lt", _I, _J), _f("le", _D, date(2000, 2, 29)), _f("gt", _M, _M),
     _f("ge", _J, 2), _f("lt", _T, _S), _f("gt", _T, "\uffff"),
     _f("in", _T, "a", "é", "it's", "a\\b", "a|b"), _f("in", _J, 2, -10), _f("is_null", _T),
@@ -106,7 +110,7 @@ PROBES: tuple[Call, ...] = (
     *(_f(part, _M) for part in ("hour", "minute", "second")),
     *(_f("date_trunc", unit, x) for unit in _UNITS for x in (_D, _M) if x is _M or unit not in _UNITS[5:]),
     _f("days_between", _D, date(2000, 1, 1)), _f("add_days", _D, 40), _f("add_days", _D, -400),
-    _f("seconds_between", _M, datetime(2000, 1, 1)),
+    _f("seconds_between", _M, datetime(2000, 1, 1)), *(_f("add_seconds", _M, n) for n in (1, -90_061, 2**31)),
 )  # fmt: skip
 """Every primitive, on values where databases are known to differ."""
 

@@ -73,6 +73,14 @@ def read_decimal(x: Decimal | int, scale: int, low: int, high: int) -> int:
     return clamp(cells.numerator, low, high)
 
 
+def read_coarse(x: Decimal | int, scale: int, power: int, low: int, high: int) -> int:
+    """The cells of 10^power of a stored integer or decimal, that of ``scale`` digits: see ``plan/primitives.py``."""
+    stored = read_decimal(x, scale, -(10**39), 10**39)
+    if power <= 0:
+        return clamp(round_div(stored, 10 ** (scale + power)), low, high)
+    return clamp(div(round_div(stored, 10**scale), 10**power) or 0, low, high)
+
+
 def read_real(x: float, exponent: int, low: int, high: int) -> int | None:
     """The nearest cell of width 2^exponent, halves up, computed exactly."""
     if math.isnan(x):
@@ -102,6 +110,23 @@ def round_div(x: int, n: int) -> int:
     """x / n to the nearest integer, halves away from zero."""
     size = (2 * abs(x) + n) // (2 * n)
     return size if x >= 0 else -size
+
+
+def root(x: int) -> int:
+    """The largest integer whose square is not above x, found by halving."""
+    low, high = 0, 1 << 31
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if middle * middle <= x else (low, middle)
+    return low
+
+
+def curve(x: int, *literals: int) -> int:
+    """The last piece that starts at x or before it."""
+    pieces = [literals[i : i + 6] for i in range(0, len(literals), 6)]
+    start, value, a, b, d, n = [piece for piece in pieces if piece[0] <= x][-1]
+    i = (x - start) // n
+    return value + (i * (a - b * i)) // d
 
 
 # --- text -----------------------------------------------------------------------------------------------------------
@@ -172,10 +197,18 @@ def seconds_between(x: datetime, y: datetime) -> int:
     return (y - x) // SECOND if y >= x else -((x - y) // SECOND)
 
 
+def add_seconds(x: datetime, n: int) -> datetime:
+    """The moment n seconds later; the last or first one where there is none."""
+    if n > 0:
+        return x + n * SECOND if (datetime.max - x) // SECOND >= n else datetime.max
+    return x + n * SECOND if (x - datetime.min) // SECOND >= -n else datetime.min
+
+
 STRICT: dict[str, Callable[..., Any]] = {
     # reading; moments were already made UTC and days put into range by whoever opened the source
     "read_integer": clamp,
     "read_decimal": read_decimal,
+    "read_coarse": read_coarse,
     "read_real": read_real,
     "read_text": lambda x: x,
     "read_boolean": lambda x: x,
@@ -196,6 +229,8 @@ STRICT: dict[str, Callable[..., Any]] = {
     "round_div": round_div,
     "floor_div": lambda x, n: x // n,
     "ceil_div": lambda x, n: -(-x // n),
+    "root": root,
+    "curve": curve,
     # comparing and logic
     "eq": eq,
     "ne": ne,
@@ -241,4 +276,5 @@ STRICT: dict[str, Callable[..., Any]] = {
     "days_between": lambda x, y: y.toordinal() - x.toordinal(),
     "add_days": add_days,
     "seconds_between": seconds_between,
+    "add_seconds": add_seconds,
 }

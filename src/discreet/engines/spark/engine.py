@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,6 +66,9 @@ _QUIET = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
 }
+_CONNECT = "sc://"
+_RETRIES = 3
+"""How often a server of Spark Connect that is away is tried again: within two seconds."""
 _TOGETHER = 2
 """How many works of one question run at a time: the plan of one is made while another is computed."""
 _LOCKS: WeakKeyDictionary[Any, RLock] = WeakKeyDictionary()
@@ -82,6 +86,7 @@ class Spark:
         staging: str | None,
         patience: float,
         *,
+        deadline: float | None,
         heavy_units: bool,
         noise_on_executors: bool | None,
     ) -> None:
@@ -90,6 +95,7 @@ class Spark:
         self._given = dict(settings)
         self._staging = staging
         self._patience = patience
+        self._deadline = deadline
         self._dialect = replace(SPARK, gather="") if heavy_units else SPARK
         self._wanted = noise_on_executors
         self._able: bool | None = None
@@ -121,6 +127,8 @@ class Spark:
 
     def columns(self, source: object) -> dict[str, Stored]:
         """The names and stored types of a source's columns; ``BadData`` if it cannot be opened."""
+        if isinstance(source, str):  # as it is now: a table may have changed since
+            self._known.pop(source, None)
         return dict(self._open(source)[1].stored)
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
@@ -128,7 +136,8 @@ class Spark:
         try:
             with self._shown(works, schemas) as (session, statements):
                 pairs = zip(works, statements, strict=True)
-                return self._tagged(session, *(partial(fetch, *pair, session) for pair in pairs))
+                jobs = (partial(fetch, *pair, session) for pair in pairs)
+                return self._tagged(session, *jobs, patience=self._deadline)
         except Exception as error:  # whatever it is, nobody learns more than that it failed
             LOG.error("Spark could not finish: %s", type(error).__name__)
         raise EngineFailed
@@ -138,7 +147,24 @@ class Spark:
         try:
             with self._tables([work], schemas) as (session, origins):
                 statement = emit_sets(work, self._dialect, origins)
-                return self._alone(session, lambda: fetch_sets(work, statement, session))
+                return self._alone(session, lambda: fetch_sets(work, statement, session), self._deadline)
+        except Exception as error:
+            LOG.error("Spark could not finish: %s", type(error).__name__)
+        raise EngineFailed
+
+    def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
+        """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
+        value = f"md5(CAST(CAST({self._dialect.identifier(column)} AS STRING) AS BINARY))"
+        view, origin = self._open(source)
+        text = f"SELECT DISTINCT {value} AS h FROM {origin.sql} AS t ORDER BY h NULLS LAST LIMIT {most:d}"
+        try:
+            with self._settled() as session:
+                view.register()
+                try:
+                    rows = self._alone(session, session.sql(text).collect, self._deadline)
+                finally:
+                    view.unregister(session)
+                return [str(row["h"]) for row in rows if row["h"]]
         except Exception as error:
             LOG.error("Spark could not finish: %s", type(error).__name__)
         raise EngineFailed
@@ -255,6 +281,7 @@ class Spark:
                 LOG.error("Spark could not open a source: %s", type(error).__name__)
                 found = None
             if found is None:
+                self.ready()  # or the server is away
                 raise BadData("the source must be a DataFrame of Spark, a table that it knows, or Parquet or CSV files")
             self._known[key] = view, found
         return self._known[key]
@@ -271,9 +298,10 @@ class Spark:
                 session.removeTag(tag)
 
         pool = ThreadPoolExecutor(_TOGETHER)
+        end = None if patience is None else time.monotonic() + patience
         try:
             futures = [pool.submit(tagged, job) for job in jobs]
-            return tuple(future.result(patience) for future in futures)
+            return tuple(one.result(None if end is None else max(0, end - time.monotonic())) for one in futures)
         except BaseException as error:
             pool.shutdown(wait=False, cancel_futures=True)
             try:
@@ -305,15 +333,25 @@ def start(master: str, settings: Mapping[str, str]) -> Any:
         from pyspark.sql import SparkSession
     except ImportError:
         raise MissingExtra("Spark engines", extra="spark") from None
-    builder = SparkSession.builder.master(master).appName("discreet")
-    for name, value in {**_QUIET, **settings}.items():
+    remote = master.startswith(_CONNECT)
+    builder = SparkSession.builder
+    builder = builder.remote(master) if remote else builder.master(master).appName("discreet")
+    for name, value in {**({} if remote else _QUIET), **settings}.items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        session = builder.getOrCreate()
+        if remote:  # by itself it tries for ten minutes
+            from pyspark.sql.connect.client.retries import DefaultPolicy
+
+            session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+            session.range(1).schema  # noqa: B018 - it connects here
+        return session
+    except ImportError:
+        raise MissingExtra("Spark Connect", extra="spark") from None
     except Exception as error:
         failed = type(error).__name__
     LOG.error("Spark could not start: %s", failed)
-    raise EngineUnreachable("Spark (which needs Java 17 or newer)")
+    raise EngineUnreachable("Spark" if remote else "Spark (which needs Java 17 or newer)")
 
 
 def spark(
@@ -323,16 +361,19 @@ def spark(
     settings: Mapping[str, str] | None = None,
     staging: str | None = None,
     patience: float = 120,
+    deadline: float | None = None,
     heavy_units: bool = False,
     noise_on_executors: bool | None = None,
 ) -> Spark:
     """Tables, DataFrames and files of Spark 4: of a session that is there (a cluster, say), or of a new one.
 
     Sources are a Spark DataFrame, the name of a table ("shop.orders"), or a path of Parquet or CSV files. ``master``
-    and ``settings`` are for a session of our own, which starts at its first use. ``staging`` is a folder that the
+    ("spark://host:7077", or "sc://host:15002" for Spark Connect) and ``settings`` are for a session of our own, which
+    starts at its first use. ``staging`` is a folder that the
     cluster and this process can both reach, for keys that nobody listed: with it, millions of groups pass through this
     process batch by batch. What is written there is private; it is removed at the end. A cluster that runs no task
-    within ``patience`` seconds counts as unreachable. ``heavy_units``: one unit may have a large share of all rows (a
+    within ``patience`` seconds counts as unreachable. Jobs of a question that take longer than ``deadline`` seconds are
+    ended; it stays paid. ``heavy_units``: one unit may have a large share of all rows (a
     default id, say); then rows are summed before they move, which is slower otherwise. ``noise_on_executors``: with a
     staging folder, the executors of a cluster draw the noise of keys that nobody listed, and only groups that get a
     name come here; where they cannot, this process draws it. True insists on the executors, False on this process.
@@ -340,11 +381,13 @@ def spark(
     if session is not None and not hasattr(session, "sql"):
         raise BadParameter("session", session, "must be a SparkSession, or left out")
     if not isinstance(master, str) or not master:
-        raise BadParameter("master", master, 'must be such as "local[2]" or "spark://host:7077"')
+        raise BadParameter("master", master, 'must be such as "local[2]", "spark://host:7077" or "sc://host:15002"')
     if staging is not None and (not isinstance(staging, str) or not staging):
         raise BadParameter("staging", staging, "must be a folder, or left out")
     if not isinstance(patience, (int, float)) or not patience > 0:
         raise BadParameter("patience", patience, "must be a number of seconds")
+    if deadline is not None and (not isinstance(deadline, (int, float)) or not deadline > 0):
+        raise BadParameter("deadline", deadline, "must be a number of seconds, or left out")
     if noise_on_executors is not None and not isinstance(noise_on_executors, bool):
         raise BadParameter("noise_on_executors", noise_on_executors, "must be True, False, or left out")
     return Spark(
@@ -353,6 +396,7 @@ def spark(
         settings or {},
         staging,
         patience,
+        deadline=deadline,
         heavy_units=heavy_units,
         noise_on_executors=noise_on_executors,
     )

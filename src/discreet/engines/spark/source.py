@@ -76,6 +76,7 @@ def frame_of(source: object, session: SparkSession) -> Any:
         source = str(source)
     if isinstance(source, str):
         if not _PATH.search(source):
+            session.catalog.refreshTable(source)  # its files may be others than this session remembers
             return session.table(source)
         if source.lower().endswith(".csv"):
             return session.read.csv(source, header=True, inferSchema=True)

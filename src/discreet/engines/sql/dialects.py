@@ -310,6 +310,7 @@ DUCKDB = Dialect(
         "days_between": "({1} - {0})",
         "add_days": "({0} + CAST({1} AS INTEGER))",
         "seconds_between": "((epoch_us({1}) - epoch_us({0})) // 1000000)",
+        "add_seconds": "({0} + to_days({1}) + to_microseconds({2}000000))",
     },
 )
 
@@ -367,6 +368,7 @@ POSTGRES = Dialect(
         "days_between": "CAST({1} - {0} AS BIGINT)",
         "add_days": "({0} + CAST({1} AS INTEGER))",
         "seconds_between": "CAST(trunc(extract(EPOCH FROM {1} - {0})) AS BIGINT)",
+        "add_seconds": "({0} + make_interval(days => {1}, secs => {2}))",
     },
 )
 
@@ -410,5 +412,6 @@ SPARK = Dialect(
         "days_between": "CAST(datediff({1}, {0}) AS BIGINT)",
         "add_days": "date_add({0}, {1})",
         "seconds_between": "(timestampdiff(MICROSECOND, {0}, {1}) div 1000000)",
+        "add_seconds": "({0} + make_dt_interval({1}, 0, 0, {2}))",
     },
 )

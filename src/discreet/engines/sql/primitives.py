@@ -14,7 +14,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from discreet.engines.sql import reading
-from discreet.engines.sql.dialects import Sort
+from discreet.engines.sql.dialects import Dialect, Sort
 from discreet.engines.sql.scope import (
     NOTHING,
     UNBOUNDED,
@@ -291,6 +291,40 @@ def _divided(scope: Scope, piece: Piece, n: int, correction: str) -> Piece:
     return Piece(sql, Sort.INTEGER, x.reach // n + 1, level=x.level)
 
 
+def _root(scope: Scope, piece: Piece) -> Piece:
+    """A float guesses the root, at most 1 off; integers decide. No square passes 63 bits: x is below 2^62."""
+    x, d = scope.named(piece), scope.dialect
+    guess = Piece(d.cast(d.call("root", x.sql), Sort.INTEGER), Sort.INTEGER, (1 << 31) + 1, level=x.level)
+    g = scope.named(guess)
+    sql = (
+        f"({g.sql} + CASE WHEN {g.sql} * {g.sql} > {x.sql} THEN -1"
+        f" WHEN ({g.sql} + 1) * ({g.sql} + 1) <= {x.sql} THEN 1 ELSE 0 END)"
+    )
+    return Piece(sql, Sort.INTEGER, 1 << 31, level=max(x.level, g.level))
+
+
+def _curve(scope: Scope, piece: Piece, *literals: int) -> Piece:
+    """A tree of comparisons finds the piece: as many as the number of pieces has bits."""
+    x = scope.named(piece)
+    pieces = [literals[i : i + 6] for i in range(0, len(literals), 6)]
+    reach = max(abs(part[1]) for part in pieces)
+    sql = f"CASE WHEN {x.sql} IS NOT NULL THEN {_found(scope.dialect, x.sql, pieces)} END"
+    return Piece(sql, Sort.INTEGER, reach, level=x.level)
+
+
+def _found(d: Dialect, x: str, pieces: Sequence[tuple[int, ...]]) -> str:
+    if len(pieces) > 1:
+        middle = len(pieces) // 2
+        before, after = _found(d, x, pieces[:middle]), _found(d, x, pieces[middle:])
+        return f"CASE WHEN {x} < {pieces[middle][0]} THEN {before} ELSE {after} END"
+    start, value, slope, bend, divisor, by = map(d.literal, pieces[0])
+    if pieces[0][2] == pieces[0][3] == 0:
+        return value
+    i = f"({x} - {start})" if pieces[0][5] == 1 else d.call("quotient", f"({x} - {start})", by)
+    rise = f"({i} * ({slope} - {bend} * {i}))" if pieces[0][3] else f"({i} * {slope})"
+    return f"({value} + {d.call('quotient', rise, divisor)})"
+
+
 def _matching(scope: Scope, x: Piece, pattern: str, sort: Sort) -> Piece:
     d, own = scope.dialect, f"text_to_{sort.value}"
     if own in d.templates:  # no regular expression is needed there, or there is none
@@ -318,9 +352,25 @@ def _add_days(scope: Scope, piece: Piece, n: int) -> Piece:
     return Piece(sql, Sort.DATE, level=x.level)
 
 
+def _add_seconds(scope: Scope, piece: Piece, n: int) -> Piece:
+    """Compared before the addition, as days are; the days of it and the seconds that are left, towards zero."""
+    x, d = scope.named(piece), scope.dialect
+    n = max(-(_DAYS + 1) * 86_400, min(n, (_DAYS + 1) * 86_400))
+    last, sign = (datetime.max, ">=") if n >= 0 else (datetime.min, "<=")
+    try:
+        edge = d.literal(last - timedelta(seconds=n))
+    except OverflowError:
+        return Piece(f"CASE WHEN {x.sql} IS NOT NULL THEN {d.literal(last)} END", Sort.TIMESTAMP, level=x.level)
+    days = abs(n) // 86_400 * (1 if n >= 0 else -1)
+    moved = d.call("add_seconds", x.sql, str(days), str(n - days * 86_400))
+    sql = f"CASE WHEN {x.sql} {sign} {edge} THEN {d.literal(last)} ELSE {d.cast(moved, Sort.TIMESTAMP)} END"
+    return Piece(sql, Sort.TIMESTAMP, level=x.level)
+
+
 _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "read_integer": reading.read_integer,
     "read_decimal": reading.read_decimal,
+    "read_coarse": reading.read_coarse,
     "read_real": reading.read_real,
     "read_text": reading.read_text,
     "read_boolean": reading.read_boolean,
@@ -334,10 +384,13 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "round_div": _round_div,
     "floor_div": _floor_div,
     "ceil_div": _ceil_div,
+    "root": _root,
+    "curve": _curve,
     "text_to_integer": lambda scope, x: _matching(scope, x, _INTEGER, Sort.INTEGER),
     "text_to_date": lambda scope, x: _matching(scope, x, _DATE, Sort.DATE),
     "date_trunc": _date_trunc,
     "add_days": _add_days,
+    "add_seconds": _add_seconds,
 }
 
 WRITTEN = frozenset(_RESULTS) | frozenset(_SPECIAL) | frozenset(_WITH_LITERALS)

@@ -40,12 +40,35 @@ def read_decimal(scope: Scope, column: Piece, digits: int, low: int, high: int) 
     width = max(len(str(reach)), digits) + 1
     a, b = (d.call("decimal", f"'{_decimal(end, digits)}'", str(width), str(digits)) for end in (low, high))
     sql = f"CASE {d.call('decimal_nan', x)}WHEN {x} < {a} THEN {a} WHEN {x} > {b} THEN {b} ELSE {x} END"
+    return Piece(d.cast(_shifted(sql, width, digits, d), Sort.INTEGER), Sort.INTEGER, reach)
+
+
+def _shifted(sql: str, width: int, digits: int, d: Dialect) -> str:
     left = digits
     while left:
         step = min(left, 9)
         zeros = d.call("decimal", str(10**step), str(step + 1), "0")
         sql = f"({d.call('decimal', sql, str(width), str(left))} * {zeros})"
         left -= step
+    return sql
+
+
+def read_coarse(scope: Scope, column: Piece, scale: int, power: int, *ends: int) -> Piece:
+    """Clamped first, so that it has at most 38 digits; then rounded to its digits, or divided as 127 bits."""
+    d, x, reach = scope.dialect, column.sql, max(map(abs, ends))
+    own = (end * 10 ** (power + scale) for end in ends)
+    a, b = (
+        d.call("decimal", f"'{_decimal(end, scale)}'", "38", str(scale)) if scale else f"CAST({end} AS {d.wide})"
+        for end in own
+    )
+    nan = d.call("decimal_nan", x) if scale else ""
+    sql = f"CASE {nan}WHEN {x} < {a} THEN {a} WHEN {x} > {b} THEN {b} ELSE {x} END"
+    if power <= 0:
+        width = max(len(str(reach)), -power) + 1
+        sql = _shifted(sql, width, -power, d) if power else d.call("decimal", sql, str(width), "0")
+    else:
+        whole = d.call("decimal", sql, "38", "0") if scale else sql
+        sql = d.call("wide_quotient", f"CAST({whole} AS {d.wide})", str(10**power))
     return Piece(d.cast(sql, Sort.INTEGER), Sort.INTEGER, reach)
 
 

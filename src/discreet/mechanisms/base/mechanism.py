@@ -30,7 +30,7 @@ def check_receipt(receipt: Receipt) -> Receipt:
 
 
 class Mechanism(ABC, Generic[V, R]):
-    """A randomised function whose price is known before it sees data."""
+    """A randomized function whose price is known before it sees data."""
 
     __slots__ = ()
 

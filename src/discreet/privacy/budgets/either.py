@@ -14,13 +14,17 @@ from collections.abc import Callable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from fractions import Fraction
 from functools import lru_cache
+from math import ceil
 
 from discreet.errors import BadParameter, NoPrice
+from discreet.privacy.accountants.conversions import zcdp_to_approx
 from discreet.privacy.budgets.currency import BEYOND, Amounts, Currency, Limits
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure
 
 _BITS = 64
+_DIGITS = 10**9
+_QUESTIONS = 16
 
 Prices = Callable[[Event | Measure], Amounts]
 
@@ -30,10 +34,14 @@ def slack_of(delta: Fraction, share: Fraction) -> Fraction:
     return (1 - share) ** 2 * delta
 
 
-def either_currency(budget: Approx, share: Fraction, basic: Prices, second: Currency) -> Currency:
+def either_currency(
+    budget: Approx, share: Fraction, basic: Prices, second: Currency, interactive: Callable[[Event | Measure], bool]
+) -> Currency:
     """(Σε, Σδ) by ``basic``, or (Σρ, Σδ) as ``second`` counts them.
 
-    An event that one account cannot price counts there as more than every limit, so that account is left for good.
+    What has a ρ alone counts in the first account as the ε that it implies with a sixteenth of the δ there (unless it
+    is interactive: what is interleaved is not what its ρ is about). An event that an account cannot price counts there
+    as more than every limit, so that account is left for good.
     The first charge of all may take the whole (ε, δ): if that is more than either account has, it is the last one.
     """
     if max(budget.epsilon, second.limits.most[0]) * 2 >= BEYOND:
@@ -46,18 +54,24 @@ def either_currency(budget: Approx, share: Fraction, basic: Prices, second: Curr
     def by_rho(what: Event | Measure) -> Amounts:
         return tuple(map(_brief, second.amounts(what)))
 
+    def implied(rho: Amounts) -> Amounts:
+        """The (ε, δ) of what is ρ-zCDP but for a δ of its own."""
+        return _implied(rho[0], most[1] / _QUESTIONS), most[1] / _QUESTIONS + rho[1]
+
     def amounts(what: Event | Measure) -> Amounts:
         try:
             summed = basic(what)
         except NoPrice:
-            return (*unknown, *by_rho(what))
+            other = by_rho(what)
+            return (*(implied(other) if most[1] and not interactive(what) else unknown), *other)
         try:
             return (*summed, *by_rho(what))
         except NoPrice:
             return (*summed, *unknown)
 
     def shown(a: Amounts) -> Measure:
-        return Approx(a[0], a[1]) if a[0] < BEYOND else second.shown(a[2:])
+        by_sum = a[0] < BEYOND and not (most[1] and any(a[2:]) and a[:2] == implied(a[2:]))
+        return Approx(a[0], a[1]) if by_sum else second.shown(a[2:])
 
     def shown_left(a: Amounts) -> Measure:
         other = _epsilon_left(a[2], slack) if a[2] else Fraction(0)
@@ -86,6 +100,14 @@ def either_currency(budget: Approx, share: Fraction, basic: Prices, second: Curr
         interleaved=lambda a: (*a[:2], *unknown),
         by_account=by_account,
     )
+
+
+@lru_cache(maxsize=256)
+def _implied(rho: Fraction, delta: Fraction) -> Fraction:
+    """The ε of ρ-zCDP with this δ, rounded up to nine digits after the point."""
+    if not rho or rho >= BEYOND:
+        return min(rho, BEYOND)
+    return Fraction(ceil(zcdp_to_approx(ZCDP(rho), delta=delta).epsilon * _DIGITS), _DIGITS)
 
 
 def _brief(amount: Fraction) -> Fraction:

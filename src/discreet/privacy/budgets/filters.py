@@ -286,7 +286,7 @@ def currency_of(budget: Measure, rule: Rule | None = None, *, reserve: Number = 
             slack = (1 - share) * d
             if rule is Rule.EITHER and slack:
                 within = currency_of(Approx(e, slack), Rule.ZCDP, reserve=reserve)
-                return either_currency(budget, share, _basic_amounts, within)
+                return either_currency(budget, share, _basic_amounts, within, is_interactive)
             if not slack:
                 raise BadParameter("reserve", reserve, "must leave some delta for the rule itself")
             if rule is Rule.ZCDP:

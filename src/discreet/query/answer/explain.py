@@ -8,9 +8,10 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.record import show
+from discreet.query.estimate.focus import CELLS
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared
-from discreet.query.estimate.statistics import Bins, Distinct, Rows, Units, paid_with
+from discreet.query.estimate.statistics import Bins, Distinct, Focus, Rows, Units, paid_with
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.query.plan.work import Form
@@ -89,7 +90,7 @@ def shares(asked: Quote, part: Part) -> tuple[tuple[str, float], ...]:
     gaussian = asked.plan.noise is Noise.GAUSSIAN
 
     def price(one: Noised) -> float:
-        return float(price_zcdp(one.noise.event).rho if gaussian else price_basic(one.noise.event).epsilon)
+        return float(price_zcdp(one.event).rho if gaussian else price_basic(one.event).epsilon)
 
     paid = [
         {paid_with(s): one for s, one in found.items() if isinstance(one.noise, Gaussian) == gaussian}
@@ -119,6 +120,11 @@ def _what(one: Noised) -> str:
             return "count units"
         case Distinct():
             return "count different values"
+        case Focus(bins=bins, level=level):
+            return (
+                f"look for the quantile {show(level)} in {bins.bins} bins, by two choices (a fifth of its price), and "
+                f"count rows in {CELLS} cells around it"
+            )
         case Bins(bins=bins):
             return f"count rows in {bins} bins, as a tree"
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeAlias
 
 from discreet.exact import float_down, float_up
@@ -127,6 +128,13 @@ def _root(x: Interval, n: float) -> Interval | None:
     return None if x[1] < 0 else (max(x[0], 0.0) ** n, math.inf if math.isinf(x[1]) else x[1] ** n)
 
 
+def _logarithm(function: Callable[[float], float], x: Interval) -> Interval | None:
+    """It rises; from 0 down it has no value, so what lies there is left out."""
+    if x[1] <= 0:
+        return None
+    return function(x[0]) if x[0] > 0 else -math.inf, _at(function, x[1])
+
+
 def _raised(x: float, times: int) -> float:
     try:
         return x**times
@@ -173,9 +181,13 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "clamp": _clamp,
     "coalesce": _coalesce,
     "div": _div,
+    "exp": _each(lambda x: math.exp(x) if x < 709 else math.inf),
     "floor": _each(math.floor),
     "greatest": lambda *parts: (max(p[0] for p in parts), max(p[1] for p in parts)),
     "least": lambda *parts: (min(p[0] for p in parts), min(p[1] for p in parts)),
+    "ln": partial(_logarithm, math.log),
+    "log10": partial(_logarithm, math.log10),
+    "log2": partial(_logarithm, math.log2),
     "mod": _mod,
     "mul": _mul,
     "neg": lambda x: (-x[1], -x[0]),
@@ -184,6 +196,7 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "quotient": _quotient,
     "round": _round,
     "sign": _each(lambda x: (x > 0) - (x < 0)),
+    "sqrt": lambda x: _root(x, 0.5),
     "sub": lambda x, y: (x[0] - y[1], x[1] - y[0]),
     "trunc": _each(math.trunc),
 }

@@ -6,6 +6,7 @@ several sums, or variances, need the same count, it is a statistic of its own, r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from fractions import Fraction
@@ -14,27 +15,40 @@ from discreet.errors import Unsupported
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate import two_sided_sums
 from discreet.query.estimate.estimators import Dated, Mean, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.focus import is_better
+from discreet.query.estimate.focused_quantile import FocusedQuantile
 from discreet.query.estimate.moments import Moment
+from discreet.query.estimate.noise_plan import tree_of
 from discreet.query.estimate.statistics import Sides, Statistic
 from discreet.query.functions.dates import Span
+from discreet.query.lower.bounding import Noise
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.types import Number
 from discreet.query.typing.infer import Typed
 
+_FOCUSED = 256
+"""In at most so many groups, each quantile is searched for."""
 _ADDED = (Aggregate.SUM, Aggregate.AVG)
 
 
 def recipes(
-    measures: tuple[LoweredMeasure, ...], *, once: bool = False, selects: bool = False, gaussian: bool = False
+    measures: tuple[LoweredMeasure, ...],
+    *,
+    once: bool = False,
+    selects: bool = False,
+    gaussian: bool = False,
+    groups: int | None = None,
 ) -> tuple[Recipe, ...]:
     """The recipe of each measure.
 
     ``once``: a unit counts once in each of its groups, so the number of rows is the number of units; ``selects``: that
-    number is released anyway; ``gaussian``: all noise will be Gaussian.
+    number is released anyway; ``gaussian``: all noise will be Gaussian; ``groups``: how many, if that is known.
     """
     first = [_recipe(m, once) for m in measures]
+    if groups is not None and groups <= _FOCUSED:
+        first = _focused(first, gaussian)
     found = _sides(measures, first, once, selects, gaussian)
     shared = {
         s for m, r in zip(measures, first, strict=True) if m.measure.aggregate is not Aggregate.SUM for s in r.needs
@@ -45,6 +59,24 @@ def recipes(
         for n in [_count(m, once)]
     )
     return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
+
+
+def _focused(found: list[Recipe], gaussian: bool) -> list[Recipe]:
+    """A quantile that is the only one of its column, by a search for its place where that is predicted to be better.
+
+    Several quantiles of one column are read off one tree, which costs no more than one of them.
+    """
+    of = Counter(r.bins for r in set(found) if isinstance(r, Quantile))
+    noise = Noise.GAUSSIAN if gaussian else Noise.LAPLACE
+    return [
+        FocusedQuantile(st.Focus(r.bins, r.level))
+        if isinstance(r, Quantile)
+        and of[r.bins] == 1
+        and not r.extreme
+        and is_better(r.bins.bins, r.level, tree_of(r.bins, noise), gaussian=gaussian)
+        else r
+        for r in found
+    ]
 
 
 def _dated(measure: LoweredMeasure, recipe: Recipe, span: Span) -> Dated:

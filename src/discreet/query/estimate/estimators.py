@@ -352,7 +352,7 @@ class Quantile(Recipe):
         return {self.bins: 1.0}
 
     def value(self, noisy: Estimates) -> Floats:
-        """Where the noisy distribution function passes the level, as nearly as can be: see ``_passing``."""
+        """Where the noisy distribution function passes the level, as nearly as can be: see ``passing``."""
         estimate = noisy[self.bins]
         below = np.cumsum(estimate.values, axis=1)
         targets = self._targets(below[:, -1], estimate)
@@ -375,8 +375,10 @@ class Quantile(Recipe):
         else:
             error = estimate.noised.share_errors(self.level, min(2 * miss, 1.0) if self.extreme else miss)
         low, width = float(self.bins.low), float(self.bins.width)
-        first = np.array([_first(f + error, t) for f, t in zip(below, target, strict=True)])
-        last = np.array([self.bins.bins - _first((error - f)[::-1], -t) for f, t in zip(below, target, strict=True)])
+        first = np.array([first_at_least(f + error, t) for f, t in zip(below, target, strict=True)])
+        last = np.array(
+            [self.bins.bins - first_at_least((error - f)[::-1], -t) for f, t in zip(below, target, strict=True)]
+        )
         last = np.minimum(np.maximum(last, first), self.bins.bins - 1)
         missed = below[:, -1] + estimate.error(miss) < 0  # surely fewer rows than none: it says nothing
         first, last = np.where(missed, 0, first), np.where(missed, self.bins.bins - 1, last)
@@ -407,7 +409,7 @@ class Quantile(Recipe):
     def _at(self, below: Floats, wanted: float) -> float:
         """The value at which a distribution function passes a target."""
         low, width = float(self.bins.low), float(self.bins.width)
-        place = _passing(below, wanted)
+        place = passing(below, wanted)
         if self.bins.whole:
             return low + place * width
         before = below[place - 1] if place else 0.0
@@ -416,7 +418,7 @@ class Quantile(Recipe):
         return low + (place + share) * width
 
 
-def _passing(values: Floats, wanted: float) -> int:
+def passing(values: Floats, wanted: float) -> int:
     """Where noisy values that should rise pass a target: the place that makes Σ (value - target) before it least.
 
     For rising values this is the first that is at least the target. For noisy ones it is where their least-squares
@@ -426,7 +428,7 @@ def _passing(values: Floats, wanted: float) -> int:
     return min(int(np.argmin(np.concatenate([[0.0], sums]))), len(values) - 1)
 
 
-def _first(values: Floats, wanted: float) -> int:
+def first_at_least(values: Floats, wanted: float) -> int:
     """The first place with at least the wanted value; the last place if there is none."""
     found = np.flatnonzero(values >= wanted)
     return int(found[0]) if len(found) else len(values) - 1

@@ -29,7 +29,8 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.estimate.statistics import Bins, Distinct, Rows, Statistic, Units, paid_share, paid_with
+from discreet.query.estimate.focus import CELLS, Search, cells_tree, search, split
+from discreet.query.estimate.statistics import Bins, Distinct, Focus, Rows, Statistic, Units, paid_share, paid_with
 from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.work import Weights
@@ -67,6 +68,15 @@ class Noised:
     statistic: Statistic
     reach: Reach | None
     noise: Drawn
+    search: Search | None = None
+    """Of one quantile: how the place is chosen where rows are counted."""
+
+    @property
+    def event(self) -> Event:
+        """What all that is drawn for it costs."""
+        return (
+            self.noise.event if self.search is None else events.Composed([*2 * [self.search.event], self.noise.event])
+        )
 
     @property
     def weights(self) -> Weights:
@@ -94,7 +104,7 @@ class Noised:
     def error(self, miss: float) -> float:
         """|noise| is at most this with probability 1 - miss, in the statistic's units; for bins, of any one prefix."""
         miss = max(miss, 1e-15)
-        if isinstance(self.statistic, Bins):
+        if isinstance(self.statistic, (Bins, Focus)):
             return self._prefix_error(self.statistic, miss)
         if isinstance(self.noise, Gaussian):
             cells = math.sqrt(self.noise.sigma_squared) * -_NORMAL.inv_cdf(miss / 2)
@@ -110,9 +120,15 @@ class Noised:
     def share_errors(self, level: Fraction, miss: float) -> Floats:
         """The same for each prefix by its own weights: those that take part in few nodes are less noisy."""
         assert isinstance(self.statistic, Bins)  # noqa: S101
-        return _place_errors(self.statistic, self.noise, level, max(miss, 1e-15)) * float(self.unit)
+        return _place_errors(tree_of(self.statistic, self.noise), self.noise, level, max(miss, 1e-15)) * float(
+            self.unit
+        )
 
-    def _prefix_error(self, bins: Bins, miss: float, level: Fraction = Fraction(0)) -> float:
+    def cell_errors(self, cells: int, level: Fraction, miss: float) -> Floats:
+        """The same for each prefix of so many cells that have noise of their own."""
+        return _place_errors(cells_tree(cells), self.noise, level, max(miss, 1e-15)) * float(self.unit)
+
+    def _prefix_error(self, bins: Bins | Focus, miss: float, level: Fraction = Fraction(0)) -> float:
         """Error of the worst prefix of the least-squares fit, by the length of its weights. Proof: noise_plan.md."""
         weight = float(tree_of(bins, self.noise).prefix_weight(level))
         return (noise_sum(self.noise, weight, miss) + 1) * float(self.unit)
@@ -140,9 +156,9 @@ class NoisePlan:
 
 
 @lru_cache(maxsize=256)
-def _place_errors(bins: Bins, noise: Drawn, level: Fraction, miss: float) -> Floats:
+def _place_errors(tree: Tree, noise: Drawn, level: Fraction, miss: float) -> Floats:
     """In cells, for each prefix less a share of the total; weights are rounded up to a few steps."""
-    weights = tree_of(bins, noise).prefix_weights(level)
+    weights = tree.prefix_weights(level)
     most = float(weights.max())
     steps = most * _STEP ** -np.arange(_STEPS)
     at = np.minimum(np.floor(-np.log(np.maximum(weights / most, 1e-9)) / math.log(_STEP)), _STEPS - 1).astype(int)
@@ -174,14 +190,19 @@ def _roots(leaves: int) -> list[int]:
     return found
 
 
-def tree_of(bins: Bins, noise: Drawn | Noise) -> Tree:
+def tree_of(bins: Bins | Focus, noise: Drawn | Noise) -> Tree:
     """The tree of counts over the bins, for this noise."""
+    if isinstance(bins, Focus):
+        return cells_tree(CELLS)
     return _tree(bins.bins, noise is Noise.GAUSSIAN or isinstance(noise, Gaussian))
 
 
 def plan_noise(needs: tuple[Need, ...], allowance: Allowance, neighbours: Neighbours) -> NoisePlan:
     """The better of Laplace and Gaussian noise that the allowance can pay for."""
-    plans = [_plan(needs, way, neighbours, allowance) for way in _ways(allowance, any(need.selects for need in needs))]
+    ways = _ways(
+        allowance, any(need.selects for need in needs), any(isinstance(s, Focus) for n in needs for s in n.statistics)
+    )
+    plans = [_plan(needs, way, neighbours, allowance) for way in ways]
     return min(plans, key=lambda plan: _badness(plan, needs))
 
 
@@ -196,8 +217,8 @@ class _Way:
     """With Laplace noise: a δ for Gaussian noise on the numbers of units by which keys are selected."""
 
 
-def _ways(allowance: Allowance, selects: bool) -> list[_Way]:
-    """What the allowance can be spent on."""
+def _ways(allowance: Allowance, selects: bool, chooses: bool = False) -> list[_Way]:
+    """What the allowance can be spent on; ``chooses``: on choices too, which only ε and ρ pay for."""
     if selects and (isinstance(allowance, Pure) or not allowance.delta):
         raise NotATheorem(
             "keys that nobody listed cost delta, and this budget has none: "
@@ -212,18 +233,18 @@ def _ways(allowance: Allowance, selects: bool) -> list[_Way]:
             ways = [_Way(Noise.LAPLACE, Pure(epsilon), delta)]
             if delta:
                 spread = delta * _TO_NOISE if selects else delta
-                ways.append(_Way(Noise.GAUSSIAN, _gaussian(epsilon, spread), delta - spread))
+                ways.append(_Way(Noise.GAUSSIAN, _gaussian(epsilon, spread, chooses), delta - spread))
             if selects:
                 ways.append(_Way(Noise.LAPLACE, Pure(epsilon), delta * (1 - _TO_NOISE), delta * _TO_NOISE))
             return ways
 
 
 @lru_cache(maxsize=256)
-def _gaussian(epsilon: Fraction, delta: Fraction) -> ZCDP | VectorBudget:
+def _gaussian(epsilon: Fraction, delta: Fraction, chooses: bool = False) -> ZCDP | VectorBudget:
     """What Gaussian noise may use of an (ε, δ); for a few cells of noise ρ says more than the gap does."""
     promise = Approx(epsilon, delta)
-    found = vector_budget(promise)
-    return found if found.mu_squared <= _WIDE else ZCDP(largest_zcdp(promise).rho)
+    found = None if chooses else vector_budget(promise)
+    return found if found is not None and found.mu_squared <= _WIDE else ZCDP(largest_zcdp(promise).rho)
 
 
 def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance: Allowance) -> NoisePlan:
@@ -264,7 +285,7 @@ def _for_naming(way: _Way, share: Fraction) -> ZCDP | VectorBudget | None:
 
 def _events(found: Mapping[Statistic, Noised]) -> list[Event]:
     """One event for each statistic that is drawn; one for all parts of a range, which move together like one."""
-    once = {paid_with(statistic): one.noise.event for statistic, one in found.items()}
+    once = {paid_with(statistic): one.event for statistic, one in found.items()}
     assert sum(map(paid_share, found)) == len(once), "a noise is drawn that no event counts"  # noqa: S101
     return list(once.values())
 
@@ -308,12 +329,18 @@ def noised(
     parts = isinstance(statistic, Rows) and len(statistic.beside) > 0
     if isinstance(statistic, Rows) and statistic.by_length and noise is not Noise.GAUSSIAN:
         raise NotATheorem("these parts of a range are bounded in length, which only Gaussian noise pays for")
-    several = grouped or parts or isinstance(statistic, Bins)
-    many = _lengths(statistic, noise, neighbours, several=several)
+    several = grouped or parts or isinstance(statistic, (Bins, Focus))
+    many, rows_move = _lengths(statistic, noise, neighbours, several=several), Moves(l1, l2_squared)
     l1, l2_squared = many.l1 * l1, many.l2_squared * l2_squared
     if noise is Noise.GAUSSIAN and not several:
         l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
-    return Noised(statistic, reach, noise_for(budget, Moves(l1, l2_squared), 2 if several else 1))
+    moves = Moves(l1, l2_squared)
+    if isinstance(statistic, Focus):
+        assert not isinstance(budget, VectorBudget), "choices are paid for in epsilon or rho"  # noqa: S101
+        one, rest = split(budget)
+        drawn = noise_for(rest, moves, 2)
+        return Noised(statistic, reach, drawn, search(statistic, one, rows_move, drawn, neighbours))
+    return Noised(statistic, reach, noise_for(budget, moves, 2 if several else 1))
 
 
 def _lengths(statistic: Statistic, noise: Noise, neighbours: Neighbours, *, several: bool) -> Moves:

@@ -68,7 +68,20 @@ class Bins:
     """The largest value, where the last bin ends beyond it."""
 
 
-Statistic: TypeAlias = Rows | Units | Distinct | Bins
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """How many rows fall into a few cells of bins around the quantile of this level, wherever that is."""
+
+    bins: Bins
+    level: Fraction
+
+    @property
+    def value(self) -> Expression:
+        """A row's bin."""
+        return self.bins.value
+
+
+Statistic: TypeAlias = Rows | Units | Distinct | Bins | Focus
 
 ONE = Literal(1)
 ZERO = Literal(0)

@@ -19,6 +19,26 @@ class Methods:
     def _call(self, function: str, *arguments: object) -> Self:
         raise NotImplementedError
 
+    def sqrt(self) -> Self:
+        """The root, down to its step; NULL below 0."""
+        return self._call("sqrt")
+
+    def ln(self) -> Self:
+        """The natural logarithm; NULL from 0 down."""
+        return self._call("ln")
+
+    def log10(self) -> Self:
+        """The logarithm to base 10; NULL from 0 down."""
+        return self._call("log10")
+
+    def log2(self) -> Self:
+        """The logarithm to base 2; NULL from 0 down."""
+        return self._call("log2")
+
+    def exp(self) -> Self:
+        """e to the power of x."""
+        return self._call("exp")
+
     def abs(self) -> Self:
         """Without its sign."""
         return self._call("abs")
@@ -138,6 +158,10 @@ class Methods:
     def add_days(self, days: int) -> Self:
         """So many constant days later, within years 1 to 9999."""
         return self._call("add_days", days)
+
+    def add_seconds(self, seconds: int) -> Self:
+        """So many constant seconds later, within years 1 to 9999."""
+        return self._call("add_seconds", seconds)
 
     def add_months(self, months: int) -> Self:
         """So many constant months later, at most on the last day of the month, within years 1 to 9999."""

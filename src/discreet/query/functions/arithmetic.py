@@ -310,11 +310,6 @@ def mod(x: Typed, y: Typed) -> Typed:
     return made(a.step, low, high, call("mod", x.lowered, y.lowered), nullable=null)
 
 
-def power(x: Typed, exponent: Typed) -> Typed:
-    """x to a constant whole power from 1 to 8, by repeated multiplication."""
-    return reduce(mul, [x] * integer_literal(exponent, "the exponent of POWER", 1, 8))
-
-
 def _divisors(kind: Number) -> list[int]:
     """Where a quotient can be extreme: the ends of the divisor, and what is next to 0."""
     return [q for q in {kind.low, kind.high, -1, 1} if q and kind.low <= q <= kind.high]

@@ -15,7 +15,7 @@ from discreet.query.functions.arithmetic import call
 from discreet.query.functions.record import Build, Function, Reading, T, unit_call
 from discreet.query.functions.released_values import as_moment, is_number, primitive
 from discreet.query.functions.typed_values import Typed, expect, refuse, text_literal
-from discreet.query.plan.evaluate import date_trunc
+from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import Date, Text, Timestamp
 
@@ -52,8 +52,21 @@ def _distance(unit: Any, x: Any, y: Any) -> Any:
 
 
 def _months_later(x: Any, n: Any) -> Any:
-    whole = type(x) is date and is_number(n) and int(n) == n and abs(n) <= 120_000
-    return dates.add_months(x, int(n)) if whole else None
+    if not (isinstance(x, date) and is_number(n) and int(n) == n and abs(n) <= 120_000):
+        return None
+    return dates.move_months(x, int(n)) if isinstance(x, datetime) else dates.add_months(x, int(n))
+
+
+def _days_later(x: Any, n: Any) -> Any:
+    if not (isinstance(x, date) and is_number(n) and int(n) == n and abs(n) <= 3_700_000):
+        return None
+    return add_seconds(x, int(n) * 86_400) if isinstance(x, datetime) else add_days(x, int(n))
+
+
+def _seconds_later(x: Any, n: Any) -> Any:
+    if not (isinstance(x, date) and is_number(n) and int(n) == n and abs(n) <= 3_700_000 * 86_400):
+        return None
+    return add_seconds(x if isinstance(x, datetime) else datetime.combine(x, time()), int(n))
 
 
 # --- as text ----------------------------------------------------------------------------------------------------------
@@ -151,7 +164,8 @@ def _to_char(apply: Build[T], x: T, form: T) -> T:
 # --- intervals --------------------------------------------------------------------------------------------------------
 
 INTERVALS = {"day": ("add_days", 1), "week": ("add_days", 7), "month": ("add_months", 1), "quarter": ("add_months", 3),
-             "year": ("add_months", 12)}  # fmt: skip
+             "year": ("add_months", 12), "hour": ("add_seconds", 3600), "minute": ("add_seconds", 60),
+             "second": ("add_seconds", 1)}  # fmt: skip
 """What n units later is, and how many of its own units each one has."""
 
 
@@ -183,6 +197,12 @@ DATES = (
     _part("month", 1, 12, "1 to 12.", 2, parts=("month", "months")),
     Function("week", "WEEK(x)", "The ISO week, 1 to 53; it belongs to the year of its Thursday.", dates.week,
              (f"WEEK({_DAY})", 9), sql=("week", "weekofyear"), parts=("week", "weeks"), method="part"),
+    Function("isoyear", "ISOYEAR(x)", "The year that its ISO week belongs to.", dates.iso_year,
+             ("ISOYEAR(DATE '2024-12-30')", 2025), parts=("isoyear",), method="part"),
+    Function("decade", "DECADE(x)", "The year divided by ten, whole.", dates.years(10, 0), (f"DECADE({_DAY})", 202),
+             parts=("decade", "decades"), method="part"),
+    Function("century", "CENTURY(x)", "The 21st begins with 2001.", dates.years(100, 99), (f"CENTURY({_DAY})", 21),
+             parts=("century", "centuries"), method="part"),
     _part("day", 1, 31, "1 to 31.", 29, "dayofmonth", parts=("day", "days")),
     _part("day_of_week", 1, 7, "1 for Monday to 7.", 4, "isodow", parts=("isodow",)),
     _part("day_of_year", 1, 366, "1 to 366.", 60, "dayofyear", parts=("doy", "dayofyear")),
@@ -202,14 +222,22 @@ DATES = (
     Function("seconds_between", "SECONDS_BETWEEN(x, y)", "The whole seconds from one time to another, towards zero.",
              dates.seconds_between, (f"SECONDS_BETWEEN({_DAY}, {_TIME})", 47109), (2, 2), method="until"),
     Function("add_days", "ADD_DAYS(x, n)", "So many constant days later, within years 1 to 9999.", dates.later,
-             (f"ADD_DAYS({_DAY}, 2)", date(2024, 3, 2)), (2, 2), method="add_days(days: int)"),
+             (f"ADD_DAYS({_DAY}, 2)", date(2024, 3, 2)), (2, 2), _days_later, method="add_days(days: int)",
+             more=((f"ADD_DAYS({_TIME}, 1)", datetime(2024, 3, 1, 13, 5, 9)),)),
+    Function("add_seconds", "ADD_SECONDS(x, n)", "So many constant seconds later, within years 1 to 9999.",
+             dates.seconds_later, (f"ADD_SECONDS({_TIME}, -10)", datetime(2024, 2, 29, 13, 4, 59)), (2, 2),
+             _seconds_later, method="add_seconds(seconds: int)",
+             more=((f"ADD_SECONDS({_DAY}, 5400)", datetime(2024, 2, 29, 1, 30)),
+                   (f"ADD_SECONDS({_TIME}, 300000000000)", datetime.max))),
     Function("add_months", "ADD_MONTHS(x, n)",
              "So many constant months later, at most on the last day of the month, within years 1 to 9999.",
              dates.months_later, ("ADD_MONTHS(DATE '2024-01-31', 1)", date(2024, 2, 29)), (2, 2), _months_later,
              method="add_months(months: int)",
-             more=tuple((f"ADD_MONTHS({_DAY}, {n})", day) for n, day in
-                        ((12, date(2025, 2, 28)), (-1, date(2024, 1, 29)), (0, date(2024, 2, 29)), (-24_288, date.min),
-                         (-24_277, date(1, 1, 29)), (95_711, date.max), (95_710, date(9999, 12, 29)))))  ,
+             more=(*((f"ADD_MONTHS({_DAY}, {n})", day) for n, day in
+                     ((12, date(2025, 2, 28)), (-1, date(2024, 1, 29)), (0, date(2024, 2, 29)), (-24_288, date.min),
+                      (-24_277, date(1, 1, 29)), (95_711, date.max), (95_710, date(9999, 12, 29)))),
+                   (f"ADD_MONTHS({_TIME}, 12)", datetime(2025, 2, 28, 13, 5, 9)),
+                   (f"ADD_MONTHS({_TIME}, 95711)", datetime.max), (f"ADD_MONTHS({_TIME}, -24288)", datetime.min))),
     Function("strftime", "STRFTIME(x, '%Y-%m')",
              "Text of %Y %y %m %d %F %j %u %V %B %b %A %a, and %H %M %S of a time; names are English.", _strftime,
              (f"STRFTIME({_TIME}, '%b %d, %H:%M')", "Feb 29, 13:05"), (2, 2), _formatted,
@@ -232,7 +260,7 @@ DATE_READINGS = {
     "epoch": Reading("EPOCH(x)", "The whole seconds since 1970 began, as EXTRACT(epoch FROM x).", (1, 1), _epoch),
     "dateadd": Reading(
         "DATEADD('month', n, x)",
-        "x + INTERVAL n MONTH; of day, week, month, quarter or year.",
+        "x + INTERVAL n MONTH; of second, minute, hour, day, week, month, quarter or year.",
         (3, 3),
         _date_add,
         unit_first=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from calendar import monthrange
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import MAXYEAR, date, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 from fractions import Fraction
 from functools import lru_cache
 
@@ -13,13 +13,14 @@ from discreet.errors import BadQuestion
 from discreet.query.functions.arithmetic import add, call, made, mul, sub
 from discreet.query.functions.comparison import as_timestamp
 from discreet.query.functions.typed_values import Typed, constant, expect, integer_literal, number, refuse, text_literal
-from discreet.query.plan.evaluate import add_days, date_trunc
+from discreet.query.plan.evaluate import add_days, add_seconds, date_trunc
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import Date, Number, Timestamp, Value
 
 MOST_KEYS = 9_900
 """More keys than this are not listed on the side (not all years that there are); the owner can still declare them."""
 _CLOCK = ("hour", "minute")
+_DAY = 24 * 60 * 60
 _LONGEST = {
     "year": timedelta(days=366),
     "quarter": timedelta(days=92),
@@ -66,6 +67,27 @@ def week(x: Typed) -> Typed:
     thursday = call("add_days", Call("date_trunc", (Literal("week"), date_of(x).lowered)), 3)
     weeks = call("floor_div", call("sub", call("day_of_year", thursday), 1), 7)
     return made(Fraction(1), 1, 53, call("add", weeks, 1), x)
+
+
+def iso_year(x: Typed) -> Typed:
+    """ISOYEAR(x): the year that the ISO week belongs to, that of its Thursday."""
+    expect(x, (Date, Timestamp), "ISOYEAR", "a date or a time")
+    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    thursday = call("add_days", Call("date_trunc", (Literal("week"), date_of(x).lowered)), 3)
+    low, high = max(x.kind.low.year - 1, MINYEAR), min(x.kind.high.year + 1, MAXYEAR)
+    return made(Fraction(1), low, high, call("year", thursday), x)
+
+
+def years(count: int, more: int) -> Callable[[Typed], Typed]:
+    """A rule for DECADE(x) and CENTURY(x): so many years, of which the first one may be counted as if it were later."""
+
+    def rule(x: Typed) -> Typed:
+        found = year(x)
+        kind = number(found, "YEAR")
+        cells = call("floor_div", call("add", found.lowered, more) if more else found.lowered, count)
+        return made(Fraction(1), (kind.low + more) // count, (kind.high + more) // count, cells, x)
+
+    return rule
 
 
 # --- beginnings -----------------------------------------------------------------------------------------------------
@@ -130,21 +152,61 @@ def seconds_between(x: Typed, y: Typed) -> Typed:
 
 def later(x: Typed, days: Typed, sign: int = 1) -> Typed:
     """ADD_DAYS(x, n): n constant days later (sign -1: earlier), within years 1 to 9999."""
-    expect(x, Date, "ADD_DAYS", "a date")
-    assert isinstance(x.kind, Date)  # noqa: S101
+    expect(x, (Date, Timestamp), "ADD_DAYS", "a date or a time")
     n = sign * integer_literal(days, "the days of ADD_DAYS", -3_700_000, 3_700_000)
+    if isinstance(x.kind, Timestamp):
+        return _seconds_later(x, n * _DAY)
+    assert isinstance(x.kind, Date)  # noqa: S101
     return Typed(
         Date(add_days(x.kind.low, n), add_days(x.kind.high, n)), x.nullable, lowered=call("add_days", x.lowered, n)
     )
 
 
+def seconds_later(x: Typed, seconds: Typed) -> Typed:
+    """ADD_SECONDS(x, n): n constant seconds later, within years 1 to 9999; of a date, from its midnight."""
+    expect(x, (Date, Timestamp), "ADD_SECONDS", "a date or a time")
+    most = 3_700_000 * _DAY
+    return _seconds_later(as_timestamp(x), integer_literal(seconds, "the seconds of ADD_SECONDS", -most, most))
+
+
+def _seconds_later(x: Typed, n: int) -> Typed:
+    assert isinstance(x.kind, Timestamp)  # noqa: S101
+    kind = Timestamp(add_seconds(x.kind.low, n), add_seconds(x.kind.high, n))
+    return Typed(kind, x.nullable, lowered=call("add_seconds", x.lowered, n))
+
+
 def months_later(x: Typed, months: Typed) -> Typed:
     """ADD_MONTHS(x, n): n constant months later, at most on the last day of the month; within years 1 to 9999.
+
+    A time keeps its clock: it is moved by as many days as its day.
+    """
+    expect(x, (Date, Timestamp), "ADD_MONTHS", "a date or a time")
+    if isinstance(x.kind, Date):
+        return _months_later(x, months)
+    assert isinstance(x.kind, Timestamp)  # noqa: S101
+    n, day = integer_literal(months, "the months of ADD_MONTHS", -120_000, 120_000), date_of(x)
+    gap, moved = call("days_between", day.lowered, _months_later(day, months).lowered), list[Expression]()
+    for days in sorted({days - cut for days in _gaps(n) for cut in range(4)}):
+        moved += [call("eq", gap, days), call("add_seconds", x.lowered, days * _DAY)]
+    beyond = Literal(datetime.max if n > 0 else datetime.min)
+    lowered = Call("case", (call("is_null", x.lowered), Literal(None), *moved, beyond))
+    ends = (move_months(end, n) for end in (x.kind.low, x.kind.high))
+    return Typed(Timestamp(*ends), x.nullable, lowered=lowered)
+
+
+def move_months(x: datetime, n: int) -> datetime:
+    """n months later, at the same time of day; the first or last moment where there is none."""
+    if not 12 <= x.year * 12 + x.month - 1 + n < (MAXYEAR + 1) * 12:
+        return datetime.max if n > 0 else datetime.min
+    return datetime.combine(add_months(x.date(), n), x.time())
+
+
+def _months_later(x: Typed, months: Typed) -> Typed:
+    """n constant months after a date.
 
     Moved from the first of its month into the middle of the month that is meant, which is so many days away wherever
     the month lies; then by the days from first to first, of which there are few cases.
     """
-    expect(x, Date, "ADD_MONTHS", "a date")
     assert isinstance(x.kind, Date)  # noqa: S101
     n = integer_literal(months, "the months of ADD_MONTHS", -120_000, 120_000)
     first = _month(x.lowered)

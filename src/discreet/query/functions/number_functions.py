@@ -9,7 +9,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from typing import Any
 
-from discreet.query.functions import arithmetic, dates
+from discreet.query.functions import arithmetic, curves, dates
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.comparison import unify
 from discreet.query.functions.record import ATOM, FACTOR, TERM, Build, Function, Reading, T, placed
@@ -86,6 +86,11 @@ def _power(x: Any, n: Any) -> Any:
     return found if isinstance(found, float) else None
 
 
+def _above(least: int | None, function: Callable[[Any], float]) -> Callable[..., Any]:
+    """A function of numbers from a least one on (None: above 0); NULL of others."""
+    return numeric(lambda x: function(x) if (x > 0 if least is None else x >= least) else None)
+
+
 def _round(x: Any, digits: Any = 0) -> Any:
     """Halves away from zero. No float has more digits than the most that are looked at."""
     places = min(max(math.trunc(digits), -_MOST_DIGITS), _MOST_DIGITS)
@@ -152,10 +157,20 @@ NUMBERS = (
               ("-7 % 2", -1), meaning=numeric(_mod), sql=("mod",), sign=("%", FACTOR), method="__mod__"),
     Function("neg", "-x", "With the other sign.", arithmetic.neg, ("-(2 + 1)", -3), meaning=numeric(lambda x: -x),
              sql=(), form=lambda _, inside: (f"-{placed(ATOM, inside[0])}", FACTOR), method="__neg__"),
-    _Operator("power", "POWER(x, n)", "x to a constant whole power from 1 to 8; of released values, to any power.",
-              arithmetic.power, ("POWER(2, 3)", 8),
-              meaning=numeric(_power), sql=("power", "pow"),
-              method="__pow__"),
+    _Operator("power", "POWER(x, n)",
+              "x to a constant power, or a constant above 0 to the power of x; exact for whole powers from 1 to 8.",
+              curves.power, ("POWER(2, 3)", 8), meaning=numeric(_power), sql=("power", "pow"), method="__pow__",
+              more=(("POWER(4, 1.5)", 8), ("POWER(2, -2)", 0.25), ("POWER(2.5, 0)", 1), ("POWER(49, 0.5)", 7))),
+    Function("sqrt", "SQRT(x)", "The root, down to its step; NULL below 0.", curves.square_root, ("SQRT(49)", 7),
+             meaning=_above(0, math.sqrt), method="sqrt()", more=(("SQRT(0)", 0), ("SQRT(0.25)", 0.5))),
+    Function("ln", "LN(x)", "The natural logarithm; NULL from 0 down.", curves.natural_logarithm, ("LN(1)", 0),
+             meaning=_above(None, math.log), method="ln()"),
+    Function("log10", "LOG10(x)", "The logarithm to base 10; NULL from 0 down.", partial(curves.logarithm, 10),
+             ("LOG10(1000)", 3), meaning=_above(None, math.log10), method="log10()", more=(("LOG10(0.01)", -2),)),
+    Function("log2", "LOG2(x)", "The logarithm to base 2; NULL from 0 down.", partial(curves.logarithm, 2),
+             ("LOG2(8)", 3), meaning=_above(None, math.log2), method="log2()"),
+    Function("exp", "EXP(x)", "e to the power of x.", curves.exponential, ("EXP(0)", 1), meaning=numeric(math.exp),
+             method="exp()"),
     Function("abs", "ABS(x)", "Without its sign.", arithmetic.absolute, ("ABS(-3)", 3), meaning=numeric(abs),
              method="abs()"),
     Function("sign", "SIGN(x)", "-1, 0 or 1.", arithmetic.sign, ("SIGN(-3)", -1),
@@ -189,11 +204,17 @@ NUMBERS = (
 )  # fmt: skip
 
 
-def _root(apply: Build[T], x: T) -> T:
-    return apply("power", x, Literal(Fraction(1, 2)))
+def _log(apply: Build[T], x: T, y: T | None = None) -> T:
+    """LOG(x) is of base 10, as in PostgreSQL and DuckDB; in LOG(b, x) the base comes first."""
+    base = x.value if isinstance(x, Literal) else None
+    if y is None:
+        return apply("log10", x)
+    if base in (2, 10):
+        return apply(f"log{base}", y)
+    return apply("div", apply("ln", y), apply("ln", x))
 
 
 NUMBER_READINGS = {
-    "sqrt": Reading("SQRT(x)", "POWER(x, 0.5), of released values; of rows it has no exact value.", (1, 1), _root),
+    "log": Reading("LOG(x), LOG(b, x)", "LOG10(x); with a base before it, LN(x) / LN(b).", (1, 2), _log),
     "safe_divide": Reading("SAFE_DIVIDE(x, y)", "x / y.", (2, 2), lambda apply, x, y: apply("div", x, y)),
 }

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Filter, Project, Relation, Scan
 
-_READS = frozenset({"read_integer", "read_decimal", "read_real"})
+_READS = frozenset({"read_integer", "read_decimal", "read_coarse", "read_real"})
 Ends: TypeAlias = tuple[Expression, Expression]
 
 

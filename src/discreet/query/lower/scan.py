@@ -8,7 +8,7 @@ from discreet.query.functions.typed_values import TypedColumn, reach, refuse
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, is_reserved
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Join, Project, Relation, Scan
-from discreet.query.plan.schema import EACH_ROW, Schema, Stored, StoredKind
+from discreet.query.plan.schema import EACH_ROW, MOST_STEPS, Schema, Stored, StoredKind, own_step
 from discreet.query.plan.types import LARGEST, Date, Kind, Number, Text, Timestamp, Value
 from discreet.query.typing.infer import no_such
 
@@ -80,6 +80,8 @@ def stored_kind(stored: Stored, declared: Kind) -> Kind:
         case Number(step=step):
             room = {StoredKind.REAL: FLOAT_ROOM, StoredKind.DECIMAL: DECIMAL_ROOM}.get(stored.kind, LARGEST)
             end = room if reach(declared) < room else LARGEST
+            if stored.kind is not StoredKind.REAL and step > own_step(stored):  # no more digits than a DECIMAL has
+                end = min(end, int((MOST_STEPS - 1) * own_step(stored) / step))
             return Number(step, -end, end)
         case Date() | Timestamp():
             return type(declared)()
@@ -96,6 +98,8 @@ def _read(column: str, stored: Stored, kind: Kind) -> Expression:
     """How a stored column is read; numbers beyond the ends of the kind are the ends."""
     x = Column(column)
     match stored.kind, kind:
+        case StoredKind.INTEGER | StoredKind.DECIMAL, Number(step=step, low=low, high=high) if step > own_step(stored):
+            return Call("read_coarse", (x, *map(Literal, (stored.scale, _power_of_ten(step), low, high))))
         case StoredKind.INTEGER, Number(low=low, high=high):
             return Call("read_integer", (x, Literal(low), Literal(high)))
         case StoredKind.DECIMAL, Number(low=low, high=high):
@@ -107,6 +111,10 @@ def _read(column: str, stored: Stored, kind: Kind) -> Expression:
             return Call("read_float", (x,))
         case _:
             return Call(f"read_{stored.kind.value}", (x,))
+
+
+def _power_of_ten(step: Fraction) -> int:
+    return len(str(step.numerator)) - len(str(step.denominator))
 
 
 def _filled(read: Expression, kind: Kind) -> Expression:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from datetime import MAXYEAR, date, datetime, time, timedelta
 from decimal import Decimal
@@ -160,6 +161,11 @@ def _read_decimal(x: Decimal | int, scale: int, low: int, high: int) -> int:
     return _clamp(int(Fraction(x) * 10**scale), low, high)
 
 
+def _read_coarse(x: Decimal | int, scale: int, power: int, low: int, high: int) -> int:
+    whole = round_div(int(Fraction(x) * 10**scale), 10 ** (scale + min(power, 0)))
+    return _clamp(_div(whole, 10 ** max(power, 0)) or 0, low, high)
+
+
 def _read_real(x: float, exponent: int, low: int, high: int) -> int | None:
     if math.isnan(x):
         return None
@@ -190,6 +196,13 @@ def round_div(x: int, n: int) -> int:
     """
     found = (2 * abs(x) + n) // (2 * n)
     return -found if x < 0 else found
+
+
+def _curve(x: int, *pieces: int) -> int:
+    at = 6 * (bisect_right(pieces[::6], x) - 1)
+    start, value, slope, bend, divisor, by = pieces[at : at + 6]
+    i = (x - start) // by
+    return value + i * (slope - bend * i) // divisor
 
 
 # --- text -----------------------------------------------------------------------------------------------------------
@@ -274,6 +287,14 @@ def add_days(x: date, n: int) -> date:
     return date.fromordinal(_clamp(x.toordinal() + n, *_ORDINALS))
 
 
+def add_seconds(x: datetime, n: int) -> datetime:
+    """n seconds later, within years 1 to 9999."""
+    try:
+        return x + timedelta(seconds=n)
+    except OverflowError:
+        return datetime.max if n > 0 else datetime.min
+
+
 def _seconds_between(x: datetime, y: datetime) -> int:
     found = abs(y - x) // timedelta(seconds=1)
     return found if y >= x else -found
@@ -286,6 +307,7 @@ def _same(x: Any) -> Any:
 _STRICT: dict[str, Callable[..., Any]] = {
     "read_integer": _clamp,
     "read_decimal": _read_decimal,
+    "read_coarse": _read_coarse,
     "read_real": _read_real,
     "read_text": _same,
     "read_boolean": _same,
@@ -305,6 +327,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "round_div": round_div,
     "floor_div": lambda x, n: x // n,
     "ceil_div": lambda x, n: -(-x // n),
+    "root": math.isqrt,
+    "curve": _curve,
     "eq": lambda x, y: x == y,
     "ne": lambda x, y: x != y,
     "lt": lambda x, y: x < y,
@@ -346,6 +370,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "days_between": lambda x, y: y.toordinal() - x.toordinal(),
     "add_days": add_days,
     "seconds_between": _seconds_between,
+    "add_seconds": add_seconds,
 }
 NAMES = frozenset({*_LAZY, *_STRICT})
 """All primitives."""

@@ -6,6 +6,9 @@ integer result leaves ±2^63, so an engine need not check.
 
   reading     read_integer(x, low, high)          a stored integer, or any other, clamped
               read_decimal(x, scale, low, high)   a stored DECIMAL, times 10^scale, clamped; exact
+              read_coarse(x, scale, power, low, high)   a stored integer (scale 0) or DECIMAL, in steps of 10^power that
+                                                  are larger than its own: rounded to a number of -power digits (whole
+                                                  for power > 0), halves away from zero, then divided, towards zero
               read_real(x, exponent, low, high)   NaN is NULL; floor(x / 2^exponent + 0.5), clamped; ±Inf are the ends
               read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC;
                                                   days and times beyond years 1 to 9999 are the first and the last
@@ -13,6 +16,9 @@ integer result leaves ±2^63, so an engine need not check.
   integers    add sub mul neg abs sign least greatest (NULL if any is; also of text, dates, times)
               div(x, y)  mod(x, y)                towards zero; mod has the sign of x; NULL where y is 0
               round_div(x, n)  floor_div  ceil_div    x / n for a literal n > 0; round: halves away from zero
+              root(x)                             the largest integer whose square is not above x, 0 <= x < 2^62
+              curve(x, s, v, a, b, d, n, ...)     of the last six literals with s <= x, where i = (x - s) // n:
+                                                  v + (i * (a - b * i)) // d; what is divided is never below 0
   comparing   eq ne lt le gt ge                   two values of one kind; text by code point
               in(x, literal, ...)                 one of the literals (none of them NULL)
               is_null(x)                          never NULL
@@ -33,6 +39,7 @@ integer result leaves ±2^63, so an engine need not check.
               days_between(x, y)                  y - x of two dates
               add_days(x, n)                      literal n; clamped to years 1 to 9999
               seconds_between(x, y)               y - x of two times, whole seconds towards zero
+              add_seconds(x, n)                   literal n, of a time; clamped to years 1 to 9999
 """
 
 from __future__ import annotations

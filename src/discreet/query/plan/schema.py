@@ -31,6 +31,8 @@ MAX_ROWS = 10
 """Rows per unit that count where nothing is known, and where older versions registered a table without caps."""
 CELLS = 1 << 30
 """A float column is read on a grid of at least this many steps between its bounds."""
+MOST_STEPS = 10**38
+"""Bounds have fewer steps than this; where 2^62 or more, the column is read on a step that is 10, 100, ... times."""
 MOST_KEYS = 1_000_000
 _LONGEST_TYPE = 60
 
@@ -402,9 +404,9 @@ def _kind(stored: Stored, said: Declared) -> Kind:
     low, high = said.low, said.high
     match stored.kind:
         case StoredKind.INTEGER | StoredKind.DECIMAL:
-            step = Fraction(1, 10**stored.scale)
+            step = own_step(stored)
             if isinstance(low, Fraction) and isinstance(high, Fraction):
-                return _within(step, low, high)
+                return _within(_coarser(step, low, high), low, high)
             return Number(step, -LARGEST, LARGEST)
         case StoredKind.REAL if isinstance(low, Fraction) and isinstance(high, Fraction):
             return _within(grid_step(low, high), low, high)
@@ -422,6 +424,26 @@ def _kind(stored: Stored, said: Declared) -> Kind:
             return Timestamp()
         case _:
             return Text()
+
+
+def own_step(stored: Stored) -> Fraction:
+    """The step of whole numbers, and of decimals by their digits."""
+    return Fraction(1, 10**stored.scale)
+
+
+def _coarser(step: Fraction, low: Fraction, high: Fraction) -> Fraction:
+    """The least power of ten times the step that has fewer than 2^62 steps between 0 and either bound.
+
+    >>> _coarser(Fraction(1), Fraction(0), Fraction(2**63 - 1)), _coarser(Fraction(1, 100), Fraction(0), Fraction(9))
+    (Fraction(10, 1), Fraction(1, 100))
+    """
+    reach = max(abs(low), abs(high))
+    if reach >= MOST_STEPS * step:
+        must = "must be below 10^38 steps of the column: no engine stores more digits than that"
+        raise BadParameter("bounds", f"{low} to {high}", must)
+    while reach >= LARGEST * step:
+        step *= 10
+    return step
 
 
 def grid_step(low: Fraction, high: Fraction) -> Fraction:
@@ -444,7 +466,7 @@ def _within(step: Fraction, low: Fraction, high: Fraction) -> Number:
     """The cells inside the bounds: the lower bound rounded up, the upper one down."""
     a, b = -((-low) // step), high // step
     if a > b or max(abs(a), abs(b)) >= LARGEST:  # that many cells stand for a column without bounds
-        must = "must hold a value of the column, and be below 2^62 steps; values beyond bounds are read as their ends"
+        must = "must hold a value of the column; values beyond bounds are read as their ends"
         raise BadParameter("bounds", f"{low} to {high}", must)
     return Number(step, int(a), int(b))
 

@@ -2,7 +2,8 @@
 
 - A column has its declared keys; a number or a date with few values between its declared bounds has those; truth has
   two. A row whose value is another one is in no group.
-- A function of one such column has the image of the column's keys. CASE has what its branches have.
+- A function of one such column has the image of the column's keys. CASE has what its branches have. A function of the
+  day, month and so on of a time, and of nothing else of it, has the image of the days or months within its bounds.
 - NULL is a key if the owner listed it, or if a listed key leads to it (a CASE without ELSE). That rows with NULL where
   nobody listed NULL fall into no group is the owner's policy; a COALESCE that names a value for them makes it a key.
 - Years of a date without declared bounds, and whatever else has too many keys, have none: list them with IN.
@@ -11,14 +12,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
-from discreet.query.functions.typed_values import Typed, TypedColumn
+from discreet.query.functions.dates import date_of, trunc
+from discreet.query.functions.typed_values import Typed, TypedColumn, at
 from discreet.query.plan.evaluate import program
-from discreet.query.plan.expressions import Call, Column, Expression, columns
-from discreet.query.plan.types import Boolean, Date, Number, Value
+from discreet.query.plan.expressions import Call, Column, Expression, columns, walk
+from discreet.query.plan.types import Boolean, Date, Number, Text, Value
 from discreet.query.typing.declared_bounds import declared_kind
 
+_PARTS = frozenset({"date_trunc", "timestamp_to_date"})
+_PART = "#part"
 MOST_CELLS = 9_998
 """Numbers with at most so many values list them; one fewer than there are years, which nobody wants to see."""
 MOST_DAYS = 10_000
@@ -51,10 +56,43 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
     match x.lowered:
         case Call(function="date_trunc", arguments=(_, Column())) if field.keys is None:
             return x.keys  # its rule has listed them without looking at every day
+    lowered: Expression = x.lowered
     keys = known(field)
+    if keys is None:
+        lowered, keys = _by_part(name, field, x.lowered)
     if keys is None or len(keys) * size > MOST_WORK:
         return known(x)
-    return _image(name, x.lowered, keys, field.nullable)
+    return _image(name, lowered, keys, field.nullable)
+
+
+def _by_part(name: str, field: TypedColumn, lowered: Expression) -> tuple[Expression, tuple[Value, ...] | None]:
+    """The expression as one of a part of a date or time, and the keys of that part, where nothing else of it is read.
+
+    So STRFTIME(at, '%Y-%m') has the months of the days on which ``at`` can lie.
+    """
+    column = Column(name)
+    parts = {p for p in walk(lowered) if isinstance(p, Call) and p.function in _PARTS and p.arguments[-1] == column}
+    if len(parts) != 1:
+        return lowered, None
+    (part,) = parts
+    rest = _replaced(lowered, part, Column(_PART))
+    if columns(rest) != {_PART}:
+        return lowered, None
+    inner = at(name, replace(field, kind=declared_kind(field), declared=None))
+    found = date_of(inner) if part.function == "timestamp_to_date" else trunc(_text(part.arguments[0]), inner)
+    return _replaced(rest, Column(_PART), column), known(found)
+
+
+def _text(unit: Expression) -> Typed:
+    return Typed(Text(), lowered=unit)
+
+
+def _replaced(expression: Expression, part: Expression, by: Expression) -> Expression:
+    if expression == part:
+        return by
+    if isinstance(expression, Call):
+        return Call(expression.function, tuple(_replaced(a, part, by) for a in expression.arguments))
+    return expression
 
 
 def _image(name: str, lowered: Expression, keys: tuple[Value, ...], nullable: bool) -> tuple[Value, ...]:

@@ -109,7 +109,7 @@ class Waiting(Protocol):
 
 
 class Release(ABC):
-    """A randomised function of rows whose price is known before it sees any.
+    """A randomized function of rows whose price is known before it sees any.
 
     Guarantee: between inputs at ``distance`` the law of the answer differs by at most ``event(distance)``.
     """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from hashlib import md5
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,10 @@ import pytest
 from discreet.curator.service import declarations
 from discreet.curator.service.access import Role
 from discreet.curator.service.config import read_config
-from discreet.curator.service.copies.unit_sets import KIND, MOST, UnitSet
+from discreet.curator.service.copies.unit_sets import KIND, MOST, UnitSet, keep_units
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.service import Curator
+from discreet.errors import AlreadyProtected
 from discreet.privacy.promises.measures import Pure
 
 
@@ -45,13 +47,48 @@ def register(curator: Curator, name: str, source: str, population: str, decision
     return [one for one in curator.cautions() if "two budgets" in one]
 
 
-def test_people_in_another_encoding_are_noticed(curator: Curator, tmp_path: Path) -> None:
-    """Fails if a file with one person fewer, compressed, opens a second budget in silence."""
+def test_people_in_another_encoding_take_a_decision(curator: Curator, tmp_path: Path) -> None:
+    """Fails if a file with one person fewer, compressed, opens a second budget without one."""
     rows("again.csv.gz", tmp_path, range(999))
-    (caution,) = register(curator, "again", "again.csv.gz", "others")
-    assert "'again'" in caution
+    before = curator.ledger.head
+    with pytest.raises(AlreadyProtected, match=r"'again' or of 'visits'.*give a decision"):
+        register(curator, "again", "again.csv.gz", "others")
+    assert curator.ledger.head == before, "nothing was recorded"
+    register(curator, "again", "again.csv.gz", "visits")  # the budget that they have
+
+
+def test_people_in_two_tables_of_the_file_take_a_decision_there(curator: Curator, tmp_path: Path) -> None:
+    curator.close()
+    rows("again.csv", tmp_path, range(1, 1000))
+    path, text = (
+        tmp_path / "curator.toml",
+        ('\n[datasets.again]\nbudget = {epsilon = "1"}\ntables.t = {source = "again.csv", unit = "who"}\n'),
+    )
+    path.write_text(path.read_text() + text)
+    with pytest.raises(AlreadyProtected, match="give a decision"):
+        open_curator(read_config(path))
+    path.write_text(path.read_text() + 'decision = "they agreed to a second study"\n')
+    opened = open_curator(read_config(path))
+    try:
+        assert [one for one in opened.cautions() if "two budgets" in one] == []
+        register(opened, "visits", "visits.csv", "visits")  # described anew: that pair is decided
+        rows("third.csv", tmp_path, range(2, 1000))
+        with pytest.raises(AlreadyProtected, match="'third' or of 'visits'"):  # another pair is not
+            register(opened, "third", "third.csv", "third")
+    finally:
+        opened.close()
+
+
+def test_registrations_that_raced_show_a_caution(curator: Curator) -> None:
+    """A registration between the comparison and the record is still shown to the owner."""
+    curator.ledger.owner.protect("others", Pure(1))
+    hashes = [md5(f"p{i}".encode()).hexdigest() for i in range(1000)]  # noqa: S324
+    curator.ledger.owner.register("raced", "others", marks=["raced"])
+    keep_units(curator.ledger, "raced", "others", hashes, decided=False, by="owner")
+    (caution,) = [one for one in curator.cautions() if "two budgets" in one]
+    assert "'raced'" in caution
     assert "'visits'" in caution
-    curator.ledger.owner.retire("again", reason="the same people")
+    curator.ledger.owner.retire("raced", reason="the same people")
     assert not [one for one in curator.cautions() if "two budgets" in one]
 
 

@@ -1,13 +1,14 @@
 """Fingerprints of unit sets: whether a new data set is about people who have a budget already.
 
-Promise: when a data set of files is registered under a population, its units are compared with those of every data set
-under another population, and the owner is warned if at least half of the units of either are those of the other. The
-same people in another encoding (gzip, CSV, a column or a row less) are noticed that marks of files cannot recognise.
+Promise: when a data set is registered under a population, its units are compared with those of every data set under
+another population; if at least half of the units of either are those of the other, that takes the owner's recorded
+decision (AlreadyProtected without one, and nothing is recorded). So the same people in another encoding (gzip, CSV, a
+column or a row less) or on another server are noticed, which marks of files cannot recognise.
 What is kept are at most ``MOST`` units of a data set, each as a hash under the ledger's key: nobody without the key
-file can test a guess, and only the owner reads it. It decides nothing: no question and no price depends on it.
+file can test a guess, and only the owner reads it. No question and no price depends on it.
 What it cannot see: units that are written differently (1 and "0001", names and numbers), a ledger whose key was
-replaced since, tables on servers, data that grew after they were registered, and another curator's ledger. Units that
-are merely numbered alike (1, 2, 3, ...) look the same; that is for the owner to know.
+replaced since, data that grew after they were registered, and another curator's ledger. Units that are merely numbered
+alike (1, 2, 3, ...) look the same; the decision then says so.
 
 Units are chosen by an unkeyed hash, the smallest ones: a sample of the same units from either set. Of two sets, those
 units are compared whose hash begins with so many zeros that both samples have all of them.
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.curator.error_replies import log
-from discreet.errors import DiscreetError
+from discreet.errors import AlreadyProtected, DiscreetError
 from discreet.ledger.state import State
 from discreet.ledger.store import Ledger
 
@@ -56,30 +57,49 @@ class UnitSet:
         return 100 * len(mine & theirs) // max(1, min(len(mine), len(theirs)))
 
 
-def keep_units(ledger: Ledger, dataset: str, population: str, hashes: Iterable[str], *, by: str) -> list[str]:
-    """Record the units of a data set, and what they share with those of other populations; what the owner should know.
+def check_units(ledger: Ledger, dataset: str, population: str, hashes: Iterable[str]) -> None:
+    """AlreadyProtected if the units of a data set are those of another population.
 
-    ``hashes`` are the smallest hashes of units, at most ``MOST``.
+    ``hashes`` are the smallest hashes of units; ``MOST`` of them are compared.
     """
+    like = _like(ledger, dataset, population, UnitSet.of(sorted(hashes)[:MOST], ledger))
+    if like:
+        raise AlreadyProtected(
+            f"about {like[0]['percent']} % of the units of {dataset!r} or of {like[0]['dataset']!r} are units of the "
+            f"other, whose people have the budget of {like[0]['population']!r}: register it there, or give a decision "
+            "that says why they have a second one (such as: other people, who are numbered alike)"
+        )
+
+
+def keep_units(ledger: Ledger, dataset: str, population: str, hashes: Iterable[str], *, decided: bool, by: str) -> None:
+    """Record the units of a data set, and whose units of other populations they are: by the owner's decision or not."""
     found = UnitSet.of(sorted(hashes)[:MOST], ledger)
+    like = _like(ledger, dataset, population, found)
+    body = {
+        "dataset": dataset,
+        "population": population,
+        "key": ledger.public_key,
+        "all_from": found.all_from,
+        "units": [[name, zeros] for name, zeros in sorted(found.units.items())],
+        "like": [] if decided else like,
+        "decided": sorted({one["population"] for one in like}) if decided else [],
+    }
+    ledger.owner.record(KIND, body, by=by)
+
+
+def _like(ledger: Ledger, dataset: str, population: str, found: UnitSet) -> list[dict[str, Any]]:
+    """The data sets of other populations whose units these are, but for populations that the owner decided about."""
     state = ledger.look()
+    decided = _decided(state)
     like = []
     for name, other in _latest(state, ledger.public_key).items():
         known = state.datasets.get(name)
-        if known is None or known.population == population or name == dataset:
+        if known is None or name == dataset or {known.population, population} in decided:
             continue
         share = found.shared(other)
         if share >= _HALF:
             like.append({"dataset": name, "population": known.population, "percent": share})
-    body = {
-        "dataset": dataset,
-        "key": ledger.public_key,
-        "all_from": found.all_from,
-        "units": [[name, zeros] for name, zeros in sorted(found.units.items())],
-        "like": like,
-    }
-    ledger.owner.record(KIND, body, by=by)
-    return [_caution(dataset, one) for one in like]
+    return like
 
 
 def unit_cautions(state: State) -> list[str]:
@@ -113,6 +133,15 @@ def _latest(state: State, key: str) -> dict[str, UnitSet]:
         for act in state.acts.get(KIND, ())
         if act.body["key"] == key
     }
+
+
+def _decided(state: State) -> list[set[str]]:
+    """Pairs of populations that may share units, as the owner knows; each with itself, too."""
+    acts = [act.body for act in state.acts.get(KIND, ())]
+    return [
+        *({name} for name in state.populations),
+        *({body["population"], other} for body in acts for other in body.get("decided", ())),
+    ]
 
 
 def _caution(dataset: str, like: dict[str, Any]) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from datetime import date, datetime, time, timedelta
+from datetime import date, datetime
 from fractions import Fraction
 from functools import partial
 
@@ -20,7 +20,6 @@ from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression, 
 from discreet.query.functions.aggregates import NAMES
 from discreet.query.functions.catalogue import FUNCTIONS
 from discreet.query.functions.date_functions import INTERVALS
-from discreet.query.functions.dates import add_months
 from discreet.query.plan.expressions import Literal
 from discreet.query.resolve.unresolved import Name, Output, Said, Total, Windowed, apply, checked_number
 
@@ -163,32 +162,14 @@ def _later(x: Said, node: exp.Expr, sign: int) -> Said:
     only(node, "this", "unit")
     amount, unit = node.this, node.args.get("unit")
     word = unit.name.lower().removesuffix("s") if isinstance(unit, exp.Expr) else ""
-    if word not in (*INTERVALS, *_CLOCK) or type(amount) is not exp.Literal:
+    if word not in INTERVALS or type(amount) is not exp.Literal:
         raise refusal(node)
     many = number(amount.this)
     if many.denominator != 1:
         raise refusal(node)
-    if isinstance(x, Literal) and (isinstance(x.value, datetime) or (word in _CLOCK and isinstance(x.value, date))):
-        return Literal(_moved(x.value, word, int(many) * sign))
-    if word in _CLOCK:
-        raise refusal(node)
+    if isinstance(x, Literal) and isinstance(x.value, str):  # a text beside an interval is a day or a time
+        x = _constant_date(x.value) if _DAY.fullmatch(x.value) else _constant_moment(x.value)
     return function("dateadd", (Literal(word), Literal(many * sign), x))
-
-
-_CLOCK = {"hour": 3600, "minute": 60, "second": 1}
-
-
-def _moved(moment: date, word: str, many: int) -> datetime:
-    """A constant time, so many units later."""
-    start = moment if isinstance(moment, datetime) else datetime.combine(moment, time())
-    try:
-        if word in _CLOCK:
-            return start + timedelta(seconds=many * _CLOCK[word])
-        function, times = INTERVALS[word]
-        day = add_months(start.date(), many * times) if function == "add_months" else None
-        return datetime.combine(day, start.time()) if day else start + timedelta(days=many * times)
-    except OverflowError:
-        raise BadQuestion("a time lies within the years 1 to 9999") from None
 
 
 # --- conditions -------------------------------------------------------------------------------------------------------

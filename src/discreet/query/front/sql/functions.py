@@ -174,10 +174,6 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "histogram": ("HISTOGRAM", "use GROUP BY WIDTH_BUCKET(x, low, high, 10)"),
     **dict.fromkeys(
-        ("ln", "log", "log10", "log2", "exp"),
-        ("a logarithm or an exponential", "it has no exact value on a grid; SQRT, POWER and WIDTH_BUCKET can be asked"),
-    ),
-    **dict.fromkeys(
         ("date_format", "monthname", "last_day", "make_date", "yearweek"),
         ("a date as other text", "use STRFTIME(d, '%Y-%m'), or group by DATE_TRUNC('month', d), YEAR(d) or WEEK(d)"),
     ),

@@ -37,7 +37,7 @@ _REFUSED: dict[str, tuple[str, str]] = {
     "Dot": ("a field of a struct, or a function of a schema", "use plain columns and functions"),
     "Escape": ("LIKE ... ESCAPE", "only % and _ have a meaning in patterns; a backslash is a plain character"),
     "IgnoreNulls": ("IGNORE NULLS", "aggregates leave NULLs out anyway"),
-    "Interval": ("an interval", "add or subtract whole days, weeks, months or years: d + INTERVAL 1 MONTH"),
+    "Interval": ("an interval", "add whole seconds, minutes, hours, days, weeks, months, years: d + INTERVAL 1 MONTH"),
     "Lateral": ("LATERAL", "join plain tables and subqueries"),
     "National": ("a text with a prefix", "write 'text'"),
     "Pow": ("the operators ^ and **", "write POWER(x, n)"),
