@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -34,6 +35,7 @@ from discreet.query.lower.lower import lower_relation
 from discreet.query.lower.public_keys import public_value
 from discreet.query.plan.nodes import Outcome, Question, Relation
 from discreet.query.plan.schema import Schema
+from discreet.query.plan.types import Value
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
 from discreet.session.auto import unknown_yet
@@ -242,8 +244,59 @@ class Query(Asked):
 # --- values that are released first -----------------------------------------------------------------------------------
 
 
+class ReleasesFirst:
+    """What questions that release values first have in common, here and of a curator.
+
+    ``first`` is what is released first, ``_main`` the question with its values; until they are known, it is planned for
+    values in the middle of what they could be.
+    """
+
+    __slots__ = ()
+    first: tuple[Any, ...]
+
+    @abstractmethod
+    def _main(self, values: Sequence[Known]) -> Any:
+        """The question with these values in it."""
+
+    @abstractmethod
+    def _stand_ins(self) -> list[Value]:
+        """Values such as those that are released first."""
+
+    def again(self, plan: Question) -> NoReturn:
+        """Refused: the plan is not known before the values are."""
+        raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
+
+    def preview(
+        self,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Number | Mapping[str, Number] | None = None,
+        confidence: Number = CONFIDENCE,
+        rows: int | None = None,
+    ) -> Any:
+        """Error bars of the answer and of the values that are released first, each for its part of the price."""
+        price = Price.of(epsilon, delta, rho, error, confidence)
+        each, left = shares(price, len(self.first))
+        planned = self._main(self._stand_ins())
+        first = [query.preview(each, rows=rows) for query in self.first]
+        return together(planned.preview(left, rows=rows), planned.preview(price, rows=rows), first)
+
+    def _released(self, price: Price, ask: Callable[[Any, Price, int], Any]) -> tuple[Any, list[Any], tuple[str, ...]]:
+        """The answer, those that were released first (numbered from 1), and what to say of them."""
+        each, left = shares(price, len(self.first))
+        answers = [ask(query, each, i) for i, query in enumerate(self.first, 1)]
+        values = [value_of(answer, like) for answer, like in zip(answers, self._stand_ins(), strict=True)]
+        words = tuple(in_words(one, value) for one, value in zip(answers, values, strict=True))
+        try:
+            return ask(self._main(values), left, 0), answers, words
+        except BadQuestion as refused:  # a function of released values: they are not lost
+            raise BadQuestion("; ".join((str(refused), *words))) from None
+
+
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
-class StagedQuery(Query):
+class StagedQuery(ReleasesFirst, Query):
     """A question that releases values first. Its plan is for values in the middle of what they could be."""
 
     staged: Staged
@@ -263,36 +316,14 @@ class StagedQuery(Query):
         self.check_whole()
         raise AssertionError("never reached")  # pragma: no cover
 
-    def again(self, plan: Question) -> NoReturn:
-        """Refused: the plan is not known before the values are."""
-        raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
-
     def _main(self, values: Sequence[Known]) -> Query:
         left = iter(values)
         every = [value if one.question is None else next(left)
                  for value, one in zip(self.known, self.staged.constants, strict=True)]  # fmt: skip
         return self.session.ask(self.staged.fill(every))
 
-    def _planned(self) -> Query:
-        return self._main([stand_in(query.prepared.asked) for query in self.first])
-
-    def preview(
-        self,
-        epsilon: Number | Price | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
-        confidence: Number = CONFIDENCE,
-        rows: int | None = None,
-    ) -> Preview:
-        """Error bars of the answer and of the values that are released first, each for its part of the price."""
-        price = Price.of(epsilon, delta, rho, error, confidence)
-        each, left = shares(price, len(self.first))
-        main, whole = self._planned().preview(left, rows=rows), self._planned().preview(price, rows=rows)
-        first = [query.preview(each, rows=rows) for query in self.first]
-        shown: Preview = together(main, whole, first)
-        return shown
+    def _stand_ins(self) -> list[Value]:
+        return [stand_in(query.prepared.asked) for query in self.first]
 
     def release(
         self,
@@ -305,28 +336,22 @@ class StagedQuery(Query):
     ) -> TableAnswer:
         """Release the values, then the answer with them; nothing unless the whole price fits the budget."""
         price = Price.of(epsilon, delta, rho, error, confidence)
-        each, left = shares(price, len(self.first))
-        planned = self._planned()
+        planned = self._main(self._stand_ins())
         if not planned.preview(price).affordable:
             return planned.release(price)  # which says so
-        answers = [query.release(each) for query in self.first]
-        values = [value_of(answer, stand_in(q.prepared.asked)) for answer, q in zip(answers, self.first, strict=True)]
-        words = tuple(in_words(one, value) for one, value in zip(answers, values, strict=True))
-        try:
-            answer = self._main(values).release(left)
-        except BadQuestion as refused:  # a function of released values: they are not lost
-            raise BadQuestion("; ".join((str(refused), *words))) from None
+        answer, answers, words = self._released(price, lambda query, part, _: query.release(part))
         story = tuple(line for one in answers for line in one.story)
-        return replace(answer, notes=(*words, *answer.notes), story=(*story, *words, *answer.story))
+        found: TableAnswer = replace(answer, notes=(*words, *answer.notes), story=(*story, *words, *answer.story))
+        return found
 
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plans, one after the other; with a price also the noise."""
         if epsilon is None and rho is None:
-            return Explanation("\n".join(query.explain() for query in (*self.first, self._planned())))
+            return Explanation("\n".join(query.explain() for query in (*self.first, self._main(self._stand_ins()))))
         each, left = shares(Price.of(epsilon, delta, rho), len(self.first))
-        parts = [*(query.explain(each) for query in self.first), self._planned().explain(left)]
+        parts = [*(query.explain(each) for query in self.first), self._main(self._stand_ins()).explain(left)]
         return Explanation("\n".join(parts))
 
 

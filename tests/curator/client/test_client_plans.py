@@ -64,6 +64,8 @@ VERBS: list[Asking] = [
     lambda s: s["orders"].join(s["regions"], on="region").group_by("zone").agg(n=N),
     lambda s: s["lines"].join(s["orders"], on=[("order_id", "id")]).group_by("region").agg(p=dp.sum("pieces")),
     lambda s: s["orders"].filter("paid").union_all(s["orders"].filter("NOT paid")).agg(n=N),
+    lambda s: s["orders"].group_by("region").agg(n=N).join(
+        s["orders"].filter("paid").group_by("region").agg(p=N), on="region"),
     lambda s: s["lines"].group_by("shelf").agg(n=N),
     lambda s: s["orders"].group_by("note").agg(n=N),
     lambda s: s["orders"].agg(dp.median("price"), dp.quantile("price", "0.9"), dp.min("day"), dp.max("at")),

@@ -1,9 +1,12 @@
 """A value that is released first, and questions in one, asked of a curator: every part is charged, once."""
 
+from fractions import Fraction
+
 import pytest
 
+import discreet as dp
 from discreet import connect
-from discreet.errors import BadQuestion
+from discreet.errors import BadQuestion, OverBudget
 from tests.helpers.curator.town import Town
 
 TEXT = "SELECT COUNT(*) AS n FROM people WHERE pay > (SELECT AVG(pay) FROM people)"
@@ -39,3 +42,21 @@ def test_questions_in_one_are_one_charge(served: tuple[Town, str]) -> None:
     assert None not in answer.errors()["n"]
     most = session.sql("SELECT MAX(n) AS most FROM (SELECT city, COUNT(*) AS n FROM people GROUP BY city) AS g")
     assert most.release(epsilon=1000).value <= 125
+
+
+def test_a_key_reads_all_parts_back_when_nothing_is_left(served: tuple[Town, str]) -> None:
+    """The last test here: it spends what there is."""
+    town, url = served
+    session = connect(url, town.ann)
+    query, left = session.sql(TEXT), session.remaining
+    assert isinstance(left, dp.Pure | dp.Approx)
+    everything = left.epsilon if isinstance(left.epsilon, Fraction) else Fraction(0)
+    answer = query.release(epsilon=everything, key="all of it")
+    charges = len(session.answers())
+    assert {"all of it-0", "all of it-1"} <= {one["key"] for one in session.answers()}
+    assert not query.preview(epsilon=everything).affordable
+    assert query.release(epsilon=everything, key="all of it").rows == answer.rows
+    for key in ("another", None):
+        with pytest.raises(OverBudget):
+            query.release(epsilon=everything, key=key)
+    assert len(session.answers()) == charges

@@ -64,3 +64,39 @@ def test_refused_by_typing(asked: Expression, word: str) -> None:
     with pytest.raises(BadQuestion, match=re.escape(word)) as caught:
         typed(asked, FIELDS)
     assert len(str(caught.value)) < 400
+
+
+NUMBERS_AS_TEXT = [
+    ("eq", "8", 8), ("eq", "08", 8), ("eq", " 8", 8), ("eq", "8.0 ", 8), ("lt", "8.5", Fraction(17, 2)),
+    ("ge", "1e1", 10), ("ne", "-0", 0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "value"), NUMBERS_AS_TEXT)
+def test_a_text_constant_beside_a_number_is_one(name: str, text: str, value: Fraction) -> None:
+    for asked, plain in (
+        (call(name, col("age"), text), call(name, col("age"), value)),
+        (call(name, text, col("age")), call(name, value, col("age"))),
+        (call("in", col("age"), text, 9), call("in", col("age"), value, 9)),
+        (call("and", call("ge", col("age"), text), call("le", col("age"), "20")),
+         call("and", call("ge", col("age"), value), call("le", col("age"), 20))),
+        (call("coalesce", col("age"), text), call("coalesce", col("age"), value)),
+    ):  # fmt: skip
+        assert typed(asked, FIELDS).lowered == typed(plain, FIELDS).lowered
+
+
+@pytest.mark.parametrize("text", ["x", "", "8x", "0x8", "٨", "1e999", "9" * 30, "NaN", "Infinity"])
+def test_a_text_constant_that_is_no_number_is_refused_beside_one(text: str) -> None:
+    for asked in (call("eq", col("age"), text), call("in", col("age"), text), call("le", text, col("age"))):
+        with pytest.raises(BadQuestion, match="must be a number"):
+            typed(asked, FIELDS)
+
+
+@pytest.mark.parametrize("name", ["eq", "lt"])
+def test_a_text_column_keeps_its_text_and_wants_quotes(name: str) -> None:
+    """'8', '08' and ' 8' are three texts; a number beside a text column is a mistake that a hint mends."""
+    lowered = [typed(call(name, col("name"), text), FIELDS).lowered for text in ("8", "08", " 8")]
+    assert len(set(lowered)) == 3
+    for asked in (call(name, col("name"), 8), call("in", col("name"), 8)):
+        with pytest.raises(BadQuestion, match="written in quotes"):
+            typed(asked, FIELDS)

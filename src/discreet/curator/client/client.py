@@ -29,7 +29,7 @@ from discreet.curator.client.remote_board import RemoteBoard
 from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
 from discreet.curator.client.transport import Transport
 from discreet.curator.public_schema import read
-from discreet.errors import BadParameter, BadQuestion, CuratorRefused, Unsupported
+from discreet.errors import BadParameter, CuratorRefused, Unsupported
 from discreet.exact import Number, integer
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
@@ -40,12 +40,9 @@ from discreet.query.front.frame import Asked, Frame
 from discreet.query.front.sql.constants import (
     Known,
     Staged,
-    in_words,
     some_value,
     staged_question,
     stand_in,
-    together,
-    value_of,
 )
 from discreet.query.front.unparse import as_sql
 from discreet.query.lower.listed_groups import with_presence
@@ -55,7 +52,8 @@ from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
-from discreet.session.price import Price, shares
+from discreet.session.price import Price
+from discreet.session.query import ReleasesFirst
 
 _OWNER = "ask the owner, who declares the tables"
 
@@ -376,7 +374,7 @@ class RemoteQuery(Asked):
         if epsilon is None and rho is None:
             if self.prepared is None:
                 raise BadParameter("epsilon", None, "must be given, such as 0.1: only the curator knows all keys")
-            return tell(self.prepared, None)
+            return "\n".join(tell(one, None) for one in self.prepared.all)
         return "\n".join(self.preview(epsilon, delta=delta, rho=rho).story)
 
     quote = _refused("a quote", "preview shows what it costs")
@@ -384,7 +382,7 @@ class RemoteQuery(Asked):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class RemoteStagedQuery(RemoteQuery):
+class RemoteStagedQuery(ReleasesFirst, RemoteQuery):
     """A question that needs released values first: each part is asked, charged and answered on its own."""
 
     staged: Staged
@@ -395,28 +393,6 @@ class RemoteStagedQuery(RemoteQuery):
 
     def _stand_ins(self) -> list[Value]:
         return [stand_in(lower_question(query.plan, self.session.schemas)) for query in self.first]
-
-    def again(self, plan: Question) -> NoReturn:
-        """Refused: the plan is not known before the values are."""
-        raise BadQuestion("say it in the text: the values of its subqueries are not known yet")
-
-    def preview(
-        self,
-        epsilon: Number | Price | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
-        confidence: Number = CONFIDENCE,
-        rows: int | None = None,
-    ) -> RemotePreview:
-        """Error bars of the answer and of the values that are released first, each for its part of the price."""
-        price = Price.of(epsilon, delta, rho, error, confidence)
-        each, left = shares(price, len(self.first))
-        planned = self._main(self._stand_ins())
-        first = [query.preview(each, rows=rows) for query in self.first]
-        shown: RemotePreview = together(planned.preview(left, rows=rows), planned.preview(price, rows=rows), first)
-        return shown
 
     def release(
         self,
@@ -430,21 +406,17 @@ class RemoteStagedQuery(RemoteQuery):
     ) -> RemoteAnswer:
         """Release the values, then the answer with them. The same ``key`` gives the same answer again, for nothing.
 
-        That holds while the budget would still bear the price; afterwards ``session.answer(number)`` reads it.
+        What was begun under a key is gone on with: the parts that were paid are read back, whatever is left.
         """
-        price = Price.of(epsilon, delta, rho, error, confidence)
-        each, left = shares(price, len(self.first))
-        stand_ins, own = self._stand_ins(), _key(key)
-        planned = self._main(stand_ins)
-        if not planned.preview(price).affordable:
+        price, own = Price.of(epsilon, delta, rho, error, confidence), _key(key)
+        planned = self._main(self._stand_ins())
+        if not planned.preview(price).affordable and not (key is not None and self._is_begun(own)):
             return planned.release(price, key=own)  # which says so
-        answers = [query.release(each, key=f"{own}-{i}") for i, query in enumerate(self.first, 1)]
-        values = [value_of(answer, like) for answer, like in zip(answers, stand_ins, strict=True)]
-        try:
-            return self._main(values).release(left, key=f"{own}-0")
-        except BadQuestion as refused:  # a function of released values: they are not lost
-            words = (in_words(one, value) for one, value in zip(answers, values, strict=True))
-            raise BadQuestion("; ".join((str(refused), *words))) from None
+        answer: RemoteAnswer = self._released(price, lambda query, part, i: query.release(part, key=f"{own}-{i}"))[0]
+        return answer
+
+    def _is_begun(self, key: str) -> bool:
+        return any(charge.get("key") == f"{key}-1" for charge in self.session.answers())
 
 
 def _staged(session: RemoteSession, found: Staged, text: str) -> RemoteQuery:

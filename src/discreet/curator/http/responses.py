@@ -256,6 +256,8 @@ class ChargeOut(BaseModel):
     by: str
     time: str
     dataset: str
+    key: str
+    """What the same question was asked again under, for nothing."""
     query: str
     parameters: dict[str, Any]
     answered: bool

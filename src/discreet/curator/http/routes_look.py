@@ -75,6 +75,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
                 by=line.entry.by,
                 time=line.entry.time,
                 dataset=record.dataset,
+                key=record.key,
                 query=record.query,
                 parameters=dict(record.parameters),
                 answered=line.answered,

@@ -17,7 +17,7 @@ from typing import Generic, NoReturn, Self, TypeVar, cast
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.query.front.sql.clauses import cube, rollup
-from discreet.query.front.sql.nested_select import over_released, union_of
+from discreet.query.front.sql.nested_select import join_of, named_rows, over_released, union_of
 from discreet.query.front.verbs import Expr, output
 from discreet.query.plan.expressions import Column, Expression, Literal, columns
 from discreet.query.plan.nodes import How, Order, Question
@@ -154,14 +154,13 @@ class Frame(Generic[Q]):
 
         ``how`` is ``inner`` or ``left``. A column of the other whose name is taken gets ``_2`` appended.
         """
-        if how not in ("inner", "left"):
-            raise Unsupported("a join that is neither inner nor left", 'say how="inner" or how="left"')
+        kind = _how(how)
         _check_frames("join", other)
         pairs = _pairs(on)
         found = [(self._scope.find(Name(left)), other._scope.find(Name(right))) for left, right in pairs]
         names = dict(zip(other.columns, joined_names(self.columns, other.columns), strict=True))
         theirs = {names[unit] for unit in other.units} if how == "inner" else set()
-        rows = joined(self.rows, other.rows, found, How(how))
+        rows = joined(self.rows, other.rows, found, kind)
         return replace(self, rows=rows, units=frozenset(self.units | theirs))
 
     def union_all(self, *others: Frame[Q]) -> Frame[Q]:
@@ -321,6 +320,16 @@ class Asked:
         """The released rows of this question and of others, which share one price."""
         return self.again(union_of([self.plan, *(other.plan for other in others)]))
 
+    def join(self, other: Asked, on: On | None = None, how: str = "inner") -> Self:
+        """The released rows of two questions with equal columns, beside each other; they share one price.
+
+        ``on="clinic"``, or ``on=[("clinic", "name")]`` where names differ; ``how`` is ``inner`` or ``left``. A column
+        of the other whose name is taken gets ``_2`` appended.
+        """
+        if not isinstance(other, Asked):
+            raise BadParameter("other", type(other).__name__, "must be a question of the same session")
+        return self.again(joined_questions(self.plan, other.plan, _pairs(on), _how(how)))
+
     def limit(self, rows: int) -> Self:
         """The first so many of the released rows."""
         return self.again(limit(self.plan, rows))
@@ -331,6 +340,26 @@ def aggregated(question: Question, keys: Sequence[Output], outputs: Sequence[Out
     scope = Scope((Source(None, {name: name for name, _ in question.outcome.columns}),))
     groups = grouped(scope, keys=[key.said for key in keys], outputs=[*keys, *outputs])
     return over_released(groups, question)
+
+
+def joined_questions(left: Question, right: Question, on: Sequence[tuple[str, str]], how: How) -> Question:
+    """The released rows of two questions with equal columns; a column that both have in common is shown once."""
+    first, second = named_rows(left, "a", ()), named_rows(right, "b", ())
+    pairs = [(first.scope.find(Name(a)), second.scope.find(Name(b))) for a, b in on]
+    ours, theirs = (tuple(name for name, _ in one.outcome.columns) for one in (left, right))
+    same = {a for a, b in pairs if a == b}
+    kept = [name for name in theirs if name not in same]
+    names = zip(kept, joined_names(ours, kept), strict=True)
+    outputs = [Output(Name(name, "a"), name) for name in ours] + [Output(Name(old, "b"), new) for old, new in names]
+    rows = join_of(first, second, pairs, how)
+    found = grouped(rows.scope, keys=[one.said for one in outputs], outputs=outputs)
+    return over_released(found, rows.question, regroup=False)
+
+
+def _how(how: str) -> How:
+    if how not in ("inner", "left"):
+        raise Unsupported("a join that is neither inner nor left", 'say how="inner" or how="left"')
+    return How(how)
 
 
 def having(question: Question, *conditions: Expr | str) -> Question:

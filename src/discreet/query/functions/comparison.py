@@ -18,6 +18,7 @@ from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
+_QUOTED = {Text, Number}
 FLIPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
@@ -121,7 +122,8 @@ def _met(x: Typed, y: Typed) -> tuple[Typed, Typed]:
     if isinstance(x.kind, Real) or isinstance(y.kind, Real):
         refuse(f"a number without bounds cannot be compared; {bound(x, y)}")
     if type(x.kind) is not type(y.kind):
-        refuse(f"{words(x)} cannot be compared with {words(y)}")
+        hint = "; beside text a number is written in quotes, '8'" if {type(x.kind), type(y.kind)} == _QUOTED else ""
+        refuse(f"{words(x)} cannot be compared with {words(y)}{hint}")
     return x, y
 
 
@@ -146,6 +148,10 @@ def _literal_number(text: str) -> Typed:
     cells = exact.numerator
     kind = Number(Fraction(1, exact.denominator), cells, cells)
     return Typed(kind, nullable=False, keys=(cells,), lowered=Literal(cells))
+
+
+def _is_number(text: str) -> bool:
+    return as_number(text) is not None
 
 
 def literal_date(day: date) -> Typed:
@@ -182,6 +188,8 @@ def unify(parts: Sequence[Typed], what: str) -> tuple[Kind, tuple[Typed, ...]]:
             real = [_read_as(p, kind) for p in real]
     if any(isinstance(p.kind, Timestamp) for p in real):
         real = [as_timestamp(p) for p in real]
+    if any(isinstance(p.kind, Number) for p in real):
+        real = [_literal_number(text) if isinstance(text := constant(p), str) and _is_number(text) else p for p in real]
     first = real[0].kind
     for p in real:
         if isinstance(p.kind, Real):

@@ -1,6 +1,7 @@
 """Aggregates, joins and unions of released groups: what SQL says of the released rows, at the price of these alone."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -8,7 +9,7 @@ import pytest
 
 import discreet as dp
 from discreet.checking.exact.queries import check_query
-from discreet.errors import BadQuestion
+from discreet.errors import BadParameter, BadQuestion
 
 ROWS = {
     "id": list(range(100)), "c": ["a"] * 50 + ["b"] * 30 + ["d"] * 20, "e": [n % 10 for n in range(100)],
@@ -146,3 +147,22 @@ def test_verbs_say_the_same() -> None:
     assert counts.agg(s=dp.sum("n"), by=dp.expr("n > 25 AS large")).plan == by.plan
     both = asking.sql(f"{flat} UNION ALL SELECT f, COUNT(*) AS n FROM t GROUP BY f")
     assert counts.union_all(asking["t"].group_by("f").agg(n=dp.count())).plan == both.plan
+    some = "SELECT c, COUNT(*) AS n FROM t WHERE f = 'x' GROUP BY c"
+    for how, word in (("inner", "JOIN"), ("left", "LEFT JOIN")):
+        beside = counts.join(asking["t"].filter("f = 'x'").group_by("c").agg(n=dp.count()), on="c", how=how)
+        text = f"SELECT a.c AS c, a.n AS n, b.n AS n_2 FROM ({flat}) AS a {word} ({some}) AS b ON a.c = b.c"
+        assert beside.plan == asking.sql(text).plan == asking.sql(beside.text).plan
+
+
+@pytest.mark.parametrize(
+    ("wrong", "word"),
+    [
+        (lambda q: q.join(q, on="nothing"), "there is no column nothing"),
+        (lambda q: q.join(q), "join needs on="),
+        (lambda q: q.join("t", on="c"), "a question of the same session"),
+        (lambda q: q.join(q, on="c", how="full"), "neither inner nor left"),
+    ],
+)
+def test_a_wrong_join_of_questions_says_what_is_wrong(wrong: Any, word: str) -> None:
+    with pytest.raises((BadQuestion, BadParameter), match=word):
+        wrong(session()["t"].group_by("c").agg(n=dp.count()))

@@ -29,6 +29,7 @@ from discreet.query.front.sql.clauses import (
     order_of,
     qualify_of,
 )
+from discreet.query.front.sql.distinct_sums import unfolded
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.from_clause import Lookup, alias_of, from_clause, renamed, visible
 from discreet.query.front.sql.nested_select import joined_rows, named_rows, nested_select, union_of
@@ -85,14 +86,15 @@ def question_over_released(text: str, tables: Tables) -> Question:
 
 
 def _select(text: str, tables: Tables) -> exp.Expr:
-    node = read_select(text, [column for columns in tables.values() for column in columns])
+    names = [column for columns in tables.values() for column in columns]
+    node = read_select(text, names)
     while type(node) is exp.Subquery:
         if any(value for part, value in node.args.items() if part != "this"):
             raise Unsupported("a clause after the closing parenthesis of a question", "put it inside")
         node = node.this
     if type(node) not in (exp.Select, exp.Union):
         raise BadQuestion("a question must be one SELECT")
-    return node
+    return unfolded(node, names)
 
 
 def question_about(text: str, schemas: Mapping[str, Schema]) -> Question:
