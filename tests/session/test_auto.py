@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import discreet as dp
+from discreet.checking.exact.queries import check_query
+from discreet.engines.memory.engine import Memory
 from discreet.errors import BadParameter, BadQuestion, OverBudget
 
 RNG = np.random.default_rng(2)
@@ -142,3 +144,11 @@ def test_refusals_cost_nothing() -> None:
 def test_caps_that_make_no_sense(options: dict[str, object], problem: str) -> None:
     with pytest.raises(BadParameter, match=problem):
         dp.table(ROWS, unit="patient", **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [GROUPS, "SELECT clinic, COUNT(DISTINCT patient) AS n FROM visits GROUP BY clinic"])
+def test_questions_with_chosen_caps_are_held_to_their_noise(text: str) -> None:
+    """Exactly, on made-up neighbours: the caps that were chosen are those that the noise was made for."""
+    own = session(budget=dp.Pure(20))
+    own.profile("visits", epsilon=10)
+    assert check_query(own.sql(text), epsilon=1, tables=2, engine=Memory()).ok

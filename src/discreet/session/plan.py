@@ -23,6 +23,7 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import TYPICAL, preview
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.profile.choose import Chosen, relative_noise
+from discreet.query.profile.marginals import expected_gains
 from discreet.query.run import Quote
 from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price, least, rounded, wanted_errors
@@ -35,6 +36,9 @@ TRIES = (1.6, 1.25, 1.1, 1.04)
 
 class Planner(QuerySession, Protocol):
     """What a plan needs of its session."""
+
+    def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
+        """How many rows a group has, about, if a profile says it."""
 
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large; None where nothing but adding up is allowed."""
@@ -85,7 +89,7 @@ def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
         for query in queries
     )
     questions = [q.prepared if one is None else one.questions[0] for q, one in zip(queries, chosen, strict=True)]
-    rows = tuple(TYPICAL if one is None or one.rows is None else one.rows for one in chosen)
+    rows = _rows(session, questions, chosen)
     weights = [1.0] * len(queries)
     best = _errors(session.quote(questions, price), rows)
     best_weights = list(weights)
@@ -99,7 +103,8 @@ def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     shared = weighed(questions, best_weights)
     quote = _certified(session, shared, price)
     outcomes = tuple(query.plan.outcome for query in queries)
-    order = Order(quote, outcomes, lambda: "; ".join(q.ledger_text() for q in queries), price.confidence, _told(chosen))
+    text = "; ".join(query.ledger_text() for query in queries)
+    order = Order(quote, outcomes, lambda: text, price.confidence, _told(chosen), agree=True)
     alone = [_errors(session.quote((one,), each), (many,))[0] for one, many in zip(questions, rows, strict=True)]
     return Plan(session, tuple(queries), order, tuple(_errors(quote, rows)), rows, tuple(alone))
 
@@ -128,7 +133,19 @@ def weighed(questions: Sequence[Prepared], weights: Sequence[float]) -> list[Pre
 
 
 def _errors(quote: Quote, rows: Sequence[int]) -> list[float]:
-    return [max(relative_noise(quote, place, many)) for place, many in enumerate(rows)]
+    found = []
+    for place, (many, gain) in enumerate(zip(rows, expected_gains(quote), strict=True)):
+        counted, means = relative_noise(quote, place, many)
+        found.append(max(gain * counted, means))
+    return found
+
+
+def _rows(session: Planner, questions: Sequence[Prepared], chosen: Sequence[Chosen | None]) -> tuple[int, ...]:
+    """How many rows a group has, about: by a profile; else as many as it has where all tables have the same rows."""
+    many = [len(question.parts[0].domain() or (None,)) for question in questions]
+    most = max(many)
+    found = [session.rows_in_a_group(question, one) for question, one in zip(questions, chosen, strict=True)]
+    return tuple(rows or round(TYPICAL * (most / groups) ** 0.5) for rows, groups in zip(found, many, strict=True))
 
 
 def _certified(session: Planner, questions: Sequence[Prepared], price: Price) -> Quote:

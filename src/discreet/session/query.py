@@ -56,6 +56,8 @@ class Order:
     """What was chosen from a profile; then the answers are finished accordingly."""
     sizes: tuple[int, ...] = ()
     """How many of the questions make up each answer; one each if empty."""
+    agree: bool = False
+    """Whether counts of the answers are made to agree with each other."""
 
 
 class QuerySession(Protocol):

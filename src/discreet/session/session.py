@@ -48,6 +48,7 @@ from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
 from discreet.query.profile.choose import Chosen, Known, choose, typical_rows
+from discreet.query.profile.marginals import made_to_agree
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, no_caps, quote, release
 from discreet.session.auto import (
@@ -601,6 +602,7 @@ class Session(ManyQuestions):
             raise
         answers = _answers(order, released, receipt)
         answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
+        answers = made_to_agree(answers) if order.agree else answers
         answers = gathered(order.sizes, self._with_bounds_told(order, answers))
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)

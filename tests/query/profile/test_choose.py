@@ -78,6 +78,18 @@ def test_groups_are_corrected_where_that_is_predicted_to_be_better() -> None:
     assert not chosen(TEXTS["groups"], sizes("one row")).corrected
 
 
+def test_numbers_of_units_are_chosen_by_the_groups_of_units() -> None:
+    """Units have 1 to 17 groups: nearly all of them count fully, for the error that is predicted."""
+    prepared, found = SESSION.sql(TEXTS["units"]).prepared, UnitSizes(sizes("light"))
+    chosen_ = choose(prepared, Known(found, found), lambda questions: SESSION.quote(questions, Price(1)))
+    assert chosen_.caps.max_groups is not None
+    assert 8 <= chosen_.caps.max_groups <= 24
+    assert chosen_.error < 0.1
+    assert "counts fully in at most" in chosen_.words[0]
+    assert chosen_.cut is not None
+    assert chosen_.cut.what == "groups"
+
+
 def test_nothing_known_is_a_plain_default_that_says_so() -> None:
     found = chosen(TEXTS["groups"], histogram(np.array([], dtype=int), 5.0, np.random.default_rng(1)))
     assert found.caps.max_rows == 10

@@ -93,7 +93,7 @@ def _cut(part: Released) -> Estimates:
             values[statistic] = noisy.values
             continue
         values[statistic] = np.clip(noisy.values, *_ends(limit, values, noisy.values))
-        estimates[statistic] = _moved(noisy, values[statistic], noisy.values, limit)
+        estimates[statistic] = _moved(noisy, values[statistic], noisy.middle, limit)
     return estimates
 
 

@@ -109,8 +109,10 @@ def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chos
         return Chosen((with_caps(asked, caps),), caps, sizes.cut(MAX_ROWS), 1, math.inf, (words,))
     if part.selects and len(asked.parts) == 1 and all(map(_counts_rows, part.recipes)):
         return _by_units(asked, known, quote)
+    if part.keys and set(part.need.statistics) == {Units()} and not part.selects:
+        return _units_alone(asked, known, quote)
     share = _share(part, known)
-    most = _groups(asked, known, quote) if part.keys and (part.selects or Units() in part.need.statistics) else None
+    most = _groups(asked, known, quote)[1] if part.keys and (part.selects or Units() in part.need.statistics) else None
     rows = share * sizes.rows()
     noise = relative_noise(quote((_base(asked, most),)), 0, rows, VALUES)
     plain = _best(partial(_plain, sizes, noise), sizes)
@@ -268,7 +270,7 @@ def _counts_rows(recipe: Recipe) -> bool:
 def _by_units(asked: Prepared, known: Known, quote: Ask) -> Chosen:
     """Keys that nobody listed, with their counts: all of the price goes into numbers of units, which name the keys."""
     once = replace(asked, asked=replace(asked.asked, caps=replace(asked.asked.caps, max_rows_per_group=1)))
-    most = asked.asked.caps.max_groups or _groups(once, known, quote)
+    most = asked.asked.caps.max_groups or _groups(once, known, quote)[1]
     caps = Caps(max_groups=most, max_rows_per_group=1)
     asking = with_caps(asked, caps)
     found = quote((asking,))
@@ -289,20 +291,33 @@ def _by_units(asked: Prepared, known: Known, quote: Ask) -> Chosen:
     return Chosen((asking,), caps, cut, max(1, round(least)), error, tuple(words), spread=spread)
 
 
-def _groups(asked: Prepared, known: Known, quote: Ask) -> int:
-    """In how many groups a unit counts fully: least noise of a number of units beside the share that is kept."""
+def _units_alone(asked: Prepared, known: Known, quote: Ask) -> Chosen:
+    """Numbers of units in listed groups: only how many groups of a unit count fully matters."""
+    error, most = _groups(asked, known, quote)
+    caps = chosen_caps(asked, most, most)
+    cut = None if known.groups is None else known.groups.cut(caps.max_groups or most, what="groups")
+    words = (
+        f"chosen from the profile{known.of}: a unit counts fully in at most {caps.max_groups:,} groups; predicted "
+        f"error in a typical group: {error:.1%}",
+        *([] if cut is None else [str(cut)]),
+    )
+    return Chosen((with_caps(asked, caps),), caps, cut, typical_rows(asked, known), error, words)
+
+
+def _groups(asked: Prepared, known: Known, quote: Ask) -> tuple[float, int]:
+    """In how many groups a unit counts fully: least noise of a number of units beside the share that is kept; and the
+    error that this is predicted to have (of keys that nobody listed, the threshold).
+    """
     sizes = known.groups or known.sizes
     tried = []
     each = asked.asked.caps.max_rows_per_group
-    for most in (start for start in STARTS if start <= sizes.reach):
+    for most in (start for start in STARTS if start <= FARTHER * sizes.reach):
         caps = Caps(max_rows=max(most, BASE) if each is None else None, max_groups=most, max_rows_per_group=each)
         found = quote((with_caps(asked, caps),))
         part = found.questions[0].parts[0]
         units = found.noised(part)[Units()]
         rooted = units.weights.form is Form.L2
-        size = sizes.typical
-        kept = np.minimum(size, np.sqrt(most * size) if rooted else most)
-        share = float(sizes.counts @ kept) / sizes.rows()
+        share = sizes.sum_of(partial(_weighed, most, rooted)) / sizes.rows()
         selection = found.selection(part)
         if selection is not None:
             error = selection.threshold / units.scale / max(share, 1e-9)
@@ -310,7 +325,12 @@ def _groups(asked: Prepared, known: Known, quote: Ask) -> int:
             many = _share(part, known) * sizes.rows()
             error = math.hypot(units.error(ONE_DEVIATION) / max(many, 1.0), 1 - share)
         tried.append((error, most))
-    return min(tried)[1]
+    return min(tried)
+
+
+def _weighed(most: int, rooted: bool, size: Floats) -> Floats:
+    """What units with so many groups weigh in all of them together."""
+    return np.minimum(size, np.sqrt(most * size) if rooted else most)
 
 
 # --- words ------------------------------------------------------------------------------------------------------------

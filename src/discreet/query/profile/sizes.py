@@ -185,10 +185,13 @@ class UnitSizes:
 
     def kept(self, cap: int) -> float:
         """Rows that a cap leaves, about: of units within the reach, and a guess of the rest."""
+        return max(self.sum_of(lambda sizes: np.minimum(sizes, cap)), 1.0)
+
+    def sum_of(self, what: Callable[[Floats], Floats]) -> float:
+        """The sum of a function of their size over all units, about: within the reach, and a guess of the rest."""
         sizes, many = self._tail
-        far = np.minimum(sizes, cap)
-        rest = many[0] * far[0] + float((many[1:] + many[:-1]) / 2 @ np.diff(far))
-        return max(float(self.counts @ np.minimum(self.typical, cap)) + float(rest), 1.0)
+        beyond = (many - np.append(many[1:], 0.0)) @ what(np.sqrt(sizes * np.append(sizes[1:], sizes[-1])))
+        return float(self.counts @ what(self.typical)) + float(beyond)
 
     def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
