@@ -4,6 +4,7 @@
     python -m bench.accuracy coverage   one of them
     python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
     python -m bench.accuracy keys       keys that nobody listed, and users per day
+    DISCREET_ADULT=adult.csv python -m bench.accuracy report      a report of 12 tables as one plan
 
 A run draws noise for 2,000 copies of one group: the share of intervals that hold the exact value, and their length
 beside twice the 95 % quantile of the true error, which no interval of that form can be shorter than.
@@ -11,6 +12,7 @@ beside twice the 95 % quantile of the true error, which no interval of that form
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +23,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from bench.accuracy_raw import keys, raw
+from bench.accuracy_raw import keys, raw, report
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -281,6 +283,7 @@ PARTS = {
     "quantiles": quantiles,
     "raw": raw,
     "keys": keys,
+    **({"report": report} if "DISCREET_ADULT" in os.environ else {}),
 }
 
 

@@ -122,7 +122,6 @@ def curator(folder: Path) -> None:
 
 
 BEFORE = {
-    "README.md": [visits],
     "docs/how-to/learning.md": [people],
     "docs/how-to/operations.md": [curator, visits],
     "docs/how-to/plan-a-budget.md": [curator],

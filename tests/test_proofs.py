@@ -28,6 +28,7 @@ REQUIRED = [
 @pytest.mark.parametrize("path", proofs.proof_files(), ids=lambda p: p.stem)
 def test_the_proof_is_about_the_code_as_it_is(path: Path) -> None:
     claims = list(proofs.CLAIM.finditer(path.read_text()))
+    assert len(claims) == path.read_text().count("proves: ")
     assert claims, f"{path.name} proves nothing: it needs a line 'proves: dotted.name hash'"
     for claim in claims:
         assert proofs.fingerprint(claim["name"]) == claim["hash"], (
@@ -39,6 +40,12 @@ def test_the_proof_is_about_the_code_as_it_is(path: Path) -> None:
 def test_the_proofs_that_must_exist_do() -> None:
     found = {str(path.relative_to(proofs.SOURCE / "discreet")) for path in proofs.proof_files()}
     assert set(REQUIRED) <= found
+
+
+@pytest.mark.parametrize("line", ["proves: discreet.exact.number", "proves: discreet.exact.number 0"])
+def test_a_line_whose_hash_was_never_recorded_counts(line: str) -> None:
+    (claim,) = proofs.CLAIM.finditer(f"# A\n\n{line}\n")
+    assert claim["hash"] != proofs.fingerprint(claim["name"])
 
 
 def shape(code: str) -> str:

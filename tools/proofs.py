@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src"
-CLAIM = re.compile(r"^proves: (?P<name>[\w.]+) (?P<hash>[0-9a-f]{16})$", re.MULTILINE)
+CLAIM = re.compile(r"^proves: (?P<name>[\w.]+)(?: (?P<hash>\S*))?$", re.MULTILINE)
 
 
 def proof_files() -> list[Path]:

@@ -470,7 +470,7 @@ FAULTS = [
           *same(replace(gaussian(sensitivity=1, rho="1/2", dimension=1), dimension=4),
                 Gaussian(sigma_squared=Fraction(4), moves_squared=4, dimension=4),
                 pairs=[([0, 0, 0, 0], [1, 1, 1, 1])])),
-    Fault("the last bit is never randomised", "opendp#2707", "check",
+    Fault("the last bit is never randomized", "opendp#2707", "check",
           *same(skips_the_last, keeps_none, pairs=[((0, 0), (0, 1))], claim=Pure("1.1"))),
     Fault("a remainder in place of a fair draw", "modulo bias", "check",
           *same(modulo_coin, fair_coin, pairs=[(0, 1), (1, 2)], claim=Pure("1.39"))),

@@ -70,5 +70,6 @@ def test_an_audit(app: typer.Typer) -> None:
 
 
 def test_bad_arguments_say_what_they_must_be(app: typer.Typer) -> None:
-    assert "module:name" in str(run(app, "check", "nothing").exception)
-    assert "Python literal" in str(run(app, "check", f"{HERE}:fine", "--values", "import os").exception)
+    assert "module:name" in run(app, "check", "nothing").stderr
+    assert "a name in it" in run(app, "check", "discreet:no_such_thing").stderr
+    assert "Python literal" in run(app, "check", f"{HERE}:fine", "--values", "import os").stderr

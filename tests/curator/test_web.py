@@ -188,6 +188,7 @@ def test_the_owner_registers_data_lets_an_analyst_in_and_checks_the_ledger(brows
         browser.write(form + "input[aria-label='Declaration of kind']", "keys a, b")
         browser.click("#register-button")
         says(browser, form + ".complaint", "give a decision")  # they are numbered as the people of the town are
+        assert all("409" in one for one in browser.errors())
         browser.write(form + "input[placeholder^='only if']", "other people")
         browser.click("#register-button")
         says(browser, ".cards", "web")

@@ -1,9 +1,8 @@
-"""Noise and cut together: the interval of a lone count holds the raw count, on five kinds of data.
+"""Noise and cut together: the interval of a lone count holds the raw count, on six kinds of data.
 
 Of units beyond the reach of the profile, of which nobody knows how large they are, what counts is in it.
 
-Each kind is asked six times; an interval of 95 % misses all six with a chance below 2e-8. The twin, which forgets the
-cut, is caught on every kind whose largest units are cut.
+The twin, which forgets the cut, is caught on every kind whose largest units are cut.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import pytest
 import discreet as dp
 
 RNG = np.random.default_rng(11)
-TIMES = 6
+TIMES = 4
 
 
 def heavy(mean: float, spread: float, units: int) -> Any:
@@ -36,6 +35,7 @@ KINDS: dict[str, Callable[[], Any]] = {
     "a few giants": giants,
     "units tied to groups": lambda: heavy(1.7, 1.2, 3000),
     "skewed values": lambda: heavy(1.5, 1.0, 3000),
+    "one row each": lambda: np.ones(3000, dtype=int),
 }
 
 
@@ -50,22 +50,22 @@ def answers(sizes: Any, cap: int | str) -> list[dp.TableAnswer]:
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("cap", ["auto", 2])
-def test_the_raw_count_is_in_the_interval(kind: str, cap: int | str) -> None:
-    sizes = KINDS[kind]()
-    held, forgetful = 0, 0
-    for answer in answers(sizes, cap):
-        low, high = answer.total["n"]
-        most = answer.cut.cap
-        within = int(np.where(sizes <= answer.cut.reach, sizes, np.minimum(sizes, most)).sum())
-        held += low <= within <= high
-        first, last = answer.intervals()["n"][0]  # type: ignore[misc]
-        forgetful += first <= within <= last
-        assert "n with what is cut" in str(answer)
-    assert held >= 1
-    if cap == 2:  # half of all rows and more are beyond, so an interval of noise alone is far off
-        assert forgetful == 0
+def test_the_raw_count_is_in_the_interval(cap: int | str) -> None:
+    """24 intervals of 95 %: more than 10 of them miss with a chance below 1e-7."""
+    missed = 0
+    for kind, make in KINDS.items():
+        sizes = make()
+        for answer in answers(sizes, cap):
+            low, high = answer.total["n"]
+            most = answer.cut.cap
+            within = int(np.where(sizes <= answer.cut.reach, sizes, np.minimum(sizes, most)).sum())
+            missed += not low <= within <= high
+            first, last = answer.intervals()["n"][0]  # type: ignore[misc]
+            if cap == 2 and kind != "one row each":  # the twin: half of all rows and more are beyond, so it is far off
+                assert not first <= within <= last
+            assert "n with what is cut" in str(answer)
+    assert missed <= 10
 
 
 def test_no_total_is_claimed_for_groups_filters_and_other_columns() -> None:
@@ -93,3 +93,5 @@ def test_a_preview_is_for_the_groups_that_the_profile_has() -> None:
     found = query.preview(epsilon=1).columns[0].rows
     assert found == pytest.approx(10_000, rel=0.2)
     assert query.preview(epsilon=1, rows=50).columns[0].rows == 50
+    several = own.workload([query, "SELECT AVG(x) AS m FROM t"]).preview(epsilon=1)
+    assert [one.columns[0].rows for one in several] == [found, pytest.approx(20_000, rel=0.2)]

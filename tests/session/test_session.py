@@ -308,8 +308,6 @@ def test_count_if_counts_under_a_condition() -> None:
     s = session()
     same = s.sql("SELECT COUNT(*) FILTER (WHERE cost > 50) AS n FROM visits")
     assert s.sql("SELECT COUNT_IF(cost > 50) AS n FROM visits").plan == same.plan
-    with pytest.raises(Unsupported):
-        s.sql("SELECT COUNT_IF(DISTINCT cost > 50) AS n FROM visits")
 
 
 def test_a_column_that_is_not_there_is_named_with_the_nearest() -> None:

@@ -1,4 +1,7 @@
-"""Where the guides use a name: the statement of the first block that does. All blocks run in the tests."""
+"""Where the guides use a name: the statement of the first block that does. All blocks run in the tests.
+
+Python in a block of text is run by a test that has the server which it needs.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,8 @@ def _statements() -> tuple[_Statement, ...]:
         text = page.read_text()
         title = text.split("\n", 1)[0].removeprefix("# ")
         for block in BLOCK.finditer(text):
-            parts = _parts(block["code"]) if block["kind"] == "python" else []
+            python = block["kind"] == "python" or block["code"].startswith("import discreet")
+            parts = _parts(block["code"]) if python else []
             found += [_Statement(str(page.relative_to(DOCS)), title, *one) for one in parts]
     return tuple(found)
 
@@ -78,11 +82,23 @@ def _used(source: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def find_example(shown: str, name: str, is_class: bool) -> Example | None:
-    """The shortest statement of the first page that uses the whole name; else one that names the class."""
-    bare = {name} if is_class else set()
-    for wanted in ({shown, shown.replace("dp.", "attacks.", 1)}, bare):
-        hits = [one for one in _statements() if wanted & one.used and "import" not in one.code.split("\n", 1)[0]]
+def _imports(code: str) -> bool:
+    return code.removeprefix(">>> ").startswith(("import ", "from "))
+
+
+@cache
+def _imported() -> frozenset[str]:
+    """Names that pages import from sub-packages."""
+    lines = " ".join(one.code for one in _statements() if _imports(one.code))
+    return frozenset(lines.replace(",", " ").split())
+
+
+def find_example(shown: str, name: str, is_class: bool, makers: frozenset[str] = frozenset()) -> Example | None:
+    """The shortest statement of the first page that uses the whole name; else one that names the class, or makes it."""
+    bare = {name} if is_class or name in _imported() else set()
+    makers |= _imported() & {maker.rsplit(".", 1)[-1] for maker in makers}
+    for wanted in ({shown, shown.replace("dp.", "attacks.", 1)}, bare, makers):
+        hits = [one for one in _statements() if wanted & one.used and not _imports(one.code)]
         if hits:
             best = min((one for one in hits if one.page == hits[0].page), key=lambda one: len(one.code))
             return Example(best.page, best.title, best.code.rstrip(), best.kind)

@@ -82,13 +82,14 @@ def _open(driver: webdriver.Chrome, view: str, word: str) -> None:
 
 
 def _shoot(driver: webdriver.Chrome, path: Path) -> None:
+    driver.set_window_size(1100, 700)  # the height of a page is never below that of its window
     height = driver.execute_script("return document.documentElement.scrollHeight")
     driver.set_window_size(1100, min(LARGEST, max(700, int(height) + 120)))
     driver.save_screenshot(str(path))
 
 
 def take(folder: Path) -> list[Path]:
-    """All screens as PNG: asking in light and dark, the ledger, the page to learn from, the owner's."""
+    """Screens as PNG: asking in light and dark, history, the page to learn from; the owner's three."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as place, served(Path(place)) as (url, ann, owner), chromium() as driver:
         _sign_in(driver, url, ann)
@@ -104,12 +105,16 @@ def take(folder: Path) -> list[Path]:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", dark)
         _shoot(driver, folder / "curator-ask-dark.png")
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        _open(driver, "history", "clinic")
+        _shoot(driver, folder / "curator-history.png")
         _open(driver, "learn", "attacker")
         _shoot(driver, folder / "curator-learn.png")
         driver.execute_script("localStorage.clear(); sessionStorage.clear()")
         _sign_in(driver, url, owner)
         _see(driver, "main h1, main h2")
         _shoot(driver, folder / "curator-owner.png")
+        _open(driver, "analysts", "ann")
+        _shoot(driver, folder / "curator-analysts.png")
         _open(driver, "ledger", "charge")
         _shoot(driver, folder / "curator-ledger.png")
     return sorted(folder.glob("curator-*.png"))
@@ -118,8 +123,10 @@ def take(folder: Path) -> list[Path]:
 SCREENS = {
     "curator-ask": "An analyst's question, what it would cost, and its answer",
     "curator-ask-dark": "The same in the dark",
+    "curator-history": "What an analyst asked before: reading it again is free",
     "curator-learn": "Figures to learn from",
-    "curator-owner": "The owner's screen: data sets, budgets, analysts",
+    "curator-owner": "The owner's first screen: data sets and their budgets",
+    "curator-analysts": "Analysts, their caps and tokens",
     "curator-ledger": "The entries of the ledger",
 }
 

@@ -213,6 +213,17 @@ def returned(what: object) -> type | None:
     return found if inspect.isclass(found) and found.__module__.startswith("discreet") else None
 
 
+@cache
+def makers(what: type) -> frozenset[str]:
+    """How the functions and methods that return a class are called: ``dp.name``, ``method()``."""
+    functions = {
+        symbol.shown for symbol in symbols() if kind_of(symbol.what) == "function" and returned(symbol.what) is what
+    }
+    classes = {symbol.what for symbol in symbols() if inspect.isclass(symbol.what)}
+    methods = {f"{name}()" for each in classes for name, member in members(each) if returned(member) is what}
+    return frozenset(functions | methods)
+
+
 def proof_beside(symbol: Symbol) -> Path | None:
     """The proof of the module that defines it, below ``src/discreet``."""
     where = SOURCE.parent / f"{symbol.home.replace('.', '/')}.md"
@@ -247,7 +258,10 @@ def _example(symbol: Symbol, body: str) -> list[str]:
     """An example of the guides, where the docstring has none."""
     if "```pycon" in body:
         return []
-    found: Example | None = find_example(symbol.shown, symbol.name, inspect.isclass(symbol.what))
+    is_class = inspect.isclass(symbol.what)
+    found: Example | None = find_example(
+        symbol.shown, symbol.name, is_class, makers(symbol.what) if is_class else frozenset()
+    )
     if found is None:
         return []
     return ["## Example", f"From [{found.title}](../../{found.page}):", f"```{found.kind}\n{found.code}\n```"]

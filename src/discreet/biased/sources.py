@@ -67,14 +67,8 @@ class SanthaVazirani:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class BlockSource:
-    """Each block of ``bits`` bits, given all earlier blocks, takes any value with probability at most 2^-min_entropy.
-
-    Blocks of one bit are a Santha-Vazirani source.
-
-    >>> round(float(BlockSource(1, "0.5").santha_vazirani.gamma), 3)
-    0.414
-    """
+class _Strings:
+    """Strings of bits of which only a min-entropy is known."""
 
     bits: int
     min_entropy: Fraction
@@ -83,6 +77,17 @@ class BlockSource:
         bits, entropy = _entropy(bits, min_entropy)
         object.__setattr__(self, "bits", bits)
         object.__setattr__(self, "min_entropy", entropy)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class BlockSource(_Strings):
+    """Each block of ``bits`` bits, given all earlier blocks, takes any value with probability at most 2^-min_entropy.
+
+    Blocks of one bit are a Santha-Vazirani source.
+
+    >>> round(float(BlockSource(1, "0.5").santha_vazirani.gamma), 3)
+    0.414
+    """
 
     @property
     def santha_vazirani(self) -> SanthaVazirani:
@@ -93,16 +98,8 @@ class BlockSource:
 
 
 @dataclass(frozen=True, slots=True, init=False)
-class WeakSource:
+class WeakSource(_Strings):
     """A string of ``bits`` bits that takes any value with probability at most 2^-min_entropy. Nothing else is known."""
-
-    bits: int
-    min_entropy: Fraction
-
-    def __init__(self, bits: int, min_entropy: Number) -> None:
-        bits, entropy = _entropy(bits, min_entropy)
-        object.__setattr__(self, "bits", bits)
-        object.__setattr__(self, "min_entropy", entropy)
 
 
 def bias(gamma: Number) -> Fraction:

@@ -17,6 +17,7 @@ from discreet.checking.exact.check import check
 from discreet.checking.exact.report import joined
 from discreet.checking.exact.self_check import check_own
 from discreet.checking.sampling.audit import audit
+from discreet.commands.output import fail_plainly
 from discreet.errors import BadParameter
 from discreet.privacy.promises.measures import Approx, Pure
 
@@ -33,16 +34,21 @@ class Format(Enum):
 
 Target = Annotated[str, typer.Argument(help="what to check, as module:name; left out: our own claims")]
 Shown = Annotated[Format, typer.Option("--format", help="how to print the report")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON, as --format json does")]
 
 
+@fail_plainly
 def check_command(
     target: Target = "",
+    *,
     rows: Annotated[int, typer.Option(help="try all data of up to so many rows")] = 3,
     values: Annotated[str, typer.Option(help="rows to try, as a Python list")] = "",
     pairs: Annotated[str, typer.Option(help="pairs of neighbouring inputs, as a Python list of pairs")] = "",
     form: Shown = Format.TEXT,
+    as_json: AsJson = False,
 ) -> None:
     """Hold claims of stability and privacy against all small neighbours, exactly."""
+    form = Format.JSON if as_json else form
     if not target:
         raise typer.Exit(_own(form))
     options: dict[str, Any] = {"rows": rows}
@@ -55,6 +61,7 @@ def check_command(
     raise typer.Exit(0 if report.ok else REFUTED)
 
 
+@fail_plainly
 def audit_command(
     target: Annotated[str, typer.Argument(help="the mechanism, as module:name; any function of data")],
     first: Annotated[str, typer.Argument(help="one input, as Python")],
@@ -66,8 +73,10 @@ def audit_command(
     confidence: Annotated[str, typer.Option(help="of the certified bound")] = "0.99999999",
     processes: Annotated[int, typer.Option(help="how many processes run it")] = 1,
     form: Shown = Format.TEXT,
+    as_json: AsJson = False,
 ) -> None:
     """Attack a mechanism by samples, and certify a lower bound of epsilon."""
+    form = Format.JSON if as_json else form
     claim = Pure(epsilon) if delta in {"0", "0.0"} else Approx(epsilon, delta)
     report = audit(
         _found(target),
@@ -113,9 +122,12 @@ def _found(target: str) -> Any:
         raise BadParameter("target", target, "must be module:name, such as mypackage.queries:visits")
     if "" not in sys.path:
         sys.path.insert(0, "")
-    thing: Any = importlib.import_module(module)
-    for part in name.split("."):
-        thing = getattr(thing, part)
+    try:
+        thing: Any = importlib.import_module(module)
+        for part in name.split("."):
+            thing = getattr(thing, part)
+    except (ImportError, AttributeError):
+        raise BadParameter("target", target, "must be a module that can be imported, and a name in it") from None
     return thing
 
 

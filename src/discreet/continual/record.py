@@ -15,7 +15,13 @@ from discreet.errors import StaleState
 
 
 class Record(Protocol):
-    """What a ledger has to keep of one stream, durably and in one step."""
+    """What a ledger has to keep of one stream, durably and in one step.
+
+    >>> record: Record = MemoryRecord()
+    >>> record.advance(1, b"state")
+    >>> record.position(), record.latest()
+    (1, b'state')
+    """
 
     def position(self) -> int:
         """How many steps have been answered."""

@@ -27,6 +27,12 @@ _PARQUET = (".parquet", ".pq")
 _CSV = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".csv.zst", ".tsv.zst", ".txt")
 _DATABASE = "::"
 _GLOB = frozenset("*?[")
+REMOTE = (
+    "data must be in files on this machine: remote addresses are not opened, so that no question can reach them. Copy "
+    "the data first, with DuckDB's own program: duckdb -c \"INSTALL httpfs; LOAD httpfs; COPY "
+    "(FROM 's3://bucket/*.parquet') TO 'visits.parquet'\"; or let Spark read them where they are"
+)
+"""For object stores and other addresses."""
 
 
 class Format(Enum):
@@ -117,7 +123,7 @@ def _path(path: str | bytes) -> Opened:
     if found:
         return duckdb_table(file, table)
     if "://" in path:
-        raise BadData("data must be in files on this machine: remote addresses are not opened")
+        raise BadData(REMOTE)
     if os.path.isdir(path):
         names = sorted(str(file) for file in Path(path).rglob("*") if file.is_file() and not _hidden(file, Path(path)))
         return _files([name for name in names if _format(name) is not None], f"the folder {path} must hold")

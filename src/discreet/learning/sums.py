@@ -30,7 +30,11 @@ _FINEST = 1 << 16  # noise of fewer cells than this is made finer, so that round
 
 @dataclass(frozen=True, slots=True)
 class ExactSums:
-    """Sums over all units, in cells, and how far one unit moves them: the square of the L2 length, in cells."""
+    """Sums over all units, in cells, and how far one unit moves them: the square of the L2 length, in cells.
+
+    >>> ExactSums(np.array([10, 20]), moves_squared=4).moves_squared
+    4
+    """
 
     values: Integers
     moves_squared: int

@@ -65,7 +65,12 @@ def _price(rho: Fraction, gamma: Fraction, delta: Fraction) -> Approx:
 
 
 def tuning_event(run: Budget, *, stop: Number = "1/10", delta: Number = "1e-5") -> events.Approx:
-    """What a call of ``tune`` writes into a ledger."""
+    """What a call of ``tune`` writes into a ledger.
+
+    >>> from discreet.privacy.promises.measures import GDP
+    >>> tuning_event(GDP("1/10"), stop="1/3").delta
+    Fraction(1, 100000)
+    """
     price = tuning_price(run, stop=stop, delta=delta)
     return events.Approx(price.epsilon, price.delta)
 

@@ -24,7 +24,10 @@ from discreet.randomness import SystemBits, words
 
 
 class Shuffler(Protocol):
-    """Who forgets the order: another party, or this process."""
+    """Who forgets the order: another party, or this process.
+
+    >>> shuffler: Shuffler = LocalShuffler()
+    """
 
     def shuffle(self, reports: Reports) -> Reports:
         """The same reports in uniformly random order."""

@@ -103,6 +103,9 @@ def public_grid(low: Number, high: Number, *, scale: Number, centre: Number = 0,
     ``scale`` is the scale of the noise in the records' own units (sensitivity / epsilon for Laplace noise). Records
     are counted from ``centre``: with narrow bounds far from zero, as for timestamps, pass the lower bound. ``missing``
     is what NaN counts as: the public value nearest to the centre unless said otherwise.
+
+    >>> public_grid(0, 100, scale=10).exponent  # cells of 2^-36
+    -36
     """
     bottom, top, middle = (measured(x, name) for x, name in ((low, "low"), (high, "high"), (centre, "centre")))
     for name, given, bound in (("low", low, bottom), ("high", high, top), ("centre", centre, middle)):

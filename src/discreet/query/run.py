@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, repeat
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -295,8 +296,10 @@ def _noisy_bins(bins: Bins, one: Noised, exact: Exact, places: Mapping[tuple[Val
 def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -> Integers:
     """The exact counts: groups × bins."""
     leaves = np.zeros((len(places), bins.bins), dtype=np.int64)
-    rows = np.array([places.get(key[:-1], -1) for key in exact.keys], dtype=np.intp)
-    columns = np.array([split if isinstance(split := key[-1], int) else -1 for key in exact.keys], dtype=np.int64)
+    many, groups = len(exact.keys), map(itemgetter(slice(None, -1)), exact.keys)
+    rows = np.fromiter(map(places.get, groups, repeat(-1)), dtype=np.intp, count=many)
+    splits = (split if isinstance(split, int) else -1 for split in map(itemgetter(-1), exact.keys))
+    columns = np.fromiter(splits, dtype=np.int64, count=many)
     known = (rows >= 0) & (columns >= 0) & (columns < bins.bins)
     leaves[rows[known], columns[known]] = exact.numbers[0][known]
     return leaves

@@ -84,7 +84,11 @@ Word = TypeVar("Word", np.uint8, np.uint16, np.uint32, np.uint64)
 
 
 def words(source: Bits, count: int, kind: type[Word]) -> NDArray[Word]:
-    """``count`` uniform machine words, read-only."""
+    """``count`` uniform machine words, read-only.
+
+    >>> words(SystemBits(), 3, np.uint64).shape
+    (3,)
+    """
     return np.frombuffer(source.bytes(count * np.dtype(kind).itemsize), dtype=kind)
 
 

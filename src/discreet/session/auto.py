@@ -149,7 +149,11 @@ def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | N
     profile = profiles.get(asked.tables[0]) if len(asked.tables) == 1 else None
     if profile is None:
         table = asked.tables[0]
-        return None, (f'how much of the rows is beyond is unknown: session.profile("{table}", epsilon=...) would tell',)
+        words = (
+            f'how much of the rows is beyond is unknown: session.profile("{table}", epsilon="0.05") would tell, at '
+            "that price, and for all questions after it"
+        )
+        return None, (words,)
     found = profile.cut(rows(asked.caps))
     where = "" if asked.whole == asked.source else " (of the whole table)"
     return found, (f"{found}{where}",)

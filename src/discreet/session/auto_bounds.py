@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
 
 from discreet.errors import BadQuestion, NoEstimate
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.plan.expressions import columns
+from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import Declared, Schema, StoredKind, bounds, resolve
 from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.query.profile.profile import Profile
+from discreet.query.profile.value_cut import ValueCut, value_cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,4 +116,17 @@ def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Map
             chosen, missing = chosen_bounds(name, schemas[name], profiles.get(name))
             found += map(str, chosen.values())
             found += [f"bounds of {one.column} could not be chosen: nothing stood out" for one in missing if one.asked]
+        found += map(str, value_cuts(question, schemas[name], profiles.get(name)))
     return tuple(found)
+
+
+def value_cuts(question: Prepared, schema: Schema, profile: Profile | None) -> list[ValueCut]:
+    """What declared bounds cut of the columns of a table that are summed or averaged; nothing without a profile."""
+    summed = [m for m in question.asked.measures if m.measure.aggregate in (Aggregate.SUM, Aggregate.AVG)]
+    read = {column for m in summed for argument in m.arguments for column in columns(argument.lowered)}
+    found = []
+    for column, said in schema.table.columns.items():
+        values = None if profile is None or column not in read else profile.values(column)
+        if values is not None and isinstance(said.low, Fraction) and isinstance(said.high, Fraction):
+            found.append(value_cut(values, float(said.low), float(said.high)))
+    return [one for one in found if one is not None]

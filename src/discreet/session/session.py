@@ -553,8 +553,6 @@ class Session(ManyQuestions):
         """Cost and error bars of each question of an order; ``rows``: in a group of how many. Free."""
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
-        if rows is None and not order.chosen and len(order.quote.questions) == 1:
-            rows = self._typical_rows(order.quote.questions[0])
         left = str(budget_store.after(price) if fits else budget_store.remaining)
         found = tuple(
             preview(
@@ -562,7 +560,7 @@ class Session(ManyQuestions):
                 one.parts[0],
                 remaining=left,
                 affordable=fits,
-                rows=chosen.rows if chosen is not None and rows is None else rows,
+                rows=self.rows_in_a_group(one, chosen) if rows is None else rows,
                 confidence=order.confidence,
                 notes=() if chosen is None else chosen.words,
             )
@@ -570,10 +568,10 @@ class Session(ManyQuestions):
         )
         return gathered_previews(order.sizes, found)
 
-    def _typical_rows(self, question: Prepared) -> int | None:
+    def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
         """How many rows a group has, about, if a profile says it of all rows of the question's table."""
-        if not all_rows(question):
-            return None
+        if chosen is not None or not all_rows(question):
+            return None if chosen is None else chosen.rows
         known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
         return None if known is None else typical_rows(question, known)
 

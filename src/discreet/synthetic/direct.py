@@ -50,7 +50,12 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What to measure, and the error to expect: the root of the weighted mean of all answers' variances. Free."""
+    """What to measure, and the error to expect: the root of the weighted mean of all answers' variances. Free.
+
+    >>> best = plans(Domain({"x": range(2), "y": range(3)}), "all 2-way")[0]
+    >>> best.name, best.expected_error(rho=2) < best.expected_error(rho=1)
+    ('marginals', True)
+    """
 
     name: str
     workload: Workload

@@ -25,7 +25,11 @@ MAX_ROWS = 1 << 16
 
 @runtime_checkable
 class MarginalSource(Protocol):
-    """What all of this package needs of the data. An engine implements it with many grouping sets in one pass."""
+    """What all of this package needs of the data. An engine implements it with many grouping sets in one pass.
+
+    >>> isinstance(Rows(Domain({"x": range(2)}), np.array([[0], [1]])), MarginalSource)
+    True
+    """
 
     @property
     def domain(self) -> Domain:

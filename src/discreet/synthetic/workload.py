@@ -77,7 +77,11 @@ def prefixes(column: str, *, weight: Number = 1) -> Prefixes:
 
 
 def ranges(column: str, *, weight: Number = 1) -> Ranges:
-    """How many lie in each range of values of a column."""
+    """How many lie in each range of values of a column.
+
+    >>> ranges("age").column
+    'age'
+    """
     return Ranges(column, positive(weight, "weight"))
 
 

@@ -23,6 +23,7 @@ from discreet.curator.service.data_sources import engine_of, marks_of, read_sour
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import Curator, read_answer
+from discreet.engines.sources import open_source
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineUnreachable, LedgerBusy, OverBudget
 from discreet.session.price import Price
 from tests.helpers.commands import run
@@ -296,6 +297,14 @@ def test_addresses_that_cannot_be_used_are_refused_without_being_shown(tmp_path:
     with pytest.raises(BadParameter) as found:
         read_config(configured(tmp_path, source))
     assert "secret" not in str(found.value)
+
+
+@pytest.mark.parametrize("source", ["s3://bucket/visits.parquet", "gs://bucket/*.parquet", "https://host/a.csv"])
+def test_object_stores_are_refused_with_the_command_that_copies(tmp_path: Path, source: str) -> None:
+    with pytest.raises(BadParameter, match=r"INSTALL httpfs.*sc://host:15002::s3a://"):
+        read_config(configured(tmp_path, source))
+    with pytest.raises(BadData, match="INSTALL httpfs"):
+        open_source(source)
 
 
 def test_tables_of_one_data_set_lie_in_one_place() -> None:

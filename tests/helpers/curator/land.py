@@ -49,6 +49,7 @@ budget = {{epsilon = "1"}}
 [datasets.other.tables.notes]
 source = "notes.csv"
 unit = "who"
+max_rows = 10
 """
 
 

@@ -7,6 +7,7 @@ from itertools import product
 from typing import Any
 
 import mpmath
+import numpy as np
 import pytest
 from dp_accounting.pld import common
 from dp_accounting.pld import privacy_loss_distribution as pld
@@ -15,8 +16,12 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from discreet.errors import BadParameter, NoPrice
-from discreet.privacy.accountants.optimal import Optimal, price_optimal
+from discreet.privacy.accountants.compose import compose
+from discreet.privacy.accountants.optimal import Optimal, _game, price_optimal
+from discreet.privacy.pld.certify import Workload
+from discreet.privacy.pld.dominate import pair_of
 from discreet.privacy.promises import events
+from discreet.privacy.promises.bound import Bound
 from tests.helpers.extent import only_in_audit
 
 epsilons = st.fractions(min_value=Fraction(1, 50), max_value=4, max_denominator=50)
@@ -145,3 +150,65 @@ def test_many_large_boxes_do_not_write_their_powers_out(epsilon: int, k: int) ->
     assert bound.width <= 1e-14 * bound.upper
     assert boxes.delta_at(Fraction(bound.upper)).upper <= 1.001e-6
     assert boxes.delta_at(Fraction(bound.lower) - Fraction(1, 10**4)).lower >= 1e-6
+
+
+# --- boxes of bounded range ------------------------------------------------------------------------------------------
+
+
+def two_points(t: float, epsilon: float) -> list[tuple[float, float]]:
+    """(mass under P, loss) of the box with losses t - ε and t."""
+    up, down = t, epsilon - t
+    high = -math.expm1(-down) / -math.expm1(-epsilon)
+    return [(high, up), (1 - high, -down)]
+
+
+def brute(epsilon: float, times: int, x: float, ts: list[float]) -> float:
+    """The best of an adversary who chooses among these t after each answer."""
+    if not times:
+        return max(-math.expm1(x), 0.0)
+    return max(sum(p * brute(epsilon, times - 1, x - loss, ts) for p, loss in two_points(t, epsilon)) for t in ts)
+
+
+@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("x", [0.0, 0.3, 0.9, 1.4])
+def test_no_adaptive_choice_of_boxes_of_bounded_range_is_worse_than_said(times: int, x: float) -> None:
+    ts = [0.7 * (i + 0.5) / 17 for i in range(17)]  # between grid points, whatever the grid
+    found = compose([events.Repeat(events.Exponential("0.7"), times)]).delta(x)
+    reached = brute(0.7, times, x, ts)
+    assert found.lower - 1e-3 <= reached <= found.upper
+    assert found.upper - found.lower <= 0.02 * found.upper + 1e-12
+    coarse = [_game(0.7 / 5, 5, times, wider=wider) for wider in (1, 0)]
+    values = [float(np.interp(x, step * (np.arange(len(v)) - len(v) // 2), v)) for step, v in coarse]
+    assert values[1] <= values[0]
+    assert reached <= values[0]
+
+
+def test_a_grid_that_leaves_out_what_is_between_would_be_seen() -> None:
+    """The planted twin: the best t between the points of a coarse grid beats all on it."""
+    step, value = _game(0.7 / 2, 2, 2, wider=0)
+    assert brute(0.7, 2, 0.0, [0.7 * (i + 0.5) / 17 for i in range(17)]) > 0
+    assert (
+        max(
+            brute(0.7, 2, x, [0.7 * (i + 0.5) / 17 for i in range(17)])
+            - float(value[len(value) // 2 + round(x / step)])
+            for x in (0.35, 0.7, 1.05)
+        )
+        > 1e-4
+    )
+
+
+def test_bounded_range_costs_less_than_one_pair_for_all() -> None:
+    found = compose([events.Repeat(events.Exponential("0.1"), 200)])
+    one_pair = Workload([(pair_of(events.Exponential("0.1")), 200)])
+    assert found.delta(2).upper < 0.4 * one_pair.delta(Fraction(2))[0]
+    assert found.epsilon("1e-3").upper < 0.95 * one_pair.epsilon(Fraction(1, 1000))[0]
+    assert found.epsilon("1e-3").upper <= 1.03 * found.epsilon("1e-3").lower
+    assert compose([events.Repeat(events.Exponential("0.1"), 10**5)]).epsilon("1e-6").upper > 1, "too many: one pair"
+
+
+def test_the_ends_of_the_curve() -> None:
+    found = compose([events.Exponential(1), events.Exponential(1)])
+    assert found.delta(2) == Bound(0.0, 0.0)
+    assert found.epsilon(0).upper == 2
+    assert found.epsilon("1e-280").upper <= 2
+    assert found.epsilon("0.9").upper == 0

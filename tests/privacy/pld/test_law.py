@@ -10,8 +10,10 @@ from flint import ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from discreet.privacy.pld.dominate import pair_of
 from discreet.privacy.pld.law import Grid, Law, raised
 from discreet.privacy.pld.lower import centred, lowered
+from discreet.privacy.promises import events
 from tests.helpers import hockey as ref
 from tests.helpers.exact_pairs import ListedPair
 from tests.privacy.pld.cases import GRID_PAIR, PAIRS, grid_for, holds, one_step
@@ -104,3 +106,12 @@ def _swap_masses(law: Law) -> Law:
 def test_a_bug_on_the_upper_side_is_seen(bug: Callable[[Law], Law]) -> None:
     pair, curve = PAIRS[GRID_PAIR]
     assert not holds(pair, curve, grid_for(pair, 400, tail=1e-4), _law_with(bug), lowered)
+
+
+@pytest.mark.parametrize(("sigma", "rate"), [("0.4", "2e-4"), ("0.2", "1e-4"), ("1", "1e-3")])
+def test_a_heap_at_the_end_of_the_grid_is_counted_once(sigma: str, rate: str) -> None:
+    """Nearly all samples lack the unit: their losses are one heap, and the grid is moved to its middle."""
+    pair = pair_of(events.Subsampled(events.Gaussian(sigma=sigma), rate))
+    grid = Grid.cover(2e-3, pair.anchor, *pair.reach(1e-16))
+    law = raised(pair, centred(pair, grid))
+    assert 1 - 1e-9 < law.mass.sum() + law.infinite < 1 + 1e-9

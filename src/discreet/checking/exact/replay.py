@@ -34,7 +34,12 @@ Pipeline: TypeAlias = Callable[[Any, Publish], Any]
 
 
 def publish(mechanism: Any, value: Any) -> Any:
-    """What a pipeline is given outside of a check: a real release, with fresh noise."""
+    """What a pipeline is given outside of a check: a real release, with fresh noise.
+
+    >>> from discreet.mechanisms import laplace
+    >>> isinstance(publish(laplace(sensitivity=1, epsilon=1), 42), int)
+    True
+    """
     made = mechanism(value) if isinstance(mechanism, OfRows) and callable(mechanism) else mechanism.release(value)
     return made.value if isinstance(made, Answer) else made
 

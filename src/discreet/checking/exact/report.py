@@ -17,7 +17,13 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """Two inputs, how far apart they are, what was claimed for that distance, and what is true of them."""
+    """Two inputs, how far apart they are, what was claimed for that distance, and what is true of them.
+
+    >>> print(Counterexample([1], [], 1, "epsilon 1", "epsilon is at least 2"))
+    [1]
+        and []
+        are 1 apart; claimed epsilon 1; refuted: epsilon is at least 2
+    """
 
     first: Any
     second: Any

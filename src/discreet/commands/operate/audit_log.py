@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -13,9 +13,10 @@ from rich.table import Table
 
 from discreet.commands.locations import AsJson, LedgerOrConfig, open_ledger_of
 from discreet.commands.output import fail_plainly
-from discreet.ledger.owner_acts import find_population
 from discreet.ledger.records import ChargeRecord, read_record
-from discreet.ledger.store import Ledger
+
+if TYPE_CHECKING:
+    from discreet.ledger.store import Ledger
 
 _AT_ONCE = 1000
 
@@ -48,6 +49,8 @@ def audit_log_command(
 
 
 def _rows(ledger: Ledger, analyst: str | None, kind: str | None) -> Iterator[dict[str, Any]]:
+    from discreet.ledger.owner_acts import find_population
+
     state, after = ledger.look(), 0
     while lines := ledger.entries(after=after, limit=_AT_ONCE, analyst=analyst, kind=kind):
         for line in lines:

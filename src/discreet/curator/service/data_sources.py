@@ -8,8 +8,8 @@
 
 Promise: an address never holds a password: it comes from PGPASSWORD or a password file (PGPASSFILE, ~/.pgpass, or
 ``?passfile=`` in the address), a token of Spark Connect from the environment, too, and goes to the engine's process
-alone. All tables of a data set lie in one place, so
-that they can be joined there.
+alone. All tables of a data set lie in one place, so that they can be joined there. Object stores are not opened from
+here, since this engine has no network: Spark reads them, or the owner copies.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.engines import data_paths
+from discreet.engines.sources import REMOTE
 from discreet.errors import BadParameter
 
 _KINDS: Mapping[str, Literal["postgres", "spark"]] = {
@@ -31,6 +32,7 @@ _KINDS: Mapping[str, Literal["postgres", "spark"]] = {
     "spark": "spark",
     "sc": "spark",
 }
+_STORES = frozenset({"s3", "s3a", "gs", "gcs", "r2", "az", "azure", "abfss", "hf", "http", "https", "hdfs"})
 _SPLIT = "::"
 
 
@@ -57,6 +59,8 @@ def read_source(source: str) -> RemoteTable | None:
         return None
     must = 'must be a file, or such as "postgresql://reader@host/database::table" or "sc://host:15002::table"'
     shown = f"{scheme}://..."
+    if scheme in _STORES:
+        raise BadParameter("source", shown, f"must be elsewhere: {REMOTE} (sc://host:15002::s3a://bucket/visits)")
     if scheme not in _KINDS or not table or not source.isprintable() or len(source) > 1000:
         raise BadParameter("source", shown, must)
     try:

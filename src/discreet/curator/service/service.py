@@ -209,7 +209,8 @@ class Curator:
         known, people = self.dataset(caller, name)
         opened = self.open(known)
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
-        order = self._order(opened, opened.session.serving(budget_store), caller, name, asked)
+        session = opened.session.serving(budget_store)
+        order = self._order(opened, session, caller, name, asked)
         quote = order.quote
         cost = budget_store.quote(quote.plan.price)
         common = {
@@ -223,10 +224,11 @@ class Curator:
         }
         confidence = number(asked.price.confidence, "confidence")
         shown = quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
-        found = [
-            serialize.preview(one, quote, cost, asked.rows, confidence, () if chosen is None else chosen.words) | common
-            for one, chosen in zip_longest(shown, order.chosen)
-        ]
+        found = []
+        for one, chosen in zip_longest(shown, order.chosen):
+            rows = session.rows_in_a_group(one, chosen) if asked.rows is None else asked.rows
+            words = () if chosen is None else chosen.words
+            found.append(serialize.preview(one, quote, cost, rows, confidence, words) | common)
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
         return serialize.gathered(order.sizes, found)

@@ -17,6 +17,8 @@ class Law(dict[Any, tuple[Fraction, Fraction]]):
     >>> Law({0: (Fraction(2, 3), Fraction(2, 3)), 1: (Fraction(1, 3), Fraction(1, 3))})
     0  0.666667
     1  0.333333
+    >>> Law({Fraction(-3): (Fraction(1), Fraction(1))})
+    -3  1
     """
 
     __slots__ = ()
@@ -36,7 +38,7 @@ class Law(dict[Any, tuple[Fraction, Fraction]]):
             found.sort()
         except TypeError:  # outputs of several kinds, such as a number and None
             found.sort(key=repr)
-        return [(repr(x), f"{float(sum(self[x]) / 2):.6g}") for x in found]
+        return [(str(x) if isinstance(x, Fraction) else repr(x), f"{float(sum(self[x]) / 2):.6g}") for x in found]
 
     def _repr_html_(self) -> str:
         rows = "".join(f"<tr><td>{html.escape(x)}</td><td>{p}</td></tr>" for x, p in self._lines())

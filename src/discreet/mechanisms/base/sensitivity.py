@@ -45,7 +45,11 @@ class L2(Record):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Linf(Record):
-    """Each entry moves by at most ``value``."""
+    """Each entry moves by at most ``value``.
+
+    >>> Linf("1/2")
+    Linf(value='1/2')
+    """
 
     value: Fraction
 

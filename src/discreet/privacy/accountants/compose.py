@@ -1,8 +1,9 @@
 """What a list of events costs together: ε for a δ, δ for an ε, and what is left to an attacker, all enclosed.
 
 Promise: every ``Bound`` encloses the truth for the product of the events' dominating pairs (pld/dominate.py), the
-larger of both directions. So ``upper`` is a valid price of whatever ran, adaptively or not, as long as the events
-themselves were fixed in advance; and ``lower`` says how much of it is due to the arithmetic.
+larger of both directions; for ε and δ of equal boxes of bounded range, for the worst that an adaptive choice of them
+reaches. So ``upper`` is a valid price of whatever ran, adaptively or not, as long as the events themselves were fixed
+in advance; and ``lower`` says how much of it is due to the arithmetic.
 Believes: pld/ (its beliefs about floating point are in pld/beliefs.py); conversions.py for Gaussians alone.
 
 >>> from discreet.privacy.promises import events
@@ -24,6 +25,7 @@ import numpy as np
 from discreet.errors import BadParameter, DiscreetError, NoPrice
 from discreet.exact import Number, exp_down, exp_up, float_down, float_up, non_negative, number, sqrt_down
 from discreet.privacy.accountants.conversions import gdp_delta, gdp_epsilon
+from discreet.privacy.accountants.optimal import BoundedRange
 from discreet.privacy.accountants.tradeoff import false_negatives_down
 from discreet.privacy.numerics import normal
 from discreet.privacy.pld.certify import Effort, Workload
@@ -165,6 +167,9 @@ class _Way:
             top = (math.inf, math.inf)
         if pairs and gaussian:
             pairs.append((gaussian_pair(gaussian), 1))
+        alike = None if gaussian else _alike(others)
+        if alike is not None:
+            return cls(gaussian, BoundedRange(*alike, effort), top, _lost(others))
         return cls(gaussian, Workload(pairs, effort) if pairs else None, top, _lost(others))
 
     def epsilon(self, delta: Fraction) -> Bound:
@@ -215,6 +220,19 @@ class _Way:
             most = normal.cdf_up(normal.quantile_up(1 - alpha) - sqrt_down(self.gaussian))
             return Bound.outwards(max(Fraction(0), least), most)
         return Bound(*self.work.misses(alpha))
+
+
+def _alike(leaves: Leaves) -> tuple[Fraction, int] | None:
+    """The range and the number of boxes, if they all have a loss of the same bounded range."""
+    ranges = set()
+    for event in leaves:
+        match event:
+            case events.Exponential(epsilon=e) | events.NoisyMax(epsilon=e, noise=events.MaxNoise.GUMBEL):
+                ranges.add(e)
+            case _:
+                return None
+    times = sum(leaves.values())
+    return (ranges.pop(), times) if len(ranges) == 1 and BoundedRange.fits(max(ranges), times) else None
 
 
 def _lost(leaves: Leaves) -> tuple[Fraction, Fraction]:

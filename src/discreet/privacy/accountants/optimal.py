@@ -1,4 +1,5 @@
-"""The best possible composition of equal black boxes, exactly (Kairouz, Oh and Viswanath 2015).
+"""The best possible composition of equal black boxes: of private ones exactly (Kairouz, Oh and Viswanath 2015), and of
+boxes whose loss has a bounded range, enclosed on a grid (``BoundedRange``, below).
 
 Promise: the curve is the true one, for every ε and not only at whole multiples of ε₀, enclosed from both sides.
 Believes: their Theorem 3.2 and its dominating pair: with probability δ₀ the box says which input it was, else it is
@@ -13,12 +14,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from math import ceil, expm1, floor, isqrt
+
+import numpy as np
 
 from discreet.errors import BadParameter, NoPrice
-from discreet.exact import Number, exp_down, exp_up, integer, log_down, log_up, non_negative
+from discreet.exact import Number, exp_down, exp_up, float_down, float_up, integer, log_down, log_up, non_negative
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.numerics.interval import ZERO, Interval, power
+from discreet.privacy.pld.beliefs import ELEMENTARY, ROUND, TINY, Array
+from discreet.privacy.pld.certify import Effort, Workload
+from discreet.privacy.pld.dominate import pair_of
 from discreet.privacy.promises import events
 from discreet.privacy.promises.bound import Bound
 from discreet.privacy.promises.events import Event
@@ -28,6 +35,10 @@ from discreet.privacy.promises.record import Record, short_down, short_up, show
 _BITS = 256
 _EXACT = 1 << 14
 _MOST = 100_000
+_WORK = 100_000_000
+_FINEST, _COARSEST = 2000, 20
+"""Grid points per ε₀ of boxes of bounded range."""
+_LARGEST = 100
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -163,3 +174,98 @@ def _equal_boxes(event: Event) -> tuple[Event, int]:
             raise NoPrice("optimal composition has a closed form for equal events only; compose them numerically")
         case _:
             return event, 1
+
+
+# --- boxes whose loss has a bounded range -----------------------------------------------------------------------------
+
+
+class BoundedRange(Workload):
+    """``times`` adaptive uses of boxes whose loss has range ε₀, such as the exponential mechanism.
+
+    Guarantee: ``delta`` and ``epsilon`` enclose the worst that an adversary can reach who chooses each box after seeing
+    the earlier answers. The box of one use has losses in [t - ε₀, t] for some t; no single t is the worst, so the value
+    of the game is computed from its end, on a grid of losses: over all t between two grid points at once from above,
+    over the t on the grid from below. Proof: bounded_range.md.
+    """
+
+    def __init__(self, epsilon: Fraction, times: int, effort: Effort | None = None) -> None:
+        box = events.Exponential(epsilon)
+        super().__init__([(pair_of(box), times)], effort)
+        self._epsilon, self._uses = epsilon, times
+        self._cells = min(_FINEST, isqrt(_WORK // times**2))
+
+    @staticmethod
+    def fits(epsilon: Fraction, times: int) -> bool:
+        """Whether the grid would be fine enough to be of use, and the numbers small enough for its errors."""
+        return times > 1 and epsilon <= _LARGEST and isqrt(_WORK // times**2) >= _COARSEST
+
+    @cached_property
+    def _above(self) -> tuple[float, Array]:
+        return _game(float_up(self._epsilon) / self._cells * (1 + 4 * ROUND), self._cells, self._uses, wider=1)
+
+    @cached_property
+    def _below(self) -> tuple[float, Array]:
+        return _game(float_down(self._epsilon) / self._cells * (1 - 4 * ROUND), self._cells, self._uses, wider=0)
+
+    def delta(self, epsilon: Fraction) -> tuple[float, float]:
+        """Bounds of δ(ε), ε >= 0."""
+        most = super().delta(epsilon)[1]
+        low, high = self._delta_below(float_up(epsilon)), self._delta_above(float_down(epsilon))
+        return max(min(low, high, most), 0.0), min(high, most)
+
+    def epsilon(self, delta: Fraction) -> tuple[float, float]:
+        """Bounds of the least ε >= 0 with δ(ε) <= delta."""
+        most = super().epsilon(delta)[1]
+        step, values = self._below
+        reached = np.flatnonzero(values[len(values) // 2 :] * self._slack(-1) > float_up(delta))
+        low = step * float(reached[-1]) * (1 - 4 * ROUND) if len(reached) else 0.0
+        wanted = float_down(delta)
+        a, b = 0.0, float_up(self._uses * self._epsilon) * (1 + 1 / self._cells) * (1 + 8 * ROUND)
+        if self._delta_above(0.0) <= wanted:
+            b = 0.0
+        while b - a > 1e-9 * (1 + b):
+            middle = (a + b) / 2
+            a, b = (a, middle) if self._delta_above(middle) <= wanted else (middle, b)
+        return min(low, b, most), min(b, most)
+
+    def _delta_above(self, epsilon: float) -> float:
+        """By the chord between two grid points: δ is convex in e^ε."""
+        step, values = self._above
+        centre = len(values) // 2
+        place = min(floor(epsilon / step * (1 - 4 * ROUND)), len(values) - 2 - centre)
+        share = expm1(max(epsilon - step * place * (1 + ROUND), 0.0)) / expm1(step)
+        share = min(max(share * (1 - 8 * ELEMENTARY) - 8 * ELEMENTARY - 8 * ROUND * (place + 2), 0.0), 1.0)
+        left, right = float(values[centre + place]), float(values[centre + place + 1])
+        return min(1.0, (left + share * (right - left)) * self._slack(1) + TINY)
+
+    def _delta_below(self, epsilon: float) -> float:
+        """At the next grid point: δ falls."""
+        step, values = self._below
+        place = ceil(epsilon / step * (1 + 4 * ROUND))
+        at = len(values) // 2 + place
+        return float(values[at]) * self._slack(-1) if at < len(values) else 0.0
+
+    def _slack(self, sign: int) -> float:
+        """Each use multiplies by two masses, each within 8 elementary errors, and adds: 16 of them are enough."""
+        return 1 + sign * 16 * (self._uses + 2) * ELEMENTARY
+
+
+def _game(step: float, cells: int, times: int, *, wider: int) -> tuple[float, Array]:
+    """The value of the game on the grid, ε from -n steps to n; boxes reach ``wider`` steps further than ε₀."""
+    reach = cells + wider
+    n = times * reach
+    beyond = -np.expm1(step * np.arange(-n - reach, -n))  # where every loss is larger than ε
+    value = np.maximum(-np.expm1(step * np.arange(-n, n + 1)), 0.0)
+    for _ in range(times):
+        padded = np.concatenate([beyond, value, np.zeros(reach)])
+        value = np.zeros(2 * n + 1)
+        for up in range(1, cells + wider):
+            down = reach - up
+            high = -np.expm1(-step * down) / -np.expm1(-step * reach)  # the mass of the larger loss, under P
+            low = np.exp(-step * down) * (-np.expm1(-step * up)) / -np.expm1(-step * reach)
+            both = (
+                high * padded[reach - up : reach - up + 2 * n + 1]
+                + low * padded[reach + down : reach + down + 2 * n + 1]
+            )
+            np.maximum(value, both, out=value)
+    return step, value

@@ -80,6 +80,10 @@ def tradeoff(composition: Given, alphas: Sequence[Number] | None = None) -> Figu
     """Misses against false alarms of the best attacker, with the certified band, beside blind guessing.
 
     A dict of several is drawn into one picture.
+
+    >>> from discreet.privacy.promises.events import Laplace
+    >>> tradeoff(compose([Laplace(scale=2)])).axes[0].get_xlabel()
+    'false alarms'
     """
     figure, axes = _canvas("false alarms", "misses", "What an attacker can do")
     places = alphas if alphas is not None else [Fraction(k, 100) for k in range(101)]
@@ -107,6 +111,10 @@ def growth(event: Event | Mapping[str, Event], up_to: int, delta: Number = "1e-6
     """ε of an event repeated 1 to ``up_to`` times at one δ, by each rule that has a price for it.
 
     Several events by name are drawn into one picture.
+
+    >>> from discreet.privacy.promises.events import Laplace
+    >>> len(growth(Laplace(scale=10), 100).axes[0].lines) > 2
+    True
     """
     figure, axes = _canvas("repetitions", "ε", f"How cost grows (δ = {float(number(delta, 'delta')):g})")
     for label, one in event.items() if isinstance(event, Mapping) else [("", event)]:

@@ -114,7 +114,8 @@ def raised(pair: Pair, grid: Grid) -> Law:
         upper = np.minimum(p, (p - s) / shrink)
         mass[1:] += upper + 4.0 * ROUND * p
         mass[:-1] += (p - upper) + 4.0 * ROUND * p
-        mass[0] += 2.0 * pair.below(float(edges[0]))[0] + TINY
+        left = 1.0 - float((cells.p - cells.p_error).sum()) + 4.0 * ROUND * len(p)  # of all mass, outside the cells
+        mass[0] += min(2.0 * pair.below(float(edges[0]))[0], max(left, 0.0)) + TINY
         infinite += 2.0 * pair.above(float(edges[-1]))[0] + TINY
     infinite += _raise_atoms(pair.atoms, grid, mass, shrink)
     return Law(grid, mass * (1.0 + 4.0 * ROUND), infinite * (1.0 + 4.0 * ROUND), slip)

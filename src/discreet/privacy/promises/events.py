@@ -207,6 +207,9 @@ class PermuteAndFlip(Event):
     """A choice by permute-and-flip: ε-differentially private, but its loss does *not* have range ε.
 
     Candidates come in random order; i is taken with probability e^{ε (u_i - max u)/(2Δ)} (McKenna, Sheldon 2020).
+
+    >>> PermuteAndFlip("1/2")
+    PermuteAndFlip(epsilon='1/2')
     """
 
     epsilon: Fraction
@@ -229,6 +232,9 @@ class NoisyMax(Event):
 
     ε-differentially private for each noise. With GUMBEL noise it has the law of Exponential, and so range ε; with
     EXPONENTIAL noise that of PermuteAndFlip; with LAPLACE noise a law of its own. Neither has range ε.
+
+    >>> NoisyMax("1/2").noise
+    <MaxNoise.LAPLACE: 'laplace'>
     """
 
     epsilon: Fraction
@@ -240,7 +246,11 @@ class NoisyMax(Event):
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Threshold(Event):
-    """Which keys exist, by a noisy count at least a threshold: (ε, δ) for the whole set of keys together."""
+    """Which keys exist, by a noisy count at least a threshold: (ε, δ) for the whole set of keys together.
+
+    >>> Threshold(1, "1e-6")
+    Threshold(epsilon=1, delta='1/1000000')
+    """
 
     epsilon: Fraction
     delta: Fraction
@@ -254,6 +264,9 @@ class AboveThreshold(Event):
     """A whole run of the sparse vector technique, all questions and its last positive answer: ε in total.
 
     Interactive: the analyst chooses the next question after seeing the last answer (Lyu, Su and Li 2017, Alg. 1).
+
+    >>> AboveThreshold(1)
+    AboveThreshold(epsilon=1)
     """
 
     epsilon: Fraction
@@ -436,6 +449,9 @@ class Parallel(Event):
 
     Stated for ADD_REMOVE: one unit is in one part. When units may *change*, one can leave a part and enter another:
     price the change as two steps, with ``group(2)`` on the price.
+
+    >>> len(Parallel([Laplace(scale=2), Laplace(scale=4)]).events)
+    2
     """
 
     events: tuple[Event, ...]

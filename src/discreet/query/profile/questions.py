@@ -7,7 +7,7 @@ are questions like any other, priced by ``noise_plan`` and paid before the data 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
@@ -21,7 +21,7 @@ from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, Lowered
 from discreet.query.lower.relation_facts import Lowered
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Filter, Measure, Outcome, PerUnit, Relation, Scan
-from discreet.query.plan.schema import Caps, Schema
+from discreet.query.plan.schema import Caps, Declared, Schema, resolve
 from discreet.query.plan.types import Date, Kind, Number, Real, Timestamp, Value
 from discreet.query.profile.classes import size_class, value_class
 
@@ -104,7 +104,7 @@ def table_questions(
     name: str, schemas: Mapping[str, Schema], columns: Sequence[str] | None = None
 ) -> tuple[Asked, ...]:
     """All histograms of a table: rows per unit, then each column (or those named) by what is declared of it."""
-    source = _private(name, schemas)
+    source, stored = _private(name, schemas), _private(name, _without_bounds(name, schemas))
     assert source.unit_kind is not None  # noqa: S101 - it is private
     fields = {n: f for n, f in source.fields.items() if not f.is_unit}
     for column in columns or ():
@@ -122,7 +122,7 @@ def table_questions(
         if field.keys is not None and len(field.keys) <= MOST_LISTED:
             found.append(keys_of(LoweredKey(column, typed), source.relation, source.unit_kind, source.tables))
         elif field.keys is None and not field.unknown and isinstance(field.kind, Number | Real | Date | Timestamp):
-            found.append(_values(column, field.kind, source))
+            found.append(_values(column, stored.fields[column].kind, stored))
     return tuple(found)
 
 
@@ -133,6 +133,15 @@ def _private(name: str, schemas: Mapping[str, Schema]) -> Lowered:
     if not source.private:
         raise BadParameter("table", name, "must be private; look at a public one yourself")
     return source
+
+
+def _without_bounds(name: str, schemas: Mapping[str, Schema]) -> Mapping[str, Schema]:
+    """Values are looked at as they are stored, so that what bounds cut can be told."""
+    if name not in schemas:
+        return schemas
+    own = schemas[name]
+    columns = {column: Declared() if one.low is not None else one for column, one in own.table.columns.items()}
+    return {**schemas, name: resolve(name, replace(own.table, columns=columns), own.stored)}
 
 
 def _listed(typed: Typed) -> Expression | None:

@@ -6,7 +6,7 @@ rows; how many units may have more than that is stated beside it, because no noi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -157,27 +157,11 @@ class UnitSizes:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
         level = confidence_level(confidence)
         miss = float(1 - level) / 2
-        counts, (low, high), typical = self.counts, self._ends(), self.typical
-        near = max(float(counts @ typical), 1.0)
-        share = min(max(float(counts @ np.maximum(typical - cap, 0.0)) / near, 0.0), 1.0)
-        there = np.maximum(counts, 0.0)
-
-        def off(s: float, miss: float) -> bool:
-            weights = np.maximum(typical - cap, 0.0) - s * typical
-            ends = [np.maximum(end - cap, 0.0) - s * end for end in (low, high)]
-            slack = float(there @ np.maximum(abs(ends[0] - weights), abs(ends[1] - weights)))
-            return abs(float(counts @ weights)) <= slack + self.histogram.error(weights, miss)
-
-        def possible(s: float) -> bool:
-            return off(s, miss)
-
-        half = float(1 - level) / 4
-
-        def possible_wider(s: float) -> bool:
-            return off(s, half)
-
-        last = self._last
-        above = self.histogram.values[last + 1 :]
+        (low, high), counts = self._ends(), self.counts
+        points = [(m, np.maximum(m - cap, 0.0)) for m in (self.typical, low, high, np.clip(cap, low, high))]
+        share, first, last = share_beyond(self.histogram, counts, points, miss)
+        wider = share_beyond(self.histogram, counts, points, miss / 2)[1:]
+        above = self.histogram.values[self._last + 1 :]
 
         def more(chance: float) -> float:
             """At most so many units are beyond."""
@@ -187,13 +171,13 @@ class UnitSizes:
         return Cut(
             cap,
             share,
-            _farthest(possible, share, 0.0),
-            _farthest(possible, share, 1.0),
+            first,
+            last,
             float(level),
             self.reach,
             int(np.ceil(beyond)),
             what,
-            (_farthest(possible_wider, share, 0.0), _farthest(possible_wider, share, 1.0), more(half)),
+            (*wider, more(miss / 2)),
         )
 
     def spread_error(self, cap: int, share: float, clustering: float = 1.0) -> float:
@@ -207,6 +191,25 @@ class UnitSizes:
         ratio = self.rows() / self.kept(cap)
         variance = clustering * share * float(there @ (sizes * (1 - ratio * kept)) ** 2)
         return float(np.sqrt(variance)) / (share * self.rows())
+
+
+def share_beyond(
+    histogram: Histogram, counts: Floats, points: Sequence[tuple[Floats, Floats]], miss: float
+) -> tuple[float, float, float]:
+    """The share of all sizes that lies beyond something, and an interval: those shares s that the noise of the counts
+    and the width of the classes allow, Σ N_j (beyond_j - s size_j) = 0.
+
+    ``points``: sizes, and what of them is beyond, in the middle of each class, at its ends and where that bends.
+    """
+    middle, there = points[0], np.maximum(counts, 0.0)
+    share = min(max(float(counts @ middle[1]) / max(float(counts @ middle[0]), 1e-9), 0.0), 1.0)
+
+    def possible(s: float) -> bool:
+        weights, *others = (beyond - s * size for size, beyond in points)
+        slack = float(there @ np.max([np.abs(one - weights) for one in others], axis=0))
+        return abs(float(counts @ weights)) <= slack + histogram.error(weights, miss)
+
+    return share, _farthest(possible, share, 0.0), _farthest(possible, share, 1.0)
 
 
 def _farthest(possible: Callable[[float], bool], near: float, far: float) -> float:

@@ -226,11 +226,10 @@ def price(event: Event) -> Price:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured(Release):
-    """A stable map whose exact answer goes through a mechanism."""
+class Behind(Release):
+    """A release of what a stable map gives: it takes what the map takes."""
 
     map: Before
-    mechanism: Noisy
 
     @property
     def input_domain(self) -> domains.Rows | domains.Groups:
@@ -241,6 +240,13 @@ class Measured(Release):
     def input_metric(self) -> RowMetric:
         """What ``distance`` counts."""
         return self.map.input_metric
+
+
+@dataclass(frozen=True, slots=True)
+class Measured(Behind):
+    """A stable map whose exact answer goes through a mechanism."""
+
+    mechanism: Noisy
 
     @property
     def accuracy(self) -> Accuracy | None:
@@ -370,24 +376,13 @@ class Then(Release):
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared(Release):
+class Prepared(Behind):
     """A release of what a stable map gives.
 
     Guarantee: at distance d the event of the release at distance ``stability(d)``.
     """
 
-    map: Before
     release: Release
-
-    @property
-    def input_domain(self) -> domains.Rows | domains.Groups:
-        """What the map takes."""
-        return self.map.input_domain
-
-    @property
-    def input_metric(self) -> RowMetric:
-        """What ``distance`` counts."""
-        return self.map.input_metric
 
     @property
     def accuracy(self) -> Accuracy | None:

@@ -16,13 +16,18 @@ from typing import Any, ClassVar, Self, overload
 from discreet.errors import BadParameter
 from discreet.stable.core import domains
 from discreet.stable.core.domains import Domain, Groups, Rows
-from discreet.stable.core.metrics import ADD_REMOVE, How, Metric, RowMetric, steps
+from discreet.stable.core.metrics import ADD_REMOVE, NORMS, NUMBER, How, Metric, RowMetric, steps
 from discreet.stable.core.release import Measured, Noisy, Prepared, Release, Waiting, measured, prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StableMap(ABC):
-    """An exact function of data that does not tear neighbours apart."""
+    """An exact function of data that does not tear neighbours apart.
+
+    >>> from discreet.stable import count
+    >>> isinstance(count(), StableMap)
+    True
+    """
 
     name: ClassVar[str] = "map"
     takes_groups: ClassVar[bool] = False
@@ -117,6 +122,24 @@ class StableMap(ABC):
             "must be a stable map, a release, or noise such as laplace(epsilon=1); a mechanism that reads data by "
             "itself, such as a mean, is paid with Filter(budget).spend(m.event): m.release(values, receipt)",
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate(StableMap):
+    """A map from rows to one exact number; behind group_by, to one for each group."""
+
+    takes_groups: ClassVar[bool] = True
+
+    @property
+    def output_domain(self) -> Domain:
+        """One number, or one for each group."""
+        given = self.input_domain
+        return domains.Vector(len(given.keys), given.keys) if isinstance(given, Groups) else domains.Number()
+
+    @property
+    def output_metric(self) -> Metric:
+        """The absolute difference, or the three norms."""
+        return NORMS if isinstance(self.input_domain, Groups) else NUMBER
 
 
 def read(data: Any, domain: Rows | Groups) -> Any:

@@ -9,15 +9,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from discreet.stable.core.domains import Domain, Groups, Number, Vector
-from discreet.stable.core.metrics import NORMS, NUMBER, How, Metric, Moves, Relation, as_metric, steps
-from discreet.stable.core.stable_map import PUBLIC_NUMBER, Chain, StableMap
+from discreet.stable.core.domains import Groups
+from discreet.stable.core.metrics import How, Moves, Relation, as_metric, steps
+from discreet.stable.core.stable_map import PUBLIC_NUMBER, Aggregate, Chain
 from discreet.stable.core.total import Field
 from discreet.stable.maps.grouping import group_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count(StableMap):
+class Count(Aggregate):
     """The number of rows; behind group_by, the number in each group, in the order of the keys.
 
     Guarantee: d rows added, removed or edited move the number by at most d; changed rows do not move it, since their
@@ -31,18 +31,6 @@ class Count(StableMap):
     """
 
     name: ClassVar[str] = "count"
-    takes_groups: ClassVar[bool] = True
-
-    @property
-    def output_domain(self) -> Domain:
-        """One number, or one for each group."""
-        given = self.input_domain
-        return Vector(len(given.keys), given.keys) if isinstance(given, Groups) else Number()
-
-    @property
-    def output_metric(self) -> Metric:
-        """The absolute difference, or the three norms."""
-        return NORMS if isinstance(self.input_domain, Groups) else NUMBER
 
     def stability(self, distance: int) -> int | Moves:
         """How far the number, or the vector, moves."""

@@ -97,6 +97,9 @@ def map(
 
     ``missing`` (by default the number in the bounds that is nearest to 0) stands for whatever is no number, and
     ``otherwise`` (one of the values) for whatever is none of them.
+
+    >>> list(map(len, bounds=(0, 3))(["a", "bcdef", None]))
+    [1, 3, 0]
     """
     if not callable(f):
         raise BadParameter("f", f, "must be a function of one row")

@@ -12,15 +12,15 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadParameter
 from discreet.stable.core.bounds import Bounds, as_bounds
-from discreet.stable.core.domains import Domain, Groups, Number, Vector, Whole
-from discreet.stable.core.metrics import NORMS, NUMBER, How, Metric, Moves, Relation, as_metric, steps
-from discreet.stable.core.stable_map import PUBLIC_NUMBER, Chain, StableMap
+from discreet.stable.core.domains import Groups, Whole
+from discreet.stable.core.metrics import How, Moves, Relation, as_metric, steps
+from discreet.stable.core.stable_map import PUBLIC_NUMBER, Aggregate, Chain
 from discreet.stable.core.total import Field, attempt, check_field, reader, show_field, wholes
 from discreet.stable.maps.grouping import group_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sum(StableMap):
+class Sum(Aggregate):
     """The sum of the rows, each clamped to whole numbers in [low, high]; behind group_by, the sum of each group.
 
     Guarantee, with m = max(|low|, |high|): d rows added or removed move the sum by at most d·m; changed ones by
@@ -37,7 +37,6 @@ class Sum(StableMap):
     """
 
     name: ClassVar[str] = "sum"
-    takes_groups: ClassVar[bool] = True
 
     bounds: Bounds | None
     of: Field
@@ -68,17 +67,6 @@ class Sum(StableMap):
         if self._bounds is None:
             raise BadParameter("bounds", None, "must be given as (low, high): none is read from data")
         return self._bounds
-
-    @property
-    def output_domain(self) -> Domain:
-        """One number, or one for each group."""
-        given = self.input_domain
-        return Vector(len(given.keys), given.keys) if isinstance(given, Groups) else Number()
-
-    @property
-    def output_metric(self) -> Metric:
-        """The absolute difference, or the three norms."""
-        return NORMS if isinstance(self.input_domain, Groups) else NUMBER
 
     def stability(self, distance: int) -> int | Moves:
         """How far the sum, or the vector of sums, moves."""
