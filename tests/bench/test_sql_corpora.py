@@ -1,4 +1,4 @@
-"""Questions in the manner of TPC-H, ClickBench and tests of other private SQL: what is answered is right, and what is refused is known."""
+"""Questions in the manner of TPC-H, ClickBench and tests of private SQL: answers are right, refusals are known."""
 
 import os
 from functools import cache
