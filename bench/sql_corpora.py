@@ -3,12 +3,13 @@
 A folder holds ``questions.sql`` (statements that end in a semicolon, each after a line ``-- name``, or
 ``-- name: refused, why`` where no answer is right) and ``tables.json`` (columns by type and range, from which rows are
 made up). Every question is asked at a price at which noise does not matter, with caps that cut nobody, and compared
-with what DuckDB answers to the same text. Without a folder: the two that ship with the tests.
+with what DuckDB answers to the same text. Without a folder: the three that ship with the tests.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 import time
@@ -28,6 +29,8 @@ from discreet.query.plan.schema import Table
 
 OURS = Path(__file__).resolve().parent.parent / "tests" / "corpora"
 PRICE, DELTA = 10**12, "1e-9"
+TIMES = 3
+"""How often a question is planned and previewed; the least processor time counts."""
 CAP = 4096
 """Rows of one unit that count: more than anybody has."""
 NEAR = 0.03
@@ -142,14 +145,16 @@ def results(folder: Path, every: int = 1) -> Iterator[Result]:
     for name, table in made.items():
         truth.register(name, table)
     for text in texts(folder)[::every]:
-        start = time.perf_counter()
+        seconds = math.inf
         try:
-            query = session.sql(text.sql)
-            query.preview(epsilon=PRICE, delta=DELTA)
+            for _ in range(TIMES):
+                start = time.process_time()
+                query = session.sql(text.sql)
+                query.preview(epsilon=PRICE, delta=DELTA)
+                seconds = min(seconds, time.process_time() - start)
         except dp.errors.DiscreetError as error:
-            yield Result(text, "refused", str(error), time.perf_counter() - start)
+            yield Result(text, "refused", str(error), time.process_time() - start)
             continue
-        seconds = time.perf_counter() - start
         answer = query.release(epsilon=PRICE, delta=DELTA)
         found = [tuple(row.values()) for row in answer.rows]
         why = _differs(found, truth, text.sql)

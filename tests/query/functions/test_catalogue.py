@@ -142,7 +142,7 @@ def test_rows_mean_what_the_record_says(name: str) -> None:
     for call in over_columns(name):
         x = typed(call, FIELDS, keyed=False)
         assert {p.function for p in walk(x.lowered) if isinstance(p, Call)} <= PRIMITIVES
-        for _ in range(300):
+        for _ in range(40 if name in APPROXIMATE else 300):
             row = {c: None if dice.random() < 0.1 else any_value(kind, dice) for c, kind in COLUMNS.items()}
             found = oracle(x.lowered, row)
             assert found == evaluate(x.lowered, row)

@@ -1,5 +1,6 @@
 """Expressions are values: equal ones are equal, and true is not 1."""
 
+import pickle
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import combinations
@@ -30,3 +31,12 @@ def test_all_parts_are_walked_from_the_outside_in() -> None:
     assert len(list(walk(asked))) == 6
     assert columns(asked) == {"x", "y"}
     assert columns(Literal("x")) == frozenset()
+
+
+def test_a_remembered_hash_stays_in_its_process() -> None:
+    """Hashes of text differ between processes: a call that is sent must compute its own."""
+    call = Call("add", (Column("x"), Literal(1)))
+    assert hash(call) == hash(Call("add", (Column("x"), Literal(1))))
+    sent = pickle.loads(pickle.dumps(call))  # noqa: S301
+    assert sent == call
+    assert not hasattr(sent, "_hash")

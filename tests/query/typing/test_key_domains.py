@@ -80,6 +80,11 @@ def test_a_week_begins_on_monday_and_a_month_on_its_first() -> None:
 def test_keys_may_be_selected_only_where_the_owner_allowed_it_for_all_that_is_not_listed() -> None:
     assert typed(call("upper", col("product")), DECLARED).unknown
     assert typed(call("concat", col("product"), col("clinic")), DECLARED).unknown
+    assert typed(call("case", call("gt", col("wide"), 3), col("product"), "few"), DECLARED).unknown
+    assert typed(call("concat", col("product"), call("cast_text", call("month", col("any_day")))), DECLARED).unknown
     assert not typed(call("concat", col("product"), col("name")), DECLARED).unknown
+    assert not typed(call("case", call("gt", col("wide"), 3), col("product"), col("name")), DECLARED).unknown
+    assert not typed(call("concat", col("product"), call("cast_text", call("year", col("any_day")))), DECLARED).unknown
+    assert not typed(call("case", call("gt", col("wide"), 3), col("name"), "few"), DECLARED).unknown
     assert not typed(col("name"), DECLARED).unknown
     assert not typed(Literal("x"), DECLARED).unknown

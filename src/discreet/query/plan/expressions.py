@@ -43,12 +43,27 @@ class Literal:
         return isinstance(self.value, bool), self.value
 
 
+class _Remembers:
+    """A place for a hash. It is no field, so it is neither compared nor sent to another process, where it differs."""
+
+    __slots__ = ("_hash",)
+    _hash: int
+
+
 @dataclass(frozen=True, slots=True)
-class Call:
+class Call(_Remembers):
     """A function of other expressions. CASE is ``case(when1, then1, when2, then2, ..., otherwise)``."""
 
     function: str
     arguments: tuple[Expression, ...]
+
+    def __hash__(self) -> int:
+        """Computed once: plans are looked up by their expressions again and again, and some are long."""
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", hash((self.function, self.arguments)))
+            return self._hash
 
 
 Expression: TypeAlias = Column | Literal | Call

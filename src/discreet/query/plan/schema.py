@@ -389,7 +389,8 @@ def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
         raise BadParameter(place, "bounds of dates", f"must fit the column, which is stored as {stored.kind.value}")
     if stored.kind is StoredKind.DATE and (isinstance(said.low, datetime) or isinstance(said.high, datetime)):
         raise BadParameter(place, "bounds of times", "must be days: the column is stored as date")
-    if (said.keys or said.unknown) and stored.kind in (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP):
+    inexact = (StoredKind.REAL,) if said.unknown else (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP)
+    if (said.keys or said.unknown) and stored.kind in inexact:
         raise BadParameter(
             place, "keys", f"must be text, whole numbers, dates or booleans; it is stored as {stored.kind.value}"
         )

@@ -52,7 +52,15 @@ class Scope:
         """How the column is spelled where it comes from."""
         return self._found(name)[0]
 
-    def _found(self, name: Name) -> tuple[str, str]:
+    def has(self, name: Name) -> str | None:
+        """The column that is meant, if there is one and only one: as ``find``, without words for what is wrong."""
+        if name.table is not None and not match(name.table, [s.name for s in self.sources if s.name is not None]):
+            return None
+        _, found = self._places(name)
+        return found[0][1] if len(found) == 1 else None
+
+    def _places(self, name: Name) -> tuple[set[tuple[str, str]], list[tuple[str, str]]]:
+        """All columns that a name could mean, and those that it means."""
         sources = self.sources if name.table is None else (self.source(name.table),)
         places = {
             (spelled, place)
@@ -61,7 +69,10 @@ class Scope:
             if name.table is not None or place not in self.hidden
         }
         spellings = match(name.column, {spelled for spelled, _ in places})
-        found = [(spelled, place) for spelled, place in places if spelled in spellings]
+        return places, [(spelled, place) for spelled, place in places if spelled in spellings]
+
+    def _found(self, name: Name) -> tuple[str, str]:
+        places, found = self._places(name)
         if not found:
             raise unknown("column", name.column, (spelled for spelled, _ in places))
         if len(found) > 1:

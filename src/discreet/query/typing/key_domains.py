@@ -103,7 +103,28 @@ def _image(name: str, lowered: Expression, keys: tuple[Value, ...], nullable: bo
     return tuple(found)
 
 
+_FEW = frozenset({
+    "eq", "ne", "lt", "le", "gt", "ge", "in", "is_null", "and", "or", "not", "like", "starts_with", "ends_with",
+    "contains", "boolean_to_integer", "sign", "quarter", "month", "day", "day_of_week", "day_of_year", "hour", "minute",
+    "second",
+})  # fmt: skip
+"""Primitives whose few values everyone knows, whatever they are of."""
+
+
 def may_select(x: Typed, fields: Mapping[str, TypedColumn]) -> bool:
-    """Whether keys that nobody listed may be selected: the owner allowed it for a column, and the rest is listed."""
-    read = [fields[name] for name in columns(x.lowered)]
-    return any(f.unknown for f in read) and all(f.unknown or known(f) is not None for f in read)
+    """Whether keys that nobody listed may be selected: the owner allowed it for a column, and the rest is listed.
+
+    Conditions, months and the like have listed values whatever they read: CASE WHEN cost > 9 THEN product END may be
+    selected if ``product`` may.
+    """
+
+    def allowed(part: Expression) -> bool:
+        match part:
+            case Column(name=name):
+                return fields[name].unknown or known(fields[name]) is not None
+            case Call(function=function, arguments=arguments):
+                return function in _FEW or all(map(allowed, arguments))
+            case _:
+                return True
+
+    return any(fields[name].unknown for name in columns(x.lowered)) and allowed(x.lowered)

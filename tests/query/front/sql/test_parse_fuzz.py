@@ -78,6 +78,10 @@ WILD = [
 ]  # fmt: skip
 
 
+QUOTED, QUOTED_TOO = "'2'", "' 08'"
+"""Numbers written as text."""
+
+
 class Grammar:
     """Random SQL, mostly well typed; ``wild`` is how often something stands where it should not. ``r`` decides."""
 
@@ -123,6 +127,10 @@ class Grammar:
                     lambda: f"LENGTH({text()})",
                     lambda: f"EXTRACT({self.one('year', 'month', 'dow')} FROM {day()})",
                     lambda: f"{self.one('CAST', 'TRY_CAST')}({self.one(text, number)} AS {self.one('INT', 'BIGINT')})",
+                    lambda: f"{self.one('SQRT', 'LN', 'LOG10', 'LOG2', 'LOG')}({number()})",
+                    lambda: f"EXP(CLAMP({number()}, -5, {self.one('3', '20')}))",
+                    lambda: f"POWER({number()}, {self.one('2', '0.5', '1.5', '-1', '-0.5', '0')})",
+                    lambda: f"POWER({self.one('2', '0.5')}, CLAMP({number()}, 0, 9))",
                 ]
             case "text":
                 choices += [
@@ -137,6 +145,10 @@ class Grammar:
                     lambda: "DATE '2024-02-29'",
                     lambda: f"DATE_TRUNC('{self.one('month', 'week', 'year')}', {day()})",
                     lambda: f"CAST({day()} AS DATE) + INTERVAL {self.one('3', '-1')} DAY",
+                    lambda: (
+                        f"{day()} {self.one('+', '-')} INTERVAL {self.one('36', '1')} "
+                        f"{self.one('SECOND', 'MINUTES', 'HOUR', 'MONTH', 'YEAR')}"
+                    ),
                 ]
             case _:
                 choices += [
@@ -145,7 +157,8 @@ class Grammar:
                     lambda: f"{text()} {self.one('=', '<')} {text()}",
                     lambda: f"{day()} >= DATE '2020-01-01'",
                     lambda: f"{number()} {self.maybe('NOT')} BETWEEN {number()} AND {number()}",
-                    lambda: f"{number()} {self.maybe('NOT')} IN (1, 2, 3)",
+                    lambda: f"{number()} {self.maybe('NOT')} IN (1, {self.one('2', QUOTED)}, 3)",
+                    lambda: f"{number()} {self.one('=', '>=')} {self.one(QUOTED, QUOTED_TOO)}",
                     lambda: f"{text()} {self.maybe('NOT')} LIKE '{CANARY}%'",
                     lambda: f"{self.one(number, text, day)} IS {self.maybe('NOT')} NULL",
                     lambda: f"{truth()} {self.one('AND', 'OR')} {truth()}",
@@ -225,6 +238,8 @@ class Grammar:
     def query(self) -> str:
         source = self.source(2)
         where = self.maybe(lambda: f" WHERE {self.make('truth', 3)}", 0.5)
+        if self.r.random() < 0.02:
+            return f"SELECT {self.one('SUM', 'AVG')}(DISTINCT {self.name('number')}) AS s FROM {source}{where}"
         keys_ = [self.make(self.r.choice(["text", "truth", "number"]), 1) for _ in range(self.r.choice([0, 1, 1, 2]))]
         outputs = [f"{key} AS k{i}" for i, key in enumerate(keys_)] + [
             self.output() for _ in range(self.r.randint(1, 3))

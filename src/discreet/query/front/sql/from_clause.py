@@ -180,17 +180,8 @@ def equal_columns(part: Said, ours: Scope, theirs: Scope) -> tuple[str, str] | N
 
 def _column(name: Name, scope: Scope, other: Scope) -> str | None:
     """The column of the one scope that is meant; None if it is of another, or of both."""
-    try:
-        found = scope.find(name)
-    except BadQuestion:
-        return None
-    if name.table is None:
-        try:
-            other.find(name)
-        except BadQuestion:
-            return found
-        return None
-    return found
+    found = scope.has(name)
+    return None if name.table is None and other.has(name) is not None else found
 
 
 def _with_joins(item: Item, joins: Sequence[exp.Expr], lookup: Lookup, tied: _Tied) -> Item:
