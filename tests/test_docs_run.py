@@ -74,6 +74,7 @@ TEXT = {
     "docs/how-to/move-from-smartnoise.md": {"# visits.yaml": "a file for another library", "import snsql": RIVAL},
     "docs/how-to/move-from-tumult.md": {"from tmlt": RIVAL},
     "docs/how-to/notebook.md": {"%load_ext": "tests/curator/client/test_magic.py::test_the_page_works_in_ipython"},
+    "docs/how-to/operations.md": {"duckdb -c": "needs a bucket at a provider"},
     "docs/how-to/postgres.md": {
         "import discreet": "tests/engines/postgres/test_engine.py::test_the_page_works_as_it_is_written",
         "dp.engines.postgres(": "an address with a certificate",
