@@ -400,10 +400,10 @@ class Quantile(Recipe):
         return math.inf if self.bins.high is None else float(self.bins.high)
 
     def _targets(self, whole: Floats, estimate: Estimate) -> Floats:
-        """How many rows lie below what is asked for."""
+        """How many rows lie below what is asked for; of extremes what noise may feign, and half a row at least."""
         if not self.extreme:
             return np.maximum(whole, 0.0) * float(self.level)
-        safe = np.minimum(estimate.error(0.05), np.maximum(whole, 0.0) / 2)
+        safe = np.minimum(max(estimate.error(0.05), 0.5), np.maximum(whole, 0.0) / 2)
         return safe if self.extreme < 0 else np.maximum(whole, 0.0) - safe
 
     def _at(self, below: Floats, wanted: float) -> float:
