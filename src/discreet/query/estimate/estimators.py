@@ -456,6 +456,14 @@ class Dated(Recipe):
         """Days."""
         return self.inner.ends(noisy, miss)
 
+    def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """Days."""
+        return self.inner.error_if(noise, rows, miss)
+
+    def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """As that of the days."""
+        return self.inner.relative_error_if(noise, rows, miss)
+
     @property
     def limits(self) -> tuple[Limit, ...]:
         """Those of the days."""

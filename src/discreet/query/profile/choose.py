@@ -15,6 +15,7 @@ from functools import partial
 import numpy as np
 
 from discreet.query.estimate.estimators import Estimate, Mean, Plain, Quantile, Recipe
+from discreet.query.estimate.focused_quantile import FocusedQuantile
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared, prepare
@@ -204,7 +205,7 @@ def _estimate(noised: Mapping[Statistic, Noised], statistic: Statistic, values: 
 
 def _is_mean(recipe: Recipe) -> bool:
     inner = getattr(recipe, "inner", recipe)
-    return isinstance(inner, Mean | SidesMean | Quantile | Moment)
+    return isinstance(inner, Mean | SidesMean | Quantile | FocusedQuantile | Moment)
 
 
 def _plain(sizes: UnitSizes, noise: tuple[float, float], cap: int) -> _Predicted:
