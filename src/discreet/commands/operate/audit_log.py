@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from discreet.commands.locations import AsJson, LedgerOrConfig, open_ledger_of
 from discreet.commands.output import fail_plainly
@@ -41,7 +41,7 @@ def audit_log_command(
     if as_json:
         typer.echo(json.dumps(rows))
         return
-    table = Table("number", "time", "by", "what", "price", "", box=None)
+    table = Table("number", Column("time", no_wrap=True), "by", "what", "price", "about", box=None)
     for row in rows:
         cells = (row["time"], row["by"], row["kind"], row["price"] or "", row["about"][:100])
         table.add_row(str(row["number"]), *map(escape, cells))
