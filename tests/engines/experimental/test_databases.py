@@ -34,8 +34,8 @@ WORDS = {"all", "and", "as", "by", "case", "distinct", "else", "from", "in", "in
 DOCUMENTED = {
     "bigquery": COMMON
     + "bignumeric char_length date_add date_diff datetime_add datetime_diff datetime_trunc div ends_with extract "
-    "format_date format_datetime ltrim md5 mod regexp_extract round rtrim sign safe_offset split starts_with strpos substr "
-    "to_hex translate trim",
+    "format_date format_datetime ltrim md5 mod regexp_extract round rtrim sign safe_offset split starts_with strpos "
+    "substr to_hex translate trim",
     "snowflake": COMMON
     + "contains dateadd datediff date_trunc day dayofweekiso dayofyear decimal endswith hour length ltrim md5 minute "
     "mod month number quarter regexp_like rtrim second sign split_part startswith substring timestamp_ntz to_char "

@@ -75,7 +75,7 @@ class Filter:
     >>> spending.spend(events.Pure("0.001"))
     Traceback (most recent call last):
         ...
-    discreet.errors.OverBudget: asked for epsilon 1/1000, and epsilon 0 is left; ask for less, or accept more error
+    discreet.errors.OverBudget: asked for epsilon 1/1000, and epsilon 0 is left; only its owner can raise the budget
     """
 
     def __init__(self, budget: Measure, rule: Rule | None = None, *, reserve: Number = "1/2") -> None:
