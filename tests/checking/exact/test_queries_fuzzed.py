@@ -87,14 +87,14 @@ def accepted(engine: Engine, seed: int, number: int) -> Iterator[tuple[str, Quer
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_unit_reaches_too_far_in_memory(seed: int) -> None:
-    for text, query, price in accepted(memory(), seed, extent(12, 30)):
+    for text, query, price in accepted(memory(), seed, extent(8, 30)):
         report = check_query(query, tables=4, seed=seed, **price)
         assert report.ok, (text, report)
 
 
 @pytest.mark.parametrize("seed", range(2))
 def test_no_unit_reaches_too_far_on_duckdb(seed: int) -> None:
-    for text, query, price in accepted(dp.engines.duckdb(threads=1), 100 + seed, extent(6, 12)):
+    for text, query, price in accepted(dp.engines.duckdb(threads=1), 100 + seed, extent(4, 12)):
         report = check_query(query, tables=2, seed=seed, **price)
         assert report.ok, (text, report)
 
@@ -181,7 +181,7 @@ def kept(asked: Quote) -> bool:
 
 def test_a_workload_costs_what_its_noises_cost() -> None:
     sides = 0
-    for work, price in workloads(0, extent(120, 300)):
+    for work, price in workloads(0, extent(60, 300)):
         asked = work.order(Price(**price)).quote
         assert kept(asked)
         assert isinstance(work.session, dp.Session)
