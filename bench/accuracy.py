@@ -32,7 +32,7 @@ from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Estimates, Recipe
 from discreet.query.estimate.noise_plan import Allowance, Need, Noised, plan_noise, tree_of
 from discreet.query.estimate.selected import Selected
-from discreet.query.estimate.statistics import Bins, Focus, Rows, Statistic, Units
+from discreet.query.estimate.statistics import Bins, QuantileCells, Rows, Statistic, Units
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.evaluate import evaluate
@@ -110,7 +110,7 @@ def sums(statistic: Statistic, rows: Sequence[dict[str, int]], one: Noised) -> N
     if isinstance(statistic, Units):
         return np.array([len(rows) * one.scale])
     values = [evaluate(statistic.value, row) for row in rows]
-    if isinstance(statistic, (Bins, Focus)):
+    if isinstance(statistic, (Bins, QuantileCells)):
         many = statistic.bins if isinstance(statistic, Bins) else statistic.bins.bins
         return np.bincount(values, minlength=many) * one.scale
     assert isinstance(statistic, Rows)
@@ -125,7 +125,7 @@ def draws(needs: dict[Statistic, float], rows: Sequence[dict[str, int]], allowan
     found: Estimates = {}
     for statistic, one in noised.items():
         cells = sums(statistic, rows, one)
-        if isinstance(statistic, Focus):
+        if isinstance(statistic, QuantileCells):
             found[statistic] = as_estimate(noisy_cells(one, np.tile(cells, (runs, 1)), bits), one)
             continue
         if isinstance(statistic, Bins):

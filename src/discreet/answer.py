@@ -119,6 +119,15 @@ def significant(value: float, digits: int) -> str:
     return f"{Decimal(short):,f}"
 
 
+def how_many(number: int, things: str) -> str:
+    """A number of things, in words.
+
+    >>> how_many(1, "rows"), how_many(2500, "groups")
+    ('1 row', '2,500 groups')
+    """
+    return f"{number:,} {things.removesuffix('s') if number == 1 else things}"
+
+
 def confidence_level(confidence: Number) -> Fraction:
     """A confidence in [0, 1)."""
     level = exact_number(confidence, "confidence")

@@ -24,7 +24,7 @@ from discreet.privacy.promises.measures import Approx
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Job, Part, jobs, prepare
-from discreet.query.estimate.statistics import Bins, Distinct, Focus, Rows, Statistic, Units
+from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
 from discreet.query.front.sql.parse import question
 from discreet.query.lower.lower import lower_question
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
@@ -234,7 +234,7 @@ def _statistic(statistic: Statistic) -> str:
             return f"different values of {expression(value)}"
         case Bins(value, bins):
             return f"rows in {bins} bins of {expression(value)}"
-        case Focus(bins, level):
+        case QuantileCells(bins, level):
             return f"rows in cells of {bins.bins} bins of {expression(bins.value)}, near {level}"
 
 

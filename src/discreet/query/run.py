@@ -26,12 +26,12 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats
-from discreet.query.estimate.focus import CELLS, edges
-from discreet.query.estimate.focused_quantile import packed
 from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
 from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
+from discreet.query.estimate.quantile_search import CELLS, edges
+from discreet.query.estimate.searched_quantile import packed
 from discreet.query.estimate.selected import Selected
-from discreet.query.estimate.statistics import Bins, Focus, Statistic, Units
+from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units
 from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
@@ -244,7 +244,7 @@ def _noisy(
             one = noised[statistic]
             if isinstance(statistic, Bins):
                 estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
-            elif isinstance(statistic, Focus):
+            elif isinstance(statistic, QuantileCells):
                 estimates[statistic] = as_estimate(noisy_cells(one, _leaves(statistic.bins, exact, places), bits), one)
             else:
                 values = add(_spread(exact.keys, exact.numbers[i], places), one.noise, bits)
@@ -271,7 +271,7 @@ def _spread(keys: Sequence[tuple[Value, ...]], numbers: Integers, places: Mappin
 
 def as_estimate(values: Floats, one: Noised) -> Estimate:
     """Noisy numbers with the law of their noise."""
-    several = isinstance(one.statistic, (Bins, Focus))
+    several = isinstance(one.statistic, (Bins, QuantileCells))
     return Estimate(values, one.error, one, () if several else (Share(one, 1.0, 1),))
 
 

@@ -13,6 +13,7 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any
 
+from discreet.answer import how_many
 from discreet.errors import BadParameter
 from discreet.exact import Number, number
 from discreet.query.answer.answer import TableAnswer
@@ -30,7 +31,7 @@ from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
 from discreet.query.profile.rescale import rescaled
 from discreet.query.profile.shrink import shrunk
-from discreet.query.profile.sizes import Cut, UnitSizes, row_words
+from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import InRows, Spread
 from discreet.query.run import Released
 from discreet.session.price import Price
@@ -209,7 +210,7 @@ def with_total(answer: TableAnswer, question: Prepared) -> TableAnswer:
     total = total_of(answer, question)
     lines = (
         f"{name} with what is cut: {low:,.0f} to {high:,.0f} ({answer.cut.confidence:.0%}), if no unit has more than "
-        f"{row_words(answer.cut.reach)}"
+        f"{how_many(answer.cut.reach, 'rows')}"
         for name, (low, high) in total.items()
     )
     return replace(answer, total=total, notes=(*answer.notes, *lines))

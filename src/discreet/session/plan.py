@@ -22,8 +22,8 @@ from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import TYPICAL, preview
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.profile.agreeing_tables import expected_gains
 from discreet.query.profile.choose import Chosen, relative_noise
-from discreet.query.profile.marginals import expected_gains
 from discreet.query.run import Quote
 from discreet.session.auto_bounds import no_bounds
 from discreet.session.price import Price, least, rounded, wanted_errors

@@ -47,8 +47,8 @@ from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table, resolve
+from discreet.query.profile.agreeing_tables import made_to_agree
 from discreet.query.profile.choose import Chosen, Known, choose, typical_rows
-from discreet.query.profile.marginals import made_to_agree
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, no_caps, quote, release
 from discreet.session.auto import (

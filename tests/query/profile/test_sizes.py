@@ -70,7 +70,7 @@ def test_units_that_are_alike_stand_out_of_noise_that_hides_them_among_all_class
     rng = np.random.default_rng(3)
     found = UnitSizes(histogram(np.full(3000, 3), 70.0, rng))
     assert found.reach == 3
-    low, high = found.total()
+    low, high = found.rows_between()
     assert low <= 9000 <= high < 11000
     assert found.kept(3) >= 0.75 * found.rows(), "and a larger cap would keep little more"
 

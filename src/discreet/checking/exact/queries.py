@@ -31,7 +31,7 @@ from discreet.progress import Progress
 from discreet.query.engine import Engine
 from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
-from discreet.query.estimate.statistics import Bins, Focus, Statistic, Units, paid_with
+from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units, paid_with
 from discreet.query.lower.bounding import groups
 from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Stored, StoredKind
 from discreet.query.plan.work import AnyWork, Exact
@@ -234,7 +234,7 @@ def _vector(exact: Exact, i: int) -> Vector:
 
 def _moves(one: Noised, a: Vector, b: Vector) -> list[int]:
     keys, statistic = {*a, *b}, one.statistic
-    if isinstance(statistic, Focus):  # whatever the cells are, a group's rows move them by no more than their number
+    if isinstance(statistic, QuantileCells):  # whatever cells: a group's rows move them by no more
         moved: dict[Any, int] = {}
         for key in keys:
             moved[key[:-1]] = moved.get(key[:-1], 0) + abs(a.get(key, 0) - b.get(key, 0))

@@ -8,10 +8,10 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.record import show
-from discreet.query.estimate.focus import CELLS
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared
-from discreet.query.estimate.statistics import Bins, Distinct, Focus, Rows, Units, paid_with
+from discreet.query.estimate.quantile_search import CELLS
+from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Units, paid_with
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.nodes import Filter, Join, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.query.plan.work import Form
@@ -120,7 +120,7 @@ def _what(one: Noised) -> str:
             return "count units"
         case Distinct():
             return "count different values"
-        case Focus(bins=bins, level=level):
+        case QuantileCells(bins=bins, level=level):
             return (
                 f"look for the quantile {show(level)} in {bins.bins} bins, by two choices (a fifth of its price), and "
                 f"count rows in {CELLS} cells around it"

@@ -15,10 +15,10 @@ from discreet.errors import Unsupported
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate import two_sided_sums
 from discreet.query.estimate.estimators import Dated, Mean, Plain, Quantile, Recipe, SumFrom
-from discreet.query.estimate.focus import is_better
-from discreet.query.estimate.focused_quantile import FocusedQuantile
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import tree_of
+from discreet.query.estimate.quantile_search import is_better
+from discreet.query.estimate.searched_quantile import SearchedQuantile
 from discreet.query.estimate.statistics import Sides, Statistic
 from discreet.query.functions.dates import Span
 from discreet.query.lower.bounding import Noise
@@ -28,7 +28,7 @@ from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.types import Number
 from discreet.query.typing.infer import Typed
 
-_FOCUSED = 256
+_MOST_SEARCHED = 256
 """In at most so many groups, each quantile is searched for."""
 _ADDED = (Aggregate.SUM, Aggregate.AVG)
 
@@ -47,8 +47,8 @@ def recipes(
     number is released anyway; ``gaussian``: all noise will be Gaussian; ``groups``: how many, if that is known.
     """
     first = [_recipe(m, once) for m in measures]
-    if groups is not None and groups <= _FOCUSED:
-        first = _focused(first, gaussian)
+    if groups is not None and groups <= _MOST_SEARCHED:
+        first = _searched(first, gaussian)
     found = _sides(measures, first, once, selects, gaussian)
     shared = {
         s for m, r in zip(measures, first, strict=True) if m.measure.aggregate is not Aggregate.SUM for s in r.needs
@@ -61,7 +61,7 @@ def recipes(
     return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
 
 
-def _focused(found: list[Recipe], gaussian: bool) -> list[Recipe]:
+def _searched(found: list[Recipe], gaussian: bool) -> list[Recipe]:
     """A quantile that is the only one of its column, by a search for its place where that is predicted to be better.
 
     Several quantiles of one column are read off one tree, which costs no more than one of them.
@@ -69,7 +69,7 @@ def _focused(found: list[Recipe], gaussian: bool) -> list[Recipe]:
     of = Counter(r.bins for r in set(found) if isinstance(r, Quantile))
     noise = Noise.GAUSSIAN if gaussian else Noise.LAPLACE
     return [
-        FocusedQuantile(st.Focus(r.bins, r.level))
+        SearchedQuantile(st.QuantileCells(r.bins, r.level))
         if isinstance(r, Quantile)
         and of[r.bins] == 1
         and not r.extreme

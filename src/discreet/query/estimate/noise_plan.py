@@ -29,8 +29,17 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.estimate.focus import CELLS, Search, cells_tree, search, split
-from discreet.query.estimate.statistics import Bins, Distinct, Focus, Rows, Statistic, Units, paid_share, paid_with
+from discreet.query.estimate.quantile_search import CELLS, Search, cells_tree, search, split
+from discreet.query.estimate.statistics import (
+    Bins,
+    Distinct,
+    QuantileCells,
+    Rows,
+    Statistic,
+    Units,
+    paid_share,
+    paid_with,
+)
 from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.work import Weights
@@ -104,7 +113,7 @@ class Noised:
     def error(self, miss: float) -> float:
         """|noise| is at most this with probability 1 - miss, in the statistic's units; for bins, of any one prefix."""
         miss = max(miss, 1e-15)
-        if isinstance(self.statistic, (Bins, Focus)):
+        if isinstance(self.statistic, (Bins, QuantileCells)):
             return self._prefix_error(self.statistic, miss)
         if isinstance(self.noise, Gaussian):
             cells = math.sqrt(self.noise.sigma_squared) * -_NORMAL.inv_cdf(miss / 2)
@@ -128,7 +137,7 @@ class Noised:
         """The same for each prefix of so many cells that have noise of their own."""
         return _place_errors(cells_tree(cells), self.noise, level, max(miss, 1e-15)) * float(self.unit)
 
-    def _prefix_error(self, bins: Bins | Focus, miss: float, level: Fraction = Fraction(0)) -> float:
+    def _prefix_error(self, bins: Bins | QuantileCells, miss: float, level: Fraction = Fraction(0)) -> float:
         """Error of the worst prefix of the least-squares fit, by the length of its weights. Proof: noise_plan.md."""
         weight = float(tree_of(bins, self.noise).prefix_weight(level))
         return (noise_sum(self.noise, weight, miss) + 1) * float(self.unit)
@@ -190,18 +199,17 @@ def _roots(leaves: int) -> list[int]:
     return found
 
 
-def tree_of(bins: Bins | Focus, noise: Drawn | Noise) -> Tree:
+def tree_of(bins: Bins | QuantileCells, noise: Drawn | Noise) -> Tree:
     """The tree of counts over the bins, for this noise."""
-    if isinstance(bins, Focus):
+    if isinstance(bins, QuantileCells):
         return cells_tree(CELLS)
     return _tree(bins.bins, noise is Noise.GAUSSIAN or isinstance(noise, Gaussian))
 
 
 def plan_noise(needs: tuple[Need, ...], allowance: Allowance, neighbours: Neighbours) -> NoisePlan:
     """The better of Laplace and Gaussian noise that the allowance can pay for."""
-    ways = _ways(
-        allowance, any(need.selects for need in needs), any(isinstance(s, Focus) for n in needs for s in n.statistics)
-    )
+    chooses = any(isinstance(statistic, QuantileCells) for need in needs for statistic in need.statistics)
+    ways = _ways(allowance, any(need.selects for need in needs), chooses)
     plans = [_plan(needs, way, neighbours, allowance) for way in ways]
     return min(plans, key=lambda plan: _badness(plan, needs))
 
@@ -329,13 +337,13 @@ def noised(
     parts = isinstance(statistic, Rows) and len(statistic.beside) > 0
     if isinstance(statistic, Rows) and statistic.by_length and noise is not Noise.GAUSSIAN:
         raise NotATheorem("these parts of a range are bounded in length, which only Gaussian noise pays for")
-    several = grouped or parts or isinstance(statistic, (Bins, Focus))
+    several = grouped or parts or isinstance(statistic, (Bins, QuantileCells))
     many, rows_move = _lengths(statistic, noise, neighbours, several=several), Moves(l1, l2_squared)
     l1, l2_squared = many.l1 * l1, many.l2_squared * l2_squared
     if noise is Noise.GAUSSIAN and not several:
         l1 = math.isqrt(l2_squared)  # one coordinate: ROWS and single units have whole lengths
     moves = Moves(l1, l2_squared)
-    if isinstance(statistic, Focus):
+    if isinstance(statistic, QuantileCells):
         assert not isinstance(budget, VectorBudget), "choices are paid for in epsilon or rho"  # noqa: S101
         one, rest = split(budget)
         drawn = noise_for(rest, moves, 2)

@@ -14,7 +14,7 @@ from discreet.errors import BadQuestion
 from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
-from discreet.query.estimate.statistics import Bins, Distinct, Focus, Rows, Statistic, Units
+from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
 from discreet.query.lower.bounding import each_counts_once, in_words, rows
 from discreet.query.lower.lower import ONE_ROW, UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.prune import prune
@@ -243,7 +243,7 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
         match statistic:
             case Rows() | Units():
                 together.setdefault(one.weights, []).append(statistic)
-            case Bins(value=value, whole=whole) | Focus(bins=Bins(value=value, whole=whole)):
+            case Bins(value=value, whole=whole) | QuantileCells(bins=Bins(value=value, whole=whole)):
                 split = WorkKey("__bin", moved(value), None)
                 # Of many fine bins one is as good as another: picking one is half the work of spreading over all.
                 pick = _line(salt) if one.weights.per_group == 1 and keys and not whole else None

@@ -69,7 +69,7 @@ class Bins:
 
 
 @dataclass(frozen=True, slots=True)
-class Focus:
+class QuantileCells:
     """How many rows fall into a few cells of bins around the quantile of this level, wherever that is."""
 
     bins: Bins
@@ -81,7 +81,7 @@ class Focus:
         return self.bins.value
 
 
-Statistic: TypeAlias = Rows | Units | Distinct | Bins | Focus
+Statistic: TypeAlias = Rows | Units | Distinct | Bins | QuantileCells
 
 ONE = Literal(1)
 ZERO = Literal(0)

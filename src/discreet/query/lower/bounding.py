@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from discreet.answer import how_many
 from discreet.query.plan.schema import MAX_ROWS, Caps
 from discreet.query.plan.work import Form, Weights
 
@@ -72,12 +73,13 @@ def in_words(caps: Caps, *, grouped: bool) -> str:
     """
     if caps.auto:
         return "how many rows of each unit count is chosen from a profile when it is asked"
+    counted = f"at most {how_many(rows(caps), 'rows')} of each unit count"
     if grouped and each_counts_once(caps):
-        what = f"each unit counts once in a group, and in at most {groups(caps)} groups"
+        what = f"each unit counts once in a group, and in at most {how_many(groups(caps), 'groups')}"
     elif grouped and caps.max_groups is not None:
-        what = f"at most {rows(caps)} rows of each unit count, in at most {groups(caps)} groups"
+        what = f"{counted}, in at most {how_many(groups(caps), 'groups')}"
     else:
-        what = f"at most {rows(caps)} {'rows' if rows(caps) > 1 else 'row'} of each unit count"
+        what = counted
     return f"{what}; what is beyond is not in the error bars"
 
 

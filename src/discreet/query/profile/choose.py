@@ -14,11 +14,12 @@ from functools import partial
 
 import numpy as np
 
+from discreet.answer import how_many
 from discreet.query.estimate.estimators import Estimate, Mean, Plain, Quantile, Recipe
-from discreet.query.estimate.focused_quantile import FocusedQuantile
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared, prepare
+from discreet.query.estimate.searched_quantile import SearchedQuantile
 from discreet.query.estimate.statistics import ONE, Rows, Statistic, Units
 from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
@@ -205,7 +206,7 @@ def _estimate(noised: Mapping[Statistic, Noised], statistic: Statistic, values: 
 
 def _is_mean(recipe: Recipe) -> bool:
     inner = getattr(recipe, "inner", recipe)
-    return isinstance(inner, Mean | SidesMean | Quantile | FocusedQuantile | Moment)
+    return isinstance(inner, Mean | SidesMean | Quantile | SearchedQuantile | Moment)
 
 
 def _plain(sizes: UnitSizes, noise: tuple[float, float], cap: int) -> _Predicted:
@@ -344,8 +345,8 @@ def _told(  # noqa: PLR0917
     most = caps.max_groups
     cut = known.sizes.cut(best.cap)
     lines = [
-        f"chosen from the profile{known.of}: at most {best.cap:,} rows of each unit"
-        + (f", {most:,} groups" if most is not None else "")
+        f"chosen from the profile{known.of}: at most {how_many(best.cap, 'rows')} of each unit"
+        + (f", {how_many(most, 'groups')}" if most is not None else "")
         + f"; predicted error in a group of about {rows:,.0f} rows: {best.error:.1%}, noise alone: {best.noise:.1%}",
         str(cut),
     ]

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import About, Asked
-from discreet.query.profile.sizes import Cut, UnitSizes, row_words
+from discreet.query.profile.sizes import Cut, UnitSizes
 
 _SHOWN = 12
 
@@ -108,11 +108,11 @@ class Profile:
     # --- words and pictures -------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
-        (many, error), (least, most) = self.units(), self.sizes.total()
+        (many, error), (least, most) = self.units(), self.sizes.rows_between()
         lines = [
             f"profile of {self.table}; spent {self.cost}; error bars 95 %",
-            f"{many:,.0f} ± {error:,.0f} units; those of up to {row_words(self.sizes.reach)} have {least:,.0f} to "
-            f"{most:,.0f} rows together",
+            f"{many:,.0f} ± {error:,.0f} units; those of up to {how_many(self.sizes.reach, 'rows')} have "
+            f"{least:,.0f} to {most:,.0f} rows together",
         ]
         for histogram in self.histograms:
             lines += ["", *_lines(histogram)]

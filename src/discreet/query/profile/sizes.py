@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
@@ -64,19 +64,10 @@ class Cut:
 
     def __str__(self) -> str:
         return (
-            f"a cap of {self.cap:,} {self.what} cuts about {self.share:.1%} of all {self.what} "
+            f"a cap of {how_many(self.cap, self.what)} cuts about {self.share:.1%} of all {self.what} "
             f"({self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}) from units of up to "
-            f"{row_words(self.reach, self.what)}; at most {self.beyond:,} units have more, and how many more is unknown"
+            f"{how_many(self.reach, self.what)}; at most {self.beyond:,} units have more, and how many more is unknown"
         )
-
-
-def row_words(many: int, what: str = "rows") -> str:
-    """So many rows, in words.
-
-    >>> row_words(1), row_words(2500, "groups")
-    ('1 row', '2,500 groups')
-    """
-    return f"{many:,} {what.removesuffix('s') if many == 1 else what}"
 
 
 @dataclass(frozen=True)
@@ -176,7 +167,7 @@ class UnitSizes:
         """All rows together, about: of units within the reach, and a guess of the rest."""
         return self.kept(1 << 40)
 
-    def total(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
+    def rows_between(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """Between these ends lie all rows of units within the reach: the noise and the width of the classes."""
         miss = float(1 - confidence_level(confidence))
         least, most = self._ends()

@@ -2,7 +2,8 @@
 
 Guarantee: the two choices and the noisy counts together cost their share of the budget. A tree over all bins has to be
 right everywhere, and pays for each of its levels; here a fifth of the price finds a stretch that holds the quantile,
-more likely than not, and the rest is for one level of cells, fine inside of it and coarse outside. Proof: focus.md.
+more likely than not, and the rest is for one level of cells, fine inside of it and coarse outside.
+Proof: quantile_search.md.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.estimate.statistics import Focus
+from discreet.query.estimate.statistics import QuantileCells
 from discreet.randomness import Bits
 
 INNER = 10
@@ -79,10 +80,10 @@ def split(budget: Pure | ZCDP) -> tuple[Pure | ZCDP, Pure | ZCDP]:
     return part(budget, SEARCH), part(budget, 1 - 2 * SEARCH)
 
 
-def search(focus: Focus, budget: Pure | ZCDP, reach: Moves, noise: Noise, neighbours: Neighbours) -> Search:
+def search(cells: QuantileCells, budget: Pure | ZCDP, reach: Moves, noise: Noise, neighbours: Neighbours) -> Search:
     """The choices that this budget buys (each): ``reach`` is how far one unit's rows move the numbers of rows."""
-    b = focus.level.denominator
-    each = _scores_move(focus.level, neighbours)
+    b = cells.level.denominator
+    each = _scores_move(cells.level, neighbours)
     choice: PermuteAndFlip | Exponential
     event: Event
     if isinstance(budget, Pure):
@@ -92,8 +93,8 @@ def search(focus: Focus, budget: Pure | ZCDP, reach: Moves, noise: Noise, neighb
         squared = each.l2_squared * reach.l2_squared
         rate = sqrt_down(2 * budget.rho / squared, 64)
         choice, event = Exponential(Fraction(ceil(sqrt(squared))), rate), events.ZCDP(budget.rho)
-    weight = float(cells_tree(CELLS).prefix_weight(focus.level))
-    return Search(choice, focus.level, ceil(b * noise_sum(noise, weight, 0.05) + _SURE / choice.rate), event)
+    weight = float(cells_tree(CELLS).prefix_weight(cells.level))
+    return Search(choice, cells.level, ceil(b * noise_sum(noise, weight, 0.05) + _SURE / choice.rate), event)
 
 
 def _scores_move(level: Fraction, neighbours: Neighbours) -> Moves:

@@ -13,9 +13,9 @@ from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.estimate.focus import CELLS, Search, edges, is_better, search, split
 from discreet.query.estimate.noise_plan import Need, plan_noise, tree_of
-from discreet.query.estimate.statistics import Bins, Focus
+from discreet.query.estimate.quantile_search import CELLS, Search, edges, is_better, search, split
+from discreet.query.estimate.statistics import Bins, QuantileCells
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.schema import Caps
@@ -33,7 +33,7 @@ def bins(many: int) -> Bins:
 
 def planned(level: Fraction, budget: Pure | ZCDP, neighbours: Neighbours) -> Search:
     reach = Moves(WEIGHT, WEIGHT**2)
-    return search(Focus(bins(3), level), budget, reach, noise_for(Pure(1), reach, 2), neighbours)
+    return search(QuantileCells(bins(3), level), budget, reach, noise_for(Pure(1), reach, 2), neighbours)
 
 
 @cache
@@ -159,15 +159,15 @@ def test_a_search_is_for_many_bins_and_one_quantile_inside() -> None:
 @pytest.mark.parametrize("allowance", [Pure(2), ZCDP(Fraction(1, 2)), Approx(1, Fraction(1, 10**6))])
 @pytest.mark.parametrize("neighbours", Neighbours)
 def test_the_price_is_all_of_the_budget_and_no_more(allowance: Pure | ZCDP | Approx, neighbours: Neighbours) -> None:
-    focus = Focus(bins(4096), Fraction(1, 2))
-    need = Need(caps=Caps(max_rows=3, max_groups=2), statistics={focus: 1.0}, grouped=True, selects=False)
+    cells = QuantileCells(bins(4096), Fraction(1, 2))
+    need = Need(caps=Caps(max_rows=3, max_groups=2), statistics={cells: 1.0}, grouped=True, selects=False)
     plan = plan_noise((need,), allowance, neighbours)
     if isinstance(allowance, ZCDP):
         assert price_zcdp(plan.price).rho == allowance.rho
     else:
         assert price_basic(plan.price).epsilon == allowance.epsilon
         assert price_basic(plan.price).delta <= (allowance.delta if isinstance(allowance, Approx) else 0)
-    one = plan.sets[0][focus]
+    one = plan.sets[0][cells]
     assert one.search is not None
     assert one.event != one.noise.event
 

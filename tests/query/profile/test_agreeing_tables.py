@@ -9,11 +9,11 @@ import pytest
 
 import discreet as dp
 from discreet.query.estimate.estimators import Floats
-from discreet.query.profile.marginals import AGREED, Shape, fitted, gains
+from discreet.query.profile.agreeing_tables import AGREED, CountTable, fitted, gains
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 KEYS = [(("a", "b"), 4.0), (("a",), 1.0), (("c", "a"), 9.0), (("b",), 2.5), (("c",), 0.5), (("b", "c"), 7.0)]
-SHAPES = [Shape({key: SIZES[key] for key in keys}, variance) for keys, variance in KEYS]
+SHAPES = [CountTable({key: SIZES[key] for key in keys}, variance) for keys, variance in KEYS]
 CELLS = list(product(*(range(n) for n in SIZES.values())))
 RNG = np.random.default_rng(3)
 
@@ -32,7 +32,7 @@ HAT = EVERY @ np.linalg.pinv(EVERY.T @ (PRECISION[:, None] * EVERY)) @ (EVERY.T 
 """The fit is this times the noisy numbers."""
 
 
-def tables(values: Floats) -> list[tuple[Shape, Floats]]:
+def tables(values: Floats) -> list[tuple[CountTable, Floats]]:
     found = []
     for shape in SHAPES:
         many = int(np.prod(list(shape.sizes.values())))
@@ -62,7 +62,7 @@ def test_exact_tables_stay_as_they_are() -> None:
 def test_weighing_all_tables_alike_is_found_out() -> None:
     """The planted fault: tables count the same, however noisy they are. That is another fit."""
     values = noisy(0.1)
-    found = fitted([(Shape(shape.sizes, 1.0), table) for shape, table in tables(values)])
+    found = fitted([(CountTable(shape.sizes, 1.0), table) for shape, table in tables(values)])
     assert found is not None
     assert np.concatenate([table.reshape(-1) for table in found]) != pytest.approx(HAT @ values)
 

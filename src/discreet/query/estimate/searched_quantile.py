@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, first_at_least, passing
-from discreet.query.estimate.focus import CELLS, edges
-from discreet.query.estimate.statistics import Focus, Statistic
+from discreet.query.estimate.quantile_search import CELLS, edges
+from discreet.query.estimate.statistics import QuantileCells, Statistic
 
 
 def packed(counts: Floats, borders: Floats) -> Floats:
@@ -38,15 +38,15 @@ def _unpacked(values: Floats) -> Iterator[Cells]:
 
 
 @dataclass(frozen=True, slots=True)
-class FocusedQuantile(Recipe):
+class SearchedQuantile(Recipe):
     """The value below which a share of the rows lies."""
 
-    focus: Focus
+    cells: QuantileCells
 
     @property
     def needs(self) -> dict[Statistic, float]:
         """The cells."""
-        return {self.focus: 1.0}
+        return {self.cells: 1.0}
 
     @property
     def depends_on_values(self) -> bool:
@@ -55,11 +55,11 @@ class FocusedQuantile(Recipe):
 
     def value(self, noisy: Estimates) -> Floats:
         """Where the noisy distribution function passes the level, within the stretch and what is beside it."""
-        return np.array([self._value(cells) for cells in _unpacked(noisy[self.focus].values)])
+        return np.array([self._value(cells) for cells in _unpacked(noisy[self.cells].values)])
 
     def _value(self, cells: Cells) -> float:
         below, borders = cells.below, cells.borders
-        wanted = max(float(below[-1]), 0.0) * float(self.focus.level)
+        wanted = max(float(below[-1]), 0.0) * float(self.cells.level)
         place = passing(below, wanted)
         before = below[place - 1] if place else 0.0
         inside = below[place] - before
@@ -72,7 +72,7 @@ class FocusedQuantile(Recipe):
 
     def _at(self, place: float) -> float:
         """So many bins from the lower end; a bin of whole numbers is one of them."""
-        bins = self.focus.bins
+        bins = self.cells.bins
         place = min(int(place), bins.bins - 1) if bins.whole else place
         most = float("inf") if bins.high is None else float(bins.high)
         return min(float(bins.low) + place * float(bins.width), most)
@@ -81,8 +81,8 @@ class FocusedQuantile(Recipe):
         """From the first cell that may hold the quantile to the last, as for a tree over all bins: the cells are known
         before their noise is drawn, so that each is a fixed place.
         """
-        estimate = noisy[self.focus]
-        noised, level = estimate.noised, self.focus.level
+        estimate = noisy[self.cells]
+        noised, level = estimate.noised, self.cells.level
         assert noised is not None  # noqa: S101
         found = []
         for cells in _unpacked(estimate.values):
@@ -93,25 +93,25 @@ class FocusedQuantile(Recipe):
             if below[-1] + estimate.error(miss) < 0:  # surely fewer rows than none: it says nothing
                 first, last = 0, many - 1
             low, high = cells.borders[first], cells.borders[min(last, many - 1) + 1]
-            found.append((self._at(float(low)), self._at(float(high) - (1.0 if self.focus.bins.whole else 0.0))))
+            found.append((self._at(float(low)), self._at(float(high) - (1.0 if self.cells.bins.whole else 0.0))))
         low_ends, high_ends = np.array(found).reshape(-1, 2).T
         value = self.value(noisy)
         return np.minimum(low_ends, value), np.maximum(high_ends, value)
 
     def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """The expected error bar in a group of so many rows, spread evenly over their bounds."""
-        noised = noise(self.focus, np.zeros((0, 0))).noised
+        noised = noise(self.cells, np.zeros((0, 0))).noised
         assert noised is not None  # noqa: S101
         assert noised.search is not None  # noqa: S101
-        bins, level = self.focus.bins.bins, self.focus.level
+        bins, level = self.cells.bins.bins, self.cells.level
         away = float(noised.search.shift / level.denominator * noised.unit) / max(rows, 1e-9)
         first, last = (min(max(int((float(level) + side * away) * bins), 0), bins - 1) for side in (-1, 1))
         borders = edges(first, last, bins).astype(np.float64)
-        one: Estimates = {self.focus: noise(self.focus, packed(np.diff(borders) * rows / bins, borders)[None, :])}
+        one: Estimates = {self.cells: noise(self.cells, packed(np.diff(borders) * rows / bins, borders)[None, :])}
         low, high = self.ends(one, miss)
         middle = self.value(one)
         return float(np.max(np.maximum(high - middle, middle - low)))
 
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
-        borders = edges(0, self.focus.bins.bins - 1, self.focus.bins.bins).astype(np.float64)
-        return packed(np.diff(borders) * rows / self.focus.bins.bins, borders)[None, :]
+        borders = edges(0, self.cells.bins.bins - 1, self.cells.bins.bins).astype(np.float64)
+        return packed(np.diff(borders) * rows / self.cells.bins.bins, borders)[None, :]

@@ -3,7 +3,7 @@
 Counts of the same rows by different keys have common totals. The least-squares fit to all of them falls apart into one
 estimate for each set A of keys: the part of a table that is about A and about no fewer keys (its analysis of variance).
 Every table with the keys of A has it, with noise of a known variance; the fit is their mean, weighted by precision
-(Xiao et al. 2023, ResidualPlanner). Proof: marginals.md.
+(Xiao et al. 2023, ResidualPlanner). Proof: agreeing_tables.md.
 
 Promise: after the noise, so it costs nothing. Intervals stay where they were and only stretch to the fitted value: they
 hold for the same reason as before. Tables that differ by more than noise explains (rows whose keys are not listed
@@ -40,7 +40,7 @@ Axis = Hashable
 
 
 @dataclass(frozen=True)
-class Shape:
+class CountTable:
     """A table of counts: its keys, how many values each has, and the variance of the noise in a cell."""
 
     sizes: Mapping[Axis, int]
@@ -56,7 +56,7 @@ class Shape:
         return [frozenset(some) for k in range(len(self.sizes) + 1) for some in combinations(self.sizes, k)]
 
 
-def shape_of(part: Part, noised: Mapping[Statistic, Noised]) -> Shape | None:
+def shape_of(part: Part, noised: Mapping[Statistic, Noised]) -> CountTable | None:
     """The table of counts in a grouping set; None if it has none, or its keys are not listed."""
     count = _count(part)
     if count is None or part.selects or not part.keys:
@@ -67,10 +67,10 @@ def shape_of(part: Part, noised: Mapping[Statistic, Noised]) -> Shape | None:
     if len(sizes) != len(part.keys):
         return None
     variance = sum(share**2 * float(noised[s].variance) for s, share in _shares(count))
-    return Shape(sizes, variance)
+    return CountTable(sizes, variance)
 
 
-def gains(shapes: Sequence[Shape | None]) -> list[float]:
+def gains(shapes: Sequence[CountTable | None]) -> list[float]:
     """By how much the deviation of a count falls in each table, when all are made to agree."""
     known = [shape for shape in shapes if shape is not None]
     found = []
@@ -107,7 +107,7 @@ def expected_gains(quote: Quote) -> list[float]:
     return found
 
 
-def fitted(tables: Sequence[tuple[Shape, Floats]]) -> list[Floats] | None:
+def fitted(tables: Sequence[tuple[CountTable, Floats]]) -> list[Floats] | None:
     """The tables, axes in the order of their shapes, fitted to each other; None if they are too far apart."""
     parts: dict[frozenset[Axis], list[tuple[float, Floats]]] = {}
     for shape, values in tables:
@@ -132,7 +132,7 @@ def fitted(tables: Sequence[tuple[Shape, Floats]]) -> list[Floats] | None:
     return made
 
 
-def _part(shape: Shape, values: Floats, some: frozenset[Axis]) -> Floats:
+def _part(shape: CountTable, values: Floats, some: frozenset[Axis]) -> Floats:
     """What a table says about these keys together and about no fewer, with the keys in one order for all tables."""
     away = tuple(i for i, axis in enumerate(shape.sizes) if axis not in some)
     found = values.sum(axis=away)
@@ -142,7 +142,7 @@ def _part(shape: Shape, values: Floats, some: frozenset[Axis]) -> Floats:
     return np.asarray(np.transpose(found, [own.index(axis) for axis in sorted(own, key=repr)]))
 
 
-def _along(shape: Shape, part: Floats, some: frozenset[Axis]) -> Floats:
+def _along(shape: CountTable, part: Floats, some: frozenset[Axis]) -> Floats:
     """Such a part with the axes of a table."""
     order = sorted(some, key=repr)
     own = [axis for axis in shape.sizes if axis in some]
@@ -186,7 +186,7 @@ def _agreeing(released: Sequence[Released]) -> list[Released | None]:
     ]
 
 
-def _shape(one: Released) -> Shape | None:
+def _shape(one: Released) -> CountTable | None:
     noised = {s: e.noised for s, e in one.estimates.items()}
     count = _count(one.part)
     if count is None or any(noised.get(s) is None or isinstance(one.estimates[s], Fitted) for s, _ in _shares(count)):
@@ -194,7 +194,7 @@ def _shape(one: Released) -> Shape | None:
     return shape_of(one.part, noised)  # type: ignore[arg-type]
 
 
-def _table(shape: Shape | None, one: Released) -> tuple[Shape, Floats]:
+def _table(shape: CountTable | None, one: Released) -> tuple[CountTable, Floats]:
     """Released rows are sorted by key: a table in row-major order."""
     count = _count(one.part)
     assert shape is not None  # noqa: S101
@@ -203,7 +203,7 @@ def _table(shape: Shape | None, one: Released) -> tuple[Shape, Floats]:
     return shape, np.asarray(values).reshape(tuple(shape.sizes.values()))
 
 
-def _order(first: Shape | None, own: Shape | None) -> list[int]:
+def _order(first: CountTable | None, own: CountTable | None) -> list[int]:
     assert first is not None  # noqa: S101
     assert own is not None  # noqa: S101
     return [list(first.sizes).index(axis) for axis in own.sizes]
