@@ -51,7 +51,10 @@ def quick_command(folder: Path) -> Iterator[Path]:
 
 
 def _answer(address: str) -> None:
-    from discreet.commands.app import app
+    from discreet.commands.app import COMMANDS, app, load_command
+
+    for name in COMMANDS:
+        load_command(name)
 
     with socket.socket(socket.AF_UNIX) as line:
         line.bind(address)
