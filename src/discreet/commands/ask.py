@@ -122,7 +122,8 @@ def _print_answer(
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
-            "notes": list(answer.notes),
+            "counted": answer.counted,
+            "notes": [*answer.notes, *answer.remarks],
             "remembered": remembered,
         }
         typer.echo(json.dumps(shown, ensure_ascii=False))
@@ -140,7 +141,7 @@ def _print_answer(
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
-    told = in_flags("\n".join((answer.counted, *answer.notes)))
+    told = in_flags("\n".join((answer.counted, *answer.notes, *answer.remarks)))
     console.print(
         f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{escape(told)}[/]",
         highlight=False,
