@@ -16,6 +16,7 @@ from typing import Any, TypeAlias
 from discreet.query.answer.interval_arithmetic import enclose
 from discreet.query.answer.postprocess import apply, program, window_values
 from discreet.query.answer.windows import NEIGHBOURS, RISING
+from discreet.query.functions.released_values import LARGEST_FLOAT
 from discreet.query.plan.expressions import Column, Expression, walk
 from discreet.query.plan.nodes import How, Outcome, Regrouped, ReleasedJoin, ReleasedUnion, Window, outcomes_below
 from discreet.query.resolve.build import joined_names
@@ -179,8 +180,13 @@ def _window_ends(
                                       for e, v in zip(ends, columns[0], strict=True)], *columns[1:]])
         for side in (0, 1)
     ]  # fmt: skip
-    return [None if unknown or low is None or high is None else (low, high)
+    return [None if unknown or low is None or high is None else _open_ended(low, high)
             for unknown, low, high in zip(lost, *sides, strict=True)]  # fmt: skip
+
+
+def _open_ended(low: Any, high: Any) -> tuple[Any, Any]:
+    """A total that left as the largest float may be any larger number."""
+    return -math.inf if low == -LARGEST_FLOAT else low, math.inf if high == LARGEST_FLOAT else high
 
 
 def _finite(ends: tuple[Any, Any]) -> bool:
