@@ -94,11 +94,15 @@ def coverage(names: list[str] | None = None, *, heaps: bool = False) -> None:
     Console().print(table)
 
 
-def _measured(asked: dp.Session, name: str, price: dict[str, str], wanted: tuple[float, tuple[float, float]]) -> list[str]:
+def _measured(
+    asked: dp.Session, name: str, price: dict[str, str], wanted: tuple[float, tuple[float, float]]
+) -> list[str]:
     query = asked.sql(f"SELECT key, {ASKED[name]} AS v FROM t GROUP BY key")
     answer = query.release(**price)
     truth, (least, most) = wanted
-    ends = np.array([one or (np.nan, np.nan) for one in answer.intervals().get("v", [None] * len(answer))], dtype=np.float64).reshape(-1, 2)
+    ends = np.array(
+        [one or (np.nan, np.nan) for one in answer.intervals().get("v", [None] * len(answer))], dtype=np.float64
+    ).reshape(-1, 2)
     known = ~np.isnan(ends).any(axis=1)
     if not known.any():
         return [str(len(ends)), "none", "", "", ""]
