@@ -136,6 +136,8 @@ class Journal:
         """When the last read began that is done, in nanoseconds of this process."""
         self.mismatch: str | None = None
         """What the last read found wrong, if anything."""
+        self.stopped: str | None = None
+        """Why this process may write no more, if so."""
         with database.read() as tx:
             self._written = View(replay(tx))
         self._read = View(self._written.state.copied())
@@ -154,6 +156,8 @@ class Journal:
         """Write what ``decide`` makes of the state, or nothing if it returns None; it may refuse by raising."""
         self._check_process()
         with self._held(self._writing):
+            if self.stopped is not None:
+                raise LedgerMismatch(self.stopped)
             view = self._written
             try:
                 with self.database.write() as tx:
@@ -223,6 +227,8 @@ class Journal:
     def trouble(self) -> str | None:
         """Why this ledger refuses to spend, if it does."""
         self._check_process()
+        if self.stopped is not None:
+            return self.stopped
         with self._held(self._writing):
             try:
                 with self.database.write() as tx:

@@ -312,6 +312,15 @@ class Ledger:
             return head.ledger == self._journal.state.ledger and tx.hash_at(head.sequence) == head.hash
 
     @property
+    def identity(self) -> str | None:
+        """What tells the database of this ledger from copies of it; None if its server does not say."""
+        return self._journal.database.identity()
+
+    def stop_spending(self, reason: str) -> None:
+        """Write nothing more in this process, with LedgerMismatch: another one writes to this ledger, or a copy."""
+        self._journal.stopped = reason
+
+    @property
     def public_key(self) -> str:
         """The key with which receipts and cards can be checked."""
         return self._journal.key.public
@@ -324,7 +333,7 @@ class Ledger:
     @property
     def mismatch(self) -> str | None:
         """What the last look at the ledger found wrong, if anything: free, unlike ``trouble``."""
-        return self._journal.mismatch
+        return self._journal.stopped or self._journal.mismatch
 
     @property
     def cautions(self) -> tuple[str, ...]:
