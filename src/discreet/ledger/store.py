@@ -322,7 +322,7 @@ class Ledger:
 
     @property
     def public_key(self) -> str:
-        """The key with which receipts and cards can be checked."""
+        """The key with which receipts and cards can be checked: the one that signs now."""
         return self._journal.key.public
 
     @property
@@ -391,7 +391,7 @@ def open_ledger(
             raise LedgerMismatch("the head file remembers a ledger, and there is none here: restore it")
         signing = _open_or_make(key_path, create=new)
         database.set_up([_first(signing, clock)] if create else [])
-        journal = Journal(database, heads, signing, clock=clock, at=at)
+        journal = Journal(database, heads, signing, newer_key=lambda: open_key(key_path), clock=clock, at=at)
         if journal.state.public_key != signing.public:
             raise LedgerUnsafe("this is not the ledger's key: give its key file, or replace it with replace_key")
         if journal.trouble() is None:
@@ -441,7 +441,10 @@ def _versions() -> dict[str, str]:
 def replace_key(
     location: str | Path, *, key: Path | str, reason: str, head: Path | str | None = None, by: str = "owner"
 ) -> None:
-    """Let a new key file sign from now on, because the old one was lost or seen; recorded. Restart all servers."""
+    """Let a new key file sign from now on, because the old one was lost or seen; recorded.
+
+    Servers that run take it from the place of their key file, with the next entry.
+    """
     heads, signing = HeadFile(_beside(location, head, "head")), open_key(Path(key))
     database = open_database(location, create=False, patience=10)
     try:

@@ -15,6 +15,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
@@ -339,7 +340,7 @@ class Curator:
                 "this question was answered, and the owner keeps the answer no longer; a new key costs again",
             )
         if not charge.pending:
-            return charge
+            return replace(charge, again=True)
         limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
         wait = datetime.fromisoformat(charge.entry.time) + limit - self._clock()
         if wait > timedelta(0):
