@@ -44,7 +44,11 @@ TABLES = {"crowd": crowd(80), "one owner": one_owner(30), "nobody": crowd(0)}
 
 @every_engine
 def test_every_engine_counts_as_the_oracle(lab: Lab) -> None:
-    every = [(name, work) for name in TABLES for work in (asked(1, 1 << 20), asked(3, 1000), asked(9, 7000, ((),)), asked(1, 2))]
+    every = [
+        (name, work)
+        for name in TABLES
+        for work in (asked(1, 1 << 20), asked(3, 1000), asked(9, 7000, ((),)), asked(1, 2))
+    ]
     for name, work in lab.some(every):
         rows: pa.Table = lab.tame(TABLES[name])
         got = counted(lab.engine, work, lab.schemas({"t": rows}))
