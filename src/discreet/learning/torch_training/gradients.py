@@ -11,10 +11,12 @@ gradients do not depend on the other rows of the micro-batch. Proof: integers.md
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from discreet.errors import BadParameter
 from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
@@ -27,6 +29,23 @@ _MARGIN = 1 - 2.0**-8  # covers the rounding of lengths and of the factors' scal
 _TOKEN_MARGIN = 1 - 2.0**-5  # tokens' truncation errors may point the same way
 
 
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A layer in the pass forwards: what it was given, and the place of its output in the graph.
+
+    Not the output itself: its memory can be used again.
+    """
+
+    layer: nn.Module
+    given: Tensor
+    version: int
+    output: GradientEdge | None
+
+    @classmethod
+    def of(cls, layer: nn.Module, given: Tensor, output: Tensor) -> _Pass:
+        return cls(layer, given, given._version, get_gradient_edge(output) if output.requires_grad else None)
+
+
 class ClippedSums:
     """Integer sums of clipped gradients for one model and loss."""
 
@@ -37,6 +56,7 @@ class ClippedSums:
         self.clip = clip
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.by_vmap = bool(unsupported(model))
+        self._layers = [m for m in model.modules() if any(p.requires_grad for p in m.parameters(recurse=False))]
 
     def __call__(self, x: Any, y: Any, counts: Tensor, ready: Ready | None = None) -> list[Tensor]:
         """One integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding."""
@@ -61,9 +81,10 @@ class ClippedSums:
 
         None where no row can be too long. ``ready`` is what was computed of x ahead, for layers that see x itself.
         """
+        version = x._version
         parts = self.parts(x, y)
         for part in parts:
-            if isinstance(part, Outer) and part.a.data_ptr() == x.data_ptr():
+            if isinstance(part, Outer) and part.a.data_ptr() == x.data_ptr() and x._version == version:
                 part.ready = ready
         return self.add_parts(parts, counts, totals)
 
@@ -85,8 +106,7 @@ class ClippedSums:
         lengths = _total_squares(parts).sqrt()
         look = not all(part.shrinks for part in parts)
         margin = _TOKEN_MARGIN if look else _MARGIN
-        cells = (margin * RADIUS / lengths.clamp(min=self.clip)).float() * counts
-        cells = torch.where(torch.isfinite(lengths), cells, 0.0)
+        cells = (margin * RADIUS / lengths.clamp(min=self.clip)).nan_to_num(nan=0.0).float() * counts
         squares = torch.zeros(len(counts), dtype=torch.float64, device=counts.device) if look else None
         for part in parts:
             part.add(cells, totals.of, squares)
@@ -95,27 +115,24 @@ class ClippedSums:
     # --- one pass forwards, one backwards to the outputs of layers ----------------------------------------------------
 
     def _ghost(self, x: Any, y: Any) -> list[Part]:
-        seen: list[tuple[nn.Module, Tensor, Tensor, Any]] = []
-        layers = [
-            layer for layer in self.model.modules() if any(p.requires_grad for p in layer.parameters(recurse=False))
-        ]
-        hooks = [layer.register_forward_hook(lambda m, i, o: seen.append((m, i[0], o, o.grad_fn))) for layer in layers]
+        seen: list[_Pass] = []
+        hooks = [m.register_forward_hook(lambda m, i, o: seen.append(_Pass.of(m, i[0], o))) for m in self._layers]
         try:
             losses = check_losses(self.loss(self.model(x), y), len(y))
         finally:
             for hook in hooks:
                 hook.remove()
-        if len({id(layer) for layer, *_ in seen}) != len(seen):
+        if len({id(one.layer) for one in seen}) != len(seen):
             raise BadParameter("model", type(self.model).__name__, "must use each layer once in a pass")
-        if any(output.grad_fn is not made_by for *_, output, made_by in seen):
-            raise BadParameter("model", type(self.model).__name__, "must not change a layer's output in place")
-        outputs = [output for *_, output, _ in seen]
-        gradients = torch.autograd.grad(losses.sum(), outputs, allow_unused=True)
+        if any(one.given._version != one.version for one in seen):
+            raise BadParameter("model", type(self.model).__name__, "must not change a layer's input in place")
+        known = [(one, one.output) for one in seen if one.output is not None]
+        gradients = torch.autograd.grad(losses.sum(), [output for _, output in known], allow_unused=True)
         parts: list[Part] = []
-        for (layer, given, _, _), gradient in zip(seen, gradients, strict=True):
-            rule = rule_for(layer)
+        for (one, _), gradient in zip(known, gradients, strict=True):
+            rule = rule_for(one.layer)
             if gradient is not None and rule is not None:
-                parts += rule(layer, given.detach(), gradient)
+                parts += rule(one.layer, one.given.detach(), gradient)
         return parts
 
     # --- all gradients written out ------------------------------------------------------------------------------------
