@@ -130,6 +130,11 @@ class RemoteAnswer(Answered):
         return int(self.reply["number"])
 
     @property
+    def paid_before(self) -> bool:
+        """Whether an earlier release with the same key paid for it: this one cost nothing."""
+        return bool(self.reply.get("paid_before", False))
+
+    @property
     def receipt(self) -> str:
         """The signed receipt; check it with ``discreet receipt verify``."""
         return str(self.reply["receipt"])

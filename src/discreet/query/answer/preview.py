@@ -128,7 +128,10 @@ def preview(
         _column(name, recipe, noise, rows, float(1 - level))
         for name, recipe in zip(part.names, part.recipes, strict=True)
     )
-    useless = (without_use(*one, c.error) for *one, c in zip(part.names, part.recipes, columns, strict=True))
+    useless = (
+        without_use(name, recipe, column.error)
+        for name, recipe, column in zip(part.names, part.recipes, columns, strict=True)
+    )
     return Preview(
         columns=columns,
         confidence=float(level),
