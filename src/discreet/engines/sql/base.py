@@ -131,13 +131,18 @@ class Base:
         ``when``: only then is anything computed; otherwise all keys have the same place.
         """
         d = self.dialect
-        parts = [d.text(salt)]
-        for key in (self.unit, *keys):
-            parts += [d.text("|"), self._hashed(key)]
-        terms = [d.call("binary", d.call("md5", d.texts(*parts))), *map(self._compared, keys)]
+        terms = [self.hashed(salt, keys), *map(self._compared, keys)]
         if when is not None:
             terms = [f"CASE WHEN {when} THEN {term} END" for term in terms]
         return ", ".join([terms[0], *(d.call("nulls_last", term) for term in terms[1:])])
+
+    def hashed(self, salt: str, keys: Sequence[Key]) -> str:
+        """The salted hash of the unit and these keys."""
+        d = self.dialect
+        parts = [d.text(salt)]
+        for key in (self.unit, *keys):
+            parts += [d.text("|"), self._hashed(key)]
+        return d.call("binary", d.call("md5", d.texts(*parts)))
 
     def _hashed(self, key: Key) -> str:
         d = self.dialect
