@@ -128,7 +128,8 @@ def _print_answer(
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
-            "notes": list(answer.notes),
+            "counted": answer.counted,
+            "notes": [*answer.notes, *answer.remarks],
             "remembered": remembered,
             "paid_before": paid_before,
         }
@@ -147,7 +148,7 @@ def _print_answer(
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
-    told = in_flags("\n".join((answer.counted, *answer.notes)))
+    told = in_flags("\n".join((answer.counted, *answer.notes, *answer.remarks)))
     spent = (
         f"paid before under this key ({answer.cost}), nothing was spent now" if paid_before else f"spent {answer.cost}"
     )

@@ -108,6 +108,11 @@ class RemoteAnswer(Answered):
         return tuple(self.reply["answer"].get("notes", ()))
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """Nothing more: the service sends them among the notes."""
+        return ()
+
+    @property
     def cut(self) -> Cut | None:
         """The estimated share of rows that caps cut, if a profile is there to tell."""
         found = self.reply["answer"].get("cut")
