@@ -209,21 +209,42 @@ class Twice(nn.Module):
 
 
 class Again(nn.Module):
-    """Uses one layer twice, or changes an output in place."""
+    """Uses one layer twice, or changes an output or an input in place."""
 
-    def __init__(self, in_place: bool) -> None:
+    def __init__(self, does: str) -> None:
         super().__init__()
         self.layer = nn.Linear(4, 4)
-        self.in_place = in_place
+        self.does = does
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layer(x).tanh_() if self.in_place else self.layer(torch.tanh(self.layer(x)))
+        match self.does:
+            case "output":
+                return self.layer(x).tanh_()
+            case "start":
+                return self.layer(x.tanh_())
+            case "input":
+                given = torch.tanh(x)
+                return self.layer(given) + given.mul_(2)
+        return self.layer(torch.tanh(self.layer(x)))
 
 
 def test_what_only_a_pass_shows_is_refused_then() -> None:
     x, y = torch.randn(ROWS, 4), torch.randint(0, 4, (ROWS,))
-    for in_place in (True, False):
+    for does in ("input", "twice"):
         with pytest.raises(BadParameter, match="model"):
-            ClippedSums(Again(in_place), LOSS, 1.0)(x, y, torch.ones(ROWS))
+            ClippedSums(Again(does), LOSS, 1.0)(x, y, torch.ones(ROWS))
     with pytest.raises(BadParameter, match="reduction"):
         ClippedSums(nn.Linear(4, 4), nn.CrossEntropyLoss(), 1.0)(x, y, torch.ones(ROWS))
+
+
+@pytest.mark.parametrize("does", ["output", "start"])
+def test_an_output_that_is_changed_in_place_has_the_gradient_it_had_before(does: str) -> None:
+    """Also the data themselves, for which something was computed ahead."""
+    x, y = torch.randn(ROWS, 4), torch.randint(0, 4, (ROWS,))
+    model = Again(does)
+    sums = ClippedSums(model, LOSS, 100.0)
+    found = sums(x.clone(), y, torch.ones(ROWS), Ready.of(x))
+    LOSS(model(x.clone()), y).sum().backward()
+    for parameter, total in zip(sums.parameters, found, strict=True):
+        assert parameter.grad is not None
+        assert torch.allclose(total / RADIUS * 100, parameter.grad, rtol=0.02, atol=0.02)

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from torch.nn import functional
 
 pytest.importorskip("triton")
-from discreet.learning.torch_training.product_kernels import add_truncated, widened
+from discreet.learning.torch_training.product_kernels import add_truncated, inner_products, norm_gradients, widened
 
 GENERATOR = torch.Generator().manual_seed(5)
 
@@ -35,3 +36,24 @@ def test_tokens_are_made_wider_with_zeros(kind: torch.dtype) -> None:
     wide = widened(tokens, 4104)
     assert torch.equal(wide[:, :, :4099], tokens)
     assert not wide[:, :, 4099:].any()
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(3, 37, 12), (2, 16, 70), (2, 5), (2, 3, 6, 8)])
+@pytest.mark.parametrize("centred", [True, False])
+def test_gradients_of_normalisation_layers(centred: bool, shape: tuple[int, ...], kind: torch.dtype) -> None:
+    a, g = (torch.randn(shape, generator=GENERATOR).to(kind) for _ in range(2))
+    width = shape[-1:]
+    plain = (
+        functional.layer_norm(a.float(), width, eps=1e-3)
+        if centred
+        else functional.rms_norm(a.float(), width, eps=1e-3)
+    )
+    truth = [(x.reshape(len(x), -1, shape[-1])).sum(1) for x in (plain * g.float(), g.float())]
+    assert torch.allclose(norm_gradients(a, g, 1e-3, centred=centred), torch.cat(truth, 1), atol=1e-4)
+
+
+@pytest.mark.parametrize("size", [7, 40_000])
+def test_inner_products(size: int) -> None:
+    x, y = (torch.randn(3, size, generator=GENERATOR) for _ in range(2))
+    assert torch.allclose(inner_products(x, y), (x * y).sum(1), atol=1e-3)

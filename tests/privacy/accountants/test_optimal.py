@@ -17,8 +17,8 @@ from mpmath import mpf
 
 from discreet.errors import BadParameter, NoPrice
 from discreet.privacy.accountants.compose import compose
-from discreet.privacy.accountants.optimal import Optimal, _game, price_optimal
-from discreet.privacy.pld.certify import Workload
+from discreet.privacy.accountants.optimal import BoundedRange, Optimal, _game, price_optimal
+from discreet.privacy.pld.certify import Effort, Workload
 from discreet.privacy.pld.dominate import pair_of
 from discreet.privacy.promises import events
 from discreet.privacy.promises.bound import Bound
@@ -195,6 +195,18 @@ def test_a_grid_that_leaves_out_what_is_between_would_be_seen() -> None:
         )
         > 1e-4
     )
+
+
+def test_a_coarse_grid_is_not_below_what_a_fine_one_reaches() -> None:
+    """The upper bound is for all t between its points: without that (``wider=0``) it would be 1 % too low here."""
+    coarse, fine = (BoundedRange(Fraction(4), 3, Effort(absolute=a)) for a in (1.0, 1 / 400))
+    between = False
+    for k in range(1, 50):
+        x = Fraction(4 * k, 20)
+        reached = fine.delta(x)[0]
+        assert reached <= coarse.delta(x)[1]
+        between = between or reached > 1.001 * coarse.delta(x)[0]
+    assert between, "no t between the points beats those on them: the test would see nothing"
 
 
 def test_bounded_range_costs_less_than_one_pair_for_all() -> None:

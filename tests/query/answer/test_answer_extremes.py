@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +20,8 @@ from scipy.stats import binom
 import discreet as dp
 from discreet.errors import BadQuestion
 from discreet.query.answer import serialize
-from discreet.query.answer.postprocess import evaluate
-from discreet.query.plan.expressions import Expression
+from discreet.query.answer.postprocess import evaluate, program
+from discreet.query.plan.expressions import Call, Expression, walk
 from tests.query.answer.test_interval_arithmetic import expressions
 
 SURE = 10_000
@@ -89,15 +91,55 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 def test_whatever_is_computed_of_released_values_can_be_shown(expression: Expression, values: Any) -> None:
     from discreet.query.answer.export import as_array
 
-    found = evaluate(expression, dict(zip("abc", values, strict=True)))
+    row = dict(zip("abc", values, strict=True))
+    found = evaluate(expression, row)
     assert found is None or (isinstance(found, int | float) and math.isfinite(float(found)))
+    assert found is not None or any(map(_has_no_value(row), walk(expression))), "NULL because of a magnitude"
     json.dumps(found, allow_nan=False)
     assert len(as_array([found, 1, 0.5])) == 3
     assert as_array([found, 7]).to_pylist()[1] == 7
 
 
+def _has_no_value(row: Any) -> Callable[[Expression], bool]:
+    """Whether SQL says NULL of it: a division by 0, NULLIF, or bounds that hold nothing."""
+
+    def run(part: Expression) -> bool:
+        if not isinstance(part, Call):
+            return False
+        divides = part.function in ("div", "mod", "quotient") and program(part.arguments[1])(row) == 0
+        return divides or part.function == "nullif" or (part.function == "clamp" and program(part)(row) is None)
+
+    return run
+
+
+def test_what_no_float_holds_is_the_largest_one_in_every_form(tmp_path: Path) -> None:
+    """``COUNT(*) * 1e59 * ...`` was NULL after it was paid for, and totals of such numbers were a Python error."""
+    s = session(0, 9, list(range(10)) * 5)
+    text = "SELECT COUNT(*) * 1e59 * 1e59 * 1e59 * 1e59 * 1e59 * 1e59 AS n, EXP(COUNT(*) * 100) AS e FROM t"
+    large = "POWER(AVG(x), 3) * 1e11"
+    wide = f"SELECT y, {large} AS m, SUM({large}) OVER () AS total, AVG({large}) OVER () AS mean FROM t GROUP BY y"
+    for asked in (text, wide):
+        query = s.sql(asked) if asked is text else keyed().sql(asked)
+        answer = query.release(epsilon=SURE)
+        read_in_every_way(answer, tmp_path)
+        for name in answer.columns:
+            assert all(isinstance(v, int | float) and math.isfinite(v) for v in answer[name])
+            assert answer.to_arrow()[name].null_count == 0
+    answer = s.sql(text).release(epsilon=SURE)
+    assert answer.rows == [{"n": sys.float_info.max, "e": sys.float_info.max}]
+    assert answer.errors() == {"n": [None], "e": [None]}  # it may be any larger number
+    assert [ends[1] for (ends,) in answer.intervals().values() if ends] == [math.inf] * 2
+    assert json.loads(serialize.dump(serialize.answer(answer, "0.95")))["rows"] == [[sys.float_info.max] * 2]
+
+
+def keyed() -> dp.Session:
+    rows = pa.table({"who": range(60), "x": [1e99] * 60, "y": [i % 3 for i in range(60)]})
+    columns = {"x": dp.bounds(0, 1e99), "y": dp.keys([0, 1, 2])}
+    return dp.Session(t=dp.table(rows, unit="who", columns=columns, max_rows=1), budget=dp.Pure(10 * SURE))
+
+
 def test_long_exact_numbers_do_not_grow_without_end() -> None:
-    from discreet.query.plan.expressions import Call, Column, Literal
+    from discreet.query.plan.expressions import Column, Literal
 
     deep: Expression = Column("a")
     for _ in range(12):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
@@ -90,10 +91,24 @@ def test_what_is_no_number_is_null(value: float) -> None:
     assert evaluate(read("a > 1"), {"a": value}) is None
 
 
-def test_what_is_too_large_for_a_float_is_null() -> None:
-    assert evaluate(read("f * f"), {"f": 1e300}) is None
-    assert evaluate(read("a + f"), {"a": 10**400, "f": 0.5}) is None
-    assert evaluate(read("a / 3"), {"a": 10**400}) is None
+def test_what_is_too_large_for_a_float_is_the_largest_one() -> None:
+    assert evaluate(read("f * f"), {"f": 1e300}) == LARGEST
+    assert evaluate(read("-f * f"), {"f": 1e300}) == -LARGEST
+    assert evaluate(read("a + f"), {"a": 10**400, "f": 0.5}) == LARGEST
+    assert evaluate(read("a / 3"), {"a": 10**400}) == LARGEST
+    assert evaluate(read("EXP(a)"), {"a": 10**400}) == LARGEST
+    assert evaluate(read("POWER(a, 0.5)"), {"a": 10**400}) == pytest.approx(1e200)
+
+
+def test_no_number_is_lost_on_the_way() -> None:
+    """Floats would be infinite, or 0, between."""
+    assert evaluate(read("f * f / f"), {"f": 1e300}) == pytest.approx(1e300)
+    assert evaluate(read("1 / (f * f) * f"), {"f": 1e-300}) == pytest.approx(1e300)
+    assert evaluate(read("1 / EXP(-f)"), {"f": 1e4}) == LARGEST
+    assert evaluate(read("SQRT(f * f)"), {"f": 1e300}) == pytest.approx(1e300)
+    assert evaluate(read("LN(f * f)"), {"f": 1e-300}) == pytest.approx(2 * math.log(1e-300))
+    assert evaluate(read("POWER(1 / (f * f), 0.5)"), {"f": 1e300}) == pytest.approx(1e-300)
+    assert evaluate(read("ADD_MONTHS(d, a)"), {"d": date(2024, 2, 29), "a": 10**9}) == date.max
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -101,6 +116,8 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert evaluate(read("a + f"), row) == 7.5
     assert evaluate(read("COALESCE(p, FALSE)"), row) is True
 
+
+LARGEST = sys.float_info.max
 
 # --- rows -------------------------------------------------------------------------------------------------------------
 

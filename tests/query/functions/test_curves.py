@@ -89,6 +89,18 @@ def test_every_value_is_near_to_the_truth_inside_its_range_and_the_same_to_both_
     assert evaluate(x.lowered, {column: None}) is None
 
 
+@pytest.mark.parametrize(("text", "column"), [("SQRT(price)", "price"), ("LN(rate)", "rate"), ("LN(huge)", "huge")])
+def test_a_curve_is_never_asked_beyond_its_domain(text: str, column: str) -> None:
+    """An engine may compute all branches of a CASE: the root of a number below 0 would be an error for everybody."""
+    x, kind = look(text), KINDS[column]
+    asked = [c for c in walk(x.lowered) if isinstance(c, Call) and c.function in ("root", "curve")]
+    assert asked
+    for call in asked:
+        first = 0 if call.function == "root" else call.arguments[1].value  # type: ignore[union-attr]
+        for cells in some(kind, Random(text)):
+            assert evaluate(call.arguments[0], {column: cells}) >= first
+
+
 def sound(pieces: list[tuple[int, ...]]) -> bool:
     """The premises of ``curves.md``: pieces follow each other, rise to the next one, and stay within 63 bits."""
     for (start, value, slope, bend, divisor, by), (then, after, *_) in pairwise(pieces):

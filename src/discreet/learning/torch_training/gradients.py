@@ -11,10 +11,12 @@ gradients do not depend on the other rows of the micro-batch. Proof: integers.md
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from discreet.errors import BadParameter
 from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
@@ -25,6 +27,23 @@ from discreet.learning.torch_training.totals import Totals
 Loss = Callable[[Any, Any], Tensor]
 _MARGIN = 1 - 2.0**-8  # covers the rounding of lengths and of the factors' scales
 _TOKEN_MARGIN = 1 - 2.0**-5  # tokens' truncation errors may point the same way
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """A layer in the pass forwards: what it was given, and the place of its output in the graph.
+
+    Not the output itself: its memory can be used again.
+    """
+
+    layer: nn.Module
+    given: Tensor
+    version: int
+    output: GradientEdge | None
+
+    @classmethod
+    def of(cls, layer: nn.Module, given: Tensor, output: Tensor) -> _Pass:
+        return cls(layer, given, given._version, get_gradient_edge(output) if output.requires_grad else None)
 
 
 class ClippedSums:
@@ -62,9 +81,10 @@ class ClippedSums:
 
         None where no row can be too long. ``ready`` is what was computed of x ahead, for layers that see x itself.
         """
+        version = x._version
         parts = self.parts(x, y)
         for part in parts:
-            if isinstance(part, Outer) and part.a.data_ptr() == x.data_ptr():
+            if isinstance(part, Outer) and part.a.data_ptr() == x.data_ptr() and x._version == version:
                 part.ready = ready
         return self.add_parts(parts, counts, totals)
 
@@ -95,24 +115,24 @@ class ClippedSums:
     # --- one pass forwards, one backwards to the outputs of layers ----------------------------------------------------
 
     def _ghost(self, x: Any, y: Any) -> list[Part]:
-        seen: list[tuple[nn.Module, Tensor, Tensor, Any]] = []
-        hooks = [m.register_forward_hook(lambda m, i, o: seen.append((m, i[0], o, o.grad_fn))) for m in self._layers]
+        seen: list[_Pass] = []
+        hooks = [m.register_forward_hook(lambda m, i, o: seen.append(_Pass.of(m, i[0], o))) for m in self._layers]
         try:
             losses = check_losses(self.loss(self.model(x), y), len(y))
         finally:
             for hook in hooks:
                 hook.remove()
-        if len({id(layer) for layer, *_ in seen}) != len(seen):
+        if len({id(one.layer) for one in seen}) != len(seen):
             raise BadParameter("model", type(self.model).__name__, "must use each layer once in a pass")
-        if any(output.grad_fn is not made_by for *_, output, made_by in seen):
-            raise BadParameter("model", type(self.model).__name__, "must not change a layer's output in place")
-        outputs = [output for *_, output, _ in seen]
-        gradients = torch.autograd.grad(losses.sum(), outputs, allow_unused=True)
+        if any(one.given._version != one.version for one in seen):
+            raise BadParameter("model", type(self.model).__name__, "must not change a layer's input in place")
+        known = [(one, one.output) for one in seen if one.output is not None]
+        gradients = torch.autograd.grad(losses.sum(), [output for _, output in known], allow_unused=True)
         parts: list[Part] = []
-        for (layer, given, _, _), gradient in zip(seen, gradients, strict=True):
-            rule = rule_for(layer)
+        for (one, _), gradient in zip(known, gradients, strict=True):
+            rule = rule_for(one.layer)
             if gradient is not None and rule is not None:
-                parts += rule(layer, given.detach(), gradient)
+                parts += rule(one.layer, one.given.detach(), gradient)
         return parts
 
     # --- all gradients written out ------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from discreet.learning.torch_training.integers import Factored, Inputs, times
-from discreet.learning.torch_training.token_products import add_products, aligned
+from discreet.learning.torch_training.token_products import add_products, aligned, kernels_for
 
 Into = dict[nn.Parameter, Tensor]
 """Integer tensors, one for each parameter, that sums are added to."""
@@ -128,8 +128,11 @@ class TokenOuter(Part):
 
     def squares(self) -> Tensor:
         """By inner products of tokens; no gradient is written out."""
-        inner = torch.bmm(self.g, self.g.transpose(1, 2)) * torch.bmm(self.a, self.a.transpose(1, 2))
-        return inner.sum((1, 2), dtype=torch.float32)
+        of_g, of_a = (torch.bmm(x, x.transpose(1, 2)) for x in (self.g, self.a))
+        if (fused := kernels_for(of_a)) is not None:
+            found: Tensor = fused.inner_products(of_g, of_a)
+            return found
+        return (of_g * of_a).sum((1, 2), dtype=torch.float32)
 
     def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
         """A few rows at once; what is rounded is looked at."""
@@ -221,14 +224,33 @@ def convolution(layer: Any, a: Tensor, g: Tensor) -> list[Part]:
 
 def layer_norm(layer: Any, a: Tensor, g: Tensor) -> list[Part]:
     """LayerNorm."""
+    if (found := _in_one_pass(layer, a, g, centred=True)) is not None:
+        return found
     plain = functional.layer_norm(a.float(), layer.normalized_shape, None, None, layer.eps)
     return _scale_and_shift(layer, plain, g, len(layer.normalized_shape))
 
 
 def rms_norm(layer: Any, a: Tensor, g: Tensor) -> list[Part]:
     """RMSNorm."""
-    plain = functional.rms_norm(a.float(), layer.normalized_shape, None, layer.eps)
+    if (found := _in_one_pass(layer, a, g, centred=False)) is not None:
+        return found
+    plain = functional.rms_norm(a.float(), layer.normalized_shape, None, _eps(layer, a))
     return _scale_and_shift(layer, plain, g, len(layer.normalized_shape))
+
+
+def _in_one_pass(layer: Any, a: Tensor, g: Tensor, *, centred: bool) -> list[Part] | None:
+    """The gradients of scale and shift by a kernel, where there is one."""
+    fused, width = kernels_for(a), a.shape[-1]
+    if fused is None or len(layer.normalized_shape) != 1 or width > _WIDE or not wanted(layer.weight):
+        return None
+    both = fused.norm_gradients(a, g, _eps(layer, a), centred=centred)
+    if wanted(getattr(layer, "bias", None)):
+        return [Written((layer.weight, layer.bias), both)]
+    return [Written((layer.weight,), both[:, :width])]
+
+
+def _eps(layer: Any, a: Tensor) -> float:
+    return float(torch.finfo(a.dtype).eps if layer.eps is None else layer.eps)
 
 
 def _scale_and_shift(layer: Any, plain: Tensor, g: Tensor, last: int) -> list[Part]:

@@ -67,7 +67,7 @@ def record_graph(work: Work) -> tuple[Tensor | None, Callable[[], object]]:
     torch.cuda.empty_cache()
     graph = torch.cuda.CUDAGraph()
     torch.clear_autocast_cache()  # weights that were cast before would be taken as they are now, for ever
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=beside):  # a stream of its own would take work space of its own
         result = work()
     torch.clear_autocast_cache()
     return result, graph.replay

@@ -42,7 +42,7 @@ def add_products(g: Tensor, a: Tensor, cells: Tensor, into: Tensor, squares: Ten
 
 def _add(g: Tensor, a: Tensor, cells: Tensor, into: Tensor, squares: Tensor) -> None:
     products = torch.bmm(g.transpose(1, 2), a)[:, : into.shape[0], : into.shape[1]]
-    fused = kernels() if a.device.type == "cuda" else None
+    fused = kernels_for(a)
     if fused is not None and into.is_contiguous():
         fused.add_truncated(products, cells, into, squares)
         return
@@ -56,11 +56,16 @@ def aligned(x: Tensor) -> Tensor:
     rest = -x.shape[2] % _ALIGNED
     if not rest or x.device.type == "cpu":
         return x.contiguous()
-    fused = kernels() if x.device.type == "cuda" else None
+    fused = kernels_for(x)
     if fused is None:
         return torch.nn.functional.pad(x, (0, rest))
     wide: Tensor = fused.widened(x, x.shape[2] + rest)
     return wide
+
+
+def kernels_for(x: Tensor) -> ModuleType | None:
+    """The kernels for graphics cards if the tensor is on one."""
+    return kernels() if x.device.type == "cuda" else None
 
 
 @cache

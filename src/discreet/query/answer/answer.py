@@ -22,9 +22,11 @@ from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.consistency import agreeing
 from discreet.query.answer.interval_arithmetic import enclose
 from discreet.query.answer.postprocess import PRESENT, apply
-from discreet.query.answer.stages import Stage, stage
+from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
-from discreet.query.plan.expressions import Call, Column, Expression, walk
+from discreet.query.estimate.remarks import remarks
+from discreet.query.functions.released_values import compared
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.expressions import columns as columns_of
 from discreet.query.plan.nodes import Outcome, outcomes_below
 from discreet.query.plan.types import Number as NumberKind
@@ -92,9 +94,32 @@ class TableAnswer(Answered):
             rows = answer.rows
             ends = {} if miss is None else answer._intervals(miss / many, simultaneous=True)
             within = [{name: column[i] for name, column in ends.items()} for i in range(len(rows))]
-            return Stage(answer.columns, rows, within)
+            return Stage(answer.columns, rows, within, None if miss is None or ends else answer._chosen(miss / many))
 
         return stage(self.outcome, leaf)
+
+    def _chosen(self, miss: float) -> Chosen | None:
+        """Which rows the exact numbers would keep, surely or perhaps, where HAVING compares one with a constant."""
+        outcome = self.outcome
+        match outcome.having:
+            case Call(function="ge" | "gt" | "le" | "lt" as function, arguments=(Column(name=name), Literal())):
+                limit = outcome.having.arguments[1]
+            case _:
+                return None
+        public = not any(part.part.selects for part in self.released)
+        cut = outcome.limit is not None or outcome.offset or outcome.windows or outcome.qualify is not None
+        if not self._measures(Column(name)) or not public or cut or self._dated((name,)) is not None:
+            return None
+        every = replace(self, outcome=Outcome((*outcome.columns, (AT, Column(name)))))
+        sure, unsure = list[Row](), list[Row]()
+        for row, ends in zip(every.rows, every._intervals(miss, simultaneous=True)[AT], strict=True):
+            passes = [compared(function, end, limit.value) for end in ends or (None, None)]  # type: ignore[union-attr]
+            row.pop(AT)
+            if all(passes):
+                sure.append(row)
+            elif any(one is not False for one in passes):
+                unsure.append(row)
+        return Chosen(sure, unsure)
 
     @cached_property
     def _keys(self) -> list[dict[str, list[Any]]]:
@@ -130,7 +155,13 @@ class TableAnswer(Answered):
         return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
 
     def _caveats(self) -> tuple[str, ...]:
-        return (self.counted, *self.notes)
+        return (self.counted, *self.notes, *self.remarks)
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know: columns that say nothing, from how many units on keys are named, what has no bar."""
+        finest = self.released[0]
+        return remarks(self.outcome, finest.part, finest.estimates, self.intervals())
 
     @property
     def counted(self) -> str:

@@ -8,13 +8,14 @@ are widened by a relative 1e-12 at each step, which is far more than floats roun
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, TypeAlias
 
 from discreet.exact import float_down, float_up
-from discreet.query.answer.postprocess import evaluate
+from discreet.query.answer.postprocess import program
+from discreet.query.functions.released_values import LARGEST_FLOAT, LEAST_FLOAT, SMALL_FLOAT, known
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 
 Interval: TypeAlias = tuple[float, float]
@@ -45,7 +46,7 @@ def enclose(expression: Expression, within: Mapping[str, Interval], row: Mapping
         case Call(arguments=arguments) if not _is_constant(arguments, within):
             return None
         case Column() | Literal() | Call():
-            return _point(evaluate(expression, row))
+            return _point(program(expression)(row))
 
 
 def _is_constant(arguments: tuple[Expression, ...], within: Mapping[str, Interval]) -> bool:
@@ -56,18 +57,19 @@ def _is_constant(arguments: tuple[Expression, ...], within: Mapping[str, Interva
 
 
 def _point(value: Any) -> Interval | None:
+    value = known(value)
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
         return None
-    if isinstance(value, float):
-        return value, value
     exact = Fraction(value)
-    return float_down(exact), float_up(exact)
+    low, high = float_down(exact), float_up(exact)
+    return -math.inf if low == -LARGEST_FLOAT else low, math.inf if high == LARGEST_FLOAT else high
 
 
 def _wider(found: Interval | None) -> Interval | None:
+    """By more than floats round; an end beyond the largest float on the inner side is that float."""
     if found is None:
         return None
-    low, high = found
+    low, high = min(found[0], LARGEST_FLOAT), max(found[1], -LARGEST_FLOAT)
     return low - _WIDER * abs(low) if math.isfinite(low) else low, high + _WIDER * abs(high) if math.isfinite(
         high
     ) else high
@@ -81,16 +83,26 @@ def _product(x: float, y: float) -> float:
     return 0.0 if x == 0 or y == 0 else x * y
 
 
+def _hull(corners: Sequence[tuple[float, bool]]) -> Interval:
+    """From the least to the largest; one that is 0 only because floats are too coarse stands for both sides of it.
+
+    With each corner comes whether it is 0 exactly, if it is.
+    """
+    low, high = min(corner for corner, _ in corners), max(corner for corner, _ in corners)
+    if any(abs(corner) <= SMALL_FLOAT and not exact for corner, exact in corners):
+        return min(low, -SMALL_FLOAT), max(high, SMALL_FLOAT)
+    return low, high
+
+
 def _mul(x: Interval, y: Interval) -> Interval:
-    corners = [_product(a, b) for a in x for b in y]
-    return min(corners), max(corners)
+    return _hull([(_product(a, b), a == 0 or b == 0) for a in x for b in y])
 
 
 def _div(x: Interval, y: Interval) -> Interval:
     if y[0] <= 0 <= y[1]:
         return EVERYTHING
-    corners = [math.copysign(0.0, a) if math.isinf(b) else _over(a, b) for a in x for b in y]
-    return (-math.inf, math.inf) if any(map(math.isnan, corners)) else (min(corners), max(corners))
+    corners = [(math.copysign(0.0, a) if math.isinf(b) else _over(a, b), a == 0 or math.isinf(b)) for a in x for b in y]
+    return EVERYTHING if any(math.isnan(corner) for corner, _ in corners) else _hull(corners)
 
 
 def _over(a: float, b: float) -> float:
@@ -119,8 +131,7 @@ def _power(x: Interval, n: Interval) -> Interval | None:
     if not times:
         return _root(x, n[0]) if n[0] == n[1] and 0 < n[0] < 1 else None
     inner = x if times % 2 else _abs(x)
-    first, last = (_raised(end, times) for end in inner)
-    return first, last
+    return _hull([(_raised(end, times), end == 0) for end in inner])
 
 
 def _root(x: Interval, n: float) -> Interval | None:
@@ -133,6 +144,14 @@ def _logarithm(function: Callable[[float], float], x: Interval) -> Interval | No
     if x[1] <= 0:
         return None
     return function(x[0]) if x[0] > 0 else -math.inf, _at(function, x[1])
+
+
+def _exponential(x: Interval) -> Interval:
+    low, high = (math.exp(end) if end < _LOG_OF_LARGEST else math.inf for end in x)
+    return low, max(high, LEAST_FLOAT)
+
+
+_LOG_OF_LARGEST = math.log(LARGEST_FLOAT)
 
 
 def _raised(x: float, times: int) -> float:
@@ -163,7 +182,7 @@ def _mod(x: Interval, y: Interval) -> Interval:
 
 
 def _quotient(x: Interval, y: Interval) -> Interval:
-    low, high = _div(x, y)
+    low, high = _wider(_div(x, y)) or EVERYTHING
     return _at(math.trunc, low), _at(math.trunc, high)
 
 
@@ -181,7 +200,7 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "clamp": _clamp,
     "coalesce": _coalesce,
     "div": _div,
-    "exp": _each(lambda x: math.exp(x) if x < 709 else math.inf),
+    "exp": _exponential,
     "floor": _each(math.floor),
     "greatest": lambda *parts: (max(p[0] for p in parts), max(p[1] for p in parts)),
     "least": lambda *parts: (min(p[0] for p in parts), min(p[1] for p in parts)),

@@ -1,12 +1,14 @@
 """Post-processing of released values: computed columns, HAVING, windows, ORDER BY, LIMIT. It never sees anything else.
 
 Promise: total. Whatever was released, each expression has a value or NULL: NULL if an argument is (unless the function
-says otherwise), for a division by 0, for kinds that do not fit together, and for what is too large for a float. Whole
-numbers and fractions are computed exactly, floats as floats; an exact fraction leaves as the nearest float.
+says otherwise), for a division by 0 and the like, and for kinds that do not fit together; never because it is large.
+Whole numbers and fractions are computed exactly, and floats as floats unless they would become infinite or 0; an exact
+fraction leaves as the nearest float, and what is beyond the largest float leaves as that.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
 from fractions import Fraction
@@ -14,7 +16,7 @@ from typing import Any, TypeAlias
 
 from discreet.query.answer.windows import windowed
 from discreet.query.functions.catalogue import FUNCTIONS
-from discreet.query.functions.released_values import known
+from discreet.query.functions.released_values import LARGEST_FLOAT, as_float, extreme, known
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Outcome, Window
 
@@ -103,14 +105,14 @@ def evaluate(expression: Expression, row: Row) -> Any:
 
 
 def _leaving(value: Any) -> Any:
-    if not isinstance(value, Fraction):
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return value
-    if value.denominator == 1:
-        return int(value)
-    try:
-        return float(value)
-    except OverflowError:
-        return None
+    if isinstance(value, Fraction) and value.denominator != 1:
+        return as_float(value)
+    return int(value) if -_MOST <= value <= _MOST else as_float(value)
+
+
+_MOST = int(LARGEST_FLOAT)
 
 
 def _sorted(rows: list[Row], by: Program, descending: bool) -> list[Row]:
@@ -164,11 +166,23 @@ def _strict(meaning: Callable[..., Any], parts: tuple[Program, ...]) -> Program:
         if any(value is None for value in values):
             return None
         try:
-            return known(meaning(*values))
+            return known(_computed(meaning, values))
         except (ArithmeticError, ValueError, TypeError):
             return None
 
     return run
+
+
+def _computed(meaning: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """The value of a function; once more, exactly, where floats are too small or too large for it."""
+    try:
+        found = meaning(*values)
+    except OverflowError:
+        found = math.inf
+    if not extreme(found):
+        return found
+    exact = meaning(*(Fraction(value) if isinstance(value, float) else value for value in values))
+    return found if exact == found else exact
 
 
 def _grouping(names: Sequence[str]) -> Program:

@@ -2,7 +2,9 @@
 
 Promise: rows are computed from released rows alone. If every number of the rows at the bottom lies within its interval,
 so does every number that is given one here, whichever rows the released values keep: an aggregate that rises with each
-of its values lies between what the lower and what the upper ends give. Where no rule is known, there is no interval.
+of its values lies between what the lower and what the upper ends give. Where released numbers decide which rows there
+are (``SUM(DISTINCT x)``, how many groups have over 100 rows), the interval is for all rows that may be there. Where no
+rule is known, there is no interval.
 """
 
 from __future__ import annotations
@@ -11,11 +13,14 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from fractions import Fraction
 from typing import Any, TypeAlias
 
+from discreet.exact import float_down, float_up
 from discreet.query.answer.interval_arithmetic import enclose
-from discreet.query.answer.postprocess import apply, program, window_values
+from discreet.query.answer.postprocess import Program, apply, program, window_values
 from discreet.query.answer.windows import NEIGHBOURS, RISING
+from discreet.query.functions.released_values import LARGEST_FLOAT, is_number
 from discreet.query.plan.expressions import Column, Expression, walk
 from discreet.query.plan.nodes import How, Outcome, Regrouped, ReleasedJoin, ReleasedUnion, Window, outcomes_below
 from discreet.query.resolve.build import joined_names
@@ -33,6 +38,54 @@ class Stage:
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
     within: list[dict[str, Ends]]
+    chosen: Chosen | None = None
+    """Which rows may be there, if released numbers decide about that and nothing else in them is noisy."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The rows whose exact numbers surely pass a condition, and those whose exact numbers may or may not."""
+
+    sure: list[dict[str, Any]]
+    unsure: list[dict[str, Any]]
+
+    def ends(self, measure: Window, within: Callable[[Row], bool]) -> Ends:
+        """Where an aggregate of a public column lies, over those of the rows for which ``within`` is true."""
+        sure, unsure = ([_value(measure, row) for row in rows if within(row)] for rows in (self.sure, self.unsure))
+        sure, unsure = ([v for v in values if v is not None] for values in (sure, unsure))
+        if measure.function not in _OF_CHOSEN or not all(is_number(v) for v in (*sure, *unsure)):
+            return None
+        if not sure and not unsure and measure.function not in ("sum", "count"):
+            return None
+        low, high = _OF_CHOSEN[measure.function]([Fraction(v) for v in sure], [Fraction(v) for v in unsure])
+        return float_down(low), float_up(high)
+
+
+def _value(measure: Window, row: Row) -> Any:
+    return program(measure.arguments[0])(row) if measure.arguments else 1
+
+
+def _least_mean(sure: list[Fraction], unsure: list[Fraction]) -> Fraction:
+    """The least mean of all sure values and some of the others: the smallest, as long as they are below it."""
+    total, many = sum(sure, Fraction(0)), len(sure)
+    for value in sorted(unsure):
+        if many and value * many >= total:
+            break
+        total, many = total + value, many + 1
+    return total / many
+
+
+_OF_CHOSEN: dict[str, Callable[[list[Fraction], list[Fraction]], tuple[Fraction, Fraction]]] = {
+    "count": lambda sure, unsure: (Fraction(len(sure)), Fraction(len(sure) + len(unsure))),
+    "sum": lambda sure, unsure: (
+        sum(sure, Fraction(0)) + sum(min(v, Fraction(0)) for v in unsure),
+        sum(sure, Fraction(0)) + sum(max(v, Fraction(0)) for v in unsure),
+    ),
+    "avg": lambda sure, unsure: (_least_mean(sure, unsure), -_least_mean([-v for v in sure], [-v for v in unsure])),
+    "min": lambda sure, unsure: (min(sure + unsure), min(sure) if sure else max(unsure)),
+    "max": lambda sure, unsure: (max(sure) if sure else min(unsure), max(sure + unsure)),
+}
+"""From the rows that are surely there and those that may be, between which two numbers an aggregate lies."""
 
 
 def stage(outcome: Outcome, leaf: Callable[[Outcome], Stage]) -> Stage:
@@ -101,10 +154,21 @@ def _regrouped(asked: Regrouped, below: Stage) -> Stage:
         named = dict(zip((name for name, _ in asked.keys), values, strict=True))
         found.append(named | {m.name: rows[i][m.name] for m in measures})
         noisy = {name: _ends(key, rows[i], within[i]) for name, key in asked.keys if _reads(key, within[i])}
-        ends.append(noisy | {m.name: within[i][m.name] for m in measures if m.name in within[i]})
+        noisy |= {m.name: within[i][m.name] for m in measures if m.name in within[i]}
+        ends.append(noisy | _ends_of_chosen(below.chosen, measures, made, values))
     if not found and not keys:
-        found, ends = [{m.name: 0 if m.function.startswith("count") else None for m in measures}], [{}]
+        found = [{m.name: 0 if m.function.startswith("count") else None for m in measures}]
+        ends = [_ends_of_chosen(below.chosen, measures, made, ())]
     return Stage(columns, found, ends)
+
+
+def _ends_of_chosen(
+    chosen: Chosen | None, measures: Sequence[Window], keys: Sequence[tuple[str, Program]], values: tuple[Any, ...]
+) -> dict[str, Ends]:
+    """The intervals of one group whose rows released numbers choose."""
+    if chosen is None:
+        return {}
+    return {m.name: chosen.ends(m, lambda row: tuple(key(row) for _, key in keys) == values) for m in measures}
 
 
 def _finished(outcome: Outcome, below: Stage) -> Stage:
@@ -179,8 +243,13 @@ def _window_ends(
                                       for e, v in zip(ends, columns[0], strict=True)], *columns[1:]])
         for side in (0, 1)
     ]  # fmt: skip
-    return [None if unknown or low is None or high is None else (low, high)
+    return [None if unknown or low is None or high is None else _open_ended(low, high)
             for unknown, low, high in zip(lost, *sides, strict=True)]  # fmt: skip
+
+
+def _open_ended(low: Any, high: Any) -> tuple[Any, Any]:
+    """A total that left as the largest float may be any larger number."""
+    return -math.inf if low == -LARGEST_FLOAT else low, math.inf if high == LARGEST_FLOAT else high
 
 
 def _finite(ends: tuple[Any, Any]) -> bool:

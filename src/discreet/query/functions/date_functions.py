@@ -52,21 +52,28 @@ def _distance(unit: Any, x: Any, y: Any) -> Any:
 
 
 def _months_later(x: Any, n: Any) -> Any:
-    if not (isinstance(x, date) and is_number(n) and int(n) == n and abs(n) <= 120_000):
+    if not (isinstance(x, date) and is_number(n) and int(n) == n):
         return None
-    return dates.move_months(x, int(n)) if isinstance(x, datetime) else dates.add_months(x, int(n))
+    months = min(max(int(n), -120_000), 120_000)  # beyond all years there are
+    return dates.move_months(x, months) if isinstance(x, datetime) else dates.add_months(x, months)
 
 
 def _days_later(x: Any, n: Any) -> Any:
-    if not (isinstance(x, date) and is_number(n) and int(n) == n and abs(n) <= 3_700_000):
+    if not (isinstance(x, date) and is_number(n) and int(n) == n):
         return None
-    return add_seconds(x, int(n) * 86_400) if isinstance(x, datetime) else add_days(x, int(n))
+    days = min(max(int(n), -_DAYS), _DAYS)
+    return add_seconds(x, days * 86_400) if isinstance(x, datetime) else add_days(x, days)
 
 
 def _seconds_later(x: Any, n: Any) -> Any:
-    if not (isinstance(x, date) and is_number(n) and int(n) == n and abs(n) <= 3_700_000 * 86_400):
+    if not (isinstance(x, date) and is_number(n) and int(n) == n):
         return None
-    return add_seconds(x if isinstance(x, datetime) else datetime.combine(x, time()), int(n))
+    seconds = min(max(int(n), -_DAYS * 86_400), _DAYS * 86_400)
+    return add_seconds(x if isinstance(x, datetime) else datetime.combine(x, time()), seconds)
+
+
+_DAYS = 3_700_000
+"""More than all years have."""
 
 
 # --- as text ----------------------------------------------------------------------------------------------------------

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import date, datetime
 from fractions import Fraction
 from functools import partial, reduce
@@ -13,7 +15,15 @@ from discreet.query.functions import arithmetic, curves, dates
 from discreet.query.functions.arithmetic import call
 from discreet.query.functions.comparison import unify
 from discreet.query.functions.record import ATOM, FACTOR, TERM, Build, Function, Reading, T, placed
-from discreet.query.functions.released_values import as_moment, compared, is_number, numeric
+from discreet.query.functions.released_values import (
+    LARGEST_FLOAT,
+    LEAST_FLOAT,
+    as_float,
+    as_moment,
+    compared,
+    is_number,
+    numeric,
+)
 from discreet.query.functions.typed_values import Typed, expect
 from discreet.query.plan.evaluate import add_days
 from discreet.query.plan.expressions import Literal
@@ -82,13 +92,44 @@ def _power(x: Any, n: Any) -> Any:
     """Exact for small whole powers; otherwise a float, or NULL where there is no real number."""
     if n in range(1, 9):
         return x ** int(n)
-    found = float(x) ** float(n)
-    return found if isinstance(found, float) else None
+    if x == 0 or (x < 0 and n != int(n)):
+        return None if x != 0 or n < 0 else float(n == 0)
+    size = _exponential(as_float(n) * _of_any_size(math.log, abs(x)))
+    with suppress(ArithmeticError):
+        size = abs(float(x)) ** float(n) or size
+    return -size if x < 0 and int(n) % 2 else size
 
 
-def _above(least: int | None, function: Callable[[Any], float]) -> Callable[..., Any]:
-    """A function of numbers from a least one on (None: above 0); NULL of others."""
-    return numeric(lambda x: function(x) if (x > 0 if least is None else x >= least) else None)
+def _exponential(x: Any) -> float:
+    """e to the power of x, within the floats: never 0, nor infinite."""
+    try:
+        return max(math.exp(as_float(x)), LEAST_FLOAT)
+    except OverflowError:
+        return LARGEST_FLOAT
+
+
+def _of_any_size(logarithm: Callable[[Any], float], x: Any) -> float:
+    """The logarithm of a number above 0 that need not fit into a float."""
+    if _LEAST <= x <= LARGEST_FLOAT:
+        return logarithm(x)
+    exact = Fraction(x)
+    return logarithm(exact.numerator) - logarithm(exact.denominator)
+
+
+def _root(x: Any) -> Any:
+    """The root of a number from 0 on that need not fit into a float."""
+    if x == 0 or _LEAST <= x <= LARGEST_FLOAT:
+        return math.sqrt(x)
+    exact = Fraction(x)
+    return Fraction(math.isqrt(exact.numerator << _ROOT_BITS), math.isqrt(exact.denominator << _ROOT_BITS))
+
+
+_LEAST, _ROOT_BITS = sys.float_info.min, 256
+
+
+def _logarithm(function: Callable[[Any], float]) -> Callable[..., Any]:
+    """A logarithm; NULL from 0 down."""
+    return numeric(lambda x: _of_any_size(function, x) if x > 0 else None)
 
 
 def _round(x: Any, digits: Any = 0) -> Any:
@@ -162,14 +203,15 @@ NUMBERS = (
               curves.power, ("POWER(2, 3)", 8), meaning=numeric(_power), sql=("power", "pow"), method="__pow__",
               more=(("POWER(4, 1.5)", 8), ("POWER(2, -2)", 0.25), ("POWER(2.5, 0)", 1), ("POWER(49, 0.5)", 7))),
     Function("sqrt", "SQRT(x)", "The root, down to its step; NULL below 0.", curves.square_root, ("SQRT(49)", 7),
-             meaning=_above(0, math.sqrt), method="sqrt()", more=(("SQRT(0)", 0), ("SQRT(0.25)", 0.5))),
+             meaning=numeric(lambda x: _root(x) if x >= 0 else None), method="sqrt()",
+             more=(("SQRT(0)", 0), ("SQRT(0.25)", 0.5))),
     Function("ln", "LN(x)", "The natural logarithm; NULL from 0 down.", curves.natural_logarithm, ("LN(1)", 0),
-             meaning=_above(None, math.log), method="ln()"),
+             meaning=_logarithm(math.log), method="ln()"),
     Function("log10", "LOG10(x)", "The logarithm to base 10; NULL from 0 down.", partial(curves.logarithm, 10),
-             ("LOG10(1000)", 3), meaning=_above(None, math.log10), method="log10()", more=(("LOG10(0.01)", -2),)),
+             ("LOG10(1000)", 3), meaning=_logarithm(math.log10), method="log10()", more=(("LOG10(0.01)", -2),)),
     Function("log2", "LOG2(x)", "The logarithm to base 2; NULL from 0 down.", partial(curves.logarithm, 2),
-             ("LOG2(8)", 3), meaning=_above(None, math.log2), method="log2()"),
-    Function("exp", "EXP(x)", "e to the power of x.", curves.exponential, ("EXP(0)", 1), meaning=numeric(math.exp),
+             ("LOG2(8)", 3), meaning=_logarithm(math.log2), method="log2()"),
+    Function("exp", "EXP(x)", "e to the power of x.", curves.exponential, ("EXP(0)", 1), meaning=numeric(_exponential),
              method="exp()"),
     Function("abs", "ABS(x)", "Without its sign.", arithmetic.absolute, ("ABS(-3)", 3), meaning=numeric(abs),
              method="abs()"),

@@ -1,12 +1,14 @@
 """Plain Python values as functions of released values meet them: which are known, which are alike, how they compare.
 
-Promise: NULL (None) for whatever does not fit together; nothing here raises but what ``postprocess.py`` catches.
+Promise: NULL (None) for whatever does not fit together; nothing here raises but what ``postprocess.py`` catches. No
+number is NULL because it is large: exact numbers go on exactly, far beyond what a float holds.
 """
 
 from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Callable
 from datetime import date, datetime, time
 from fractions import Fraction
@@ -15,15 +17,22 @@ from typing import Any
 from discreet.query.plan.evaluate import program, text_to_date
 from discreet.query.plan.expressions import Call, Column
 
-_TOO_LARGE = 1 << 1024
-_LONG = 1 << 2048
-"""An exact fraction with a longer denominator than this goes on as a float."""
+LARGEST_FLOAT = sys.float_info.max
+LEAST_FLOAT = math.ulp(0.0)
+SMALL_FLOAT = 1e-300
+"""Below it floats lose digits, at last all of them."""
+_BITS = 1 << 14
+"""Beyond 2^_BITS, and below its inverse, an exact number goes on as that: it only leaves as a float anyway."""
+_KEPT = 1 << 10
+"""Of a fraction that is longer than 2 · _KEPT bits, so many go on."""
 
 
 def known(value: Any) -> Any:
     """NaN and the infinities are NULL; a numpy number is the number that it is."""
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
+    if isinstance(value, bool):
+        return value
     if isinstance(value, Fraction | int):
         return _exact(value)
     if isinstance(value, str | date):
@@ -33,11 +42,35 @@ def known(value: Any) -> Any:
     return None
 
 
-def _exact(value: int | Fraction) -> int | float | Fraction | None:
-    """A whole number or fraction; NULL if no float is that large, a float if it is too long to go on exactly."""
-    if not -_TOO_LARGE < value < _TOO_LARGE:
-        return None
-    return float(value) if isinstance(value, Fraction) and value.denominator > _LONG else value
+def _exact(value: int | Fraction) -> int | Fraction:
+    """A whole number or fraction, cut to what is computed with: 0 alone is 0, and the sign stays."""
+    if isinstance(value, int):
+        return value if value.bit_length() <= _BITS else (1 if value > 0 else -1) << _BITS
+    size = value.numerator.bit_length() - value.denominator.bit_length()
+    if abs(size) > _BITS:
+        sign = 1 if value > 0 else -1
+        return sign << _BITS if size > 0 else Fraction(sign, 1 << _BITS)
+    if value.denominator.bit_length() <= 2 * _KEPT:
+        return value
+    unit = Fraction(2) ** (size - _KEPT)
+    return round(value / unit) * unit
+
+
+def as_float(value: float | Fraction) -> float:
+    """The nearest float; beyond the largest, that one with the sign.
+
+    >>> as_float(Fraction(1, 4)), as_float(-(10**400)) == -LARGEST_FLOAT
+    (0.25, True)
+    """
+    try:
+        return float(value)
+    except OverflowError:
+        return LARGEST_FLOAT if value > 0 else -LARGEST_FLOAT
+
+
+def extreme(value: Any) -> bool:
+    """Whether floats cannot tell a result from infinity, or from 0."""
+    return isinstance(value, float) and not SMALL_FLOAT < abs(value) < math.inf
 
 
 def is_number(x: Any) -> bool:
@@ -98,7 +131,7 @@ def as_text(value: Any) -> str | None:
         case int():
             return str(value)
         case Fraction():
-            return str(value.numerator) if value.denominator == 1 else repr(float(value))
+            return str(value.numerator) if value.denominator == 1 else repr(as_float(value))
         case float():
             return repr(value)
         case datetime():
