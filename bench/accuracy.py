@@ -2,6 +2,7 @@
 
     python -m bench.accuracy            all parts
     python -m bench.accuracy coverage   one of them
+    python -m bench.accuracy tables     the same end to end, for groups that are listed and not
     python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
     python -m bench.accuracy keys       keys that nobody listed, and users per day
     DISCREET_ADULT=adult.csv python -m bench.accuracy report      a report of 12 tables as one plan
@@ -26,6 +27,7 @@ from rich.table import Table
 from bench.accuracy_raw import keys, raw, report
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
+from bench.coverage import main as end_to_end
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.choose_estimators import recipes
@@ -275,6 +277,7 @@ def changed() -> None:
 
 PARTS = {
     "coverage": coverage,
+    "tables": end_to_end,
     "unlisted": unlisted,
     "beside": beside,
     "medians": medians,
