@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pytest
 import discreet as dp
 from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.duckdb.unit_histograms import shared_histograms
 from discreet.engines.memory.engine import Memory
 from discreet.query.plan.work import AnyWork, Exact, Work
 from discreet.query.profile.questions import table_questions
@@ -30,7 +32,7 @@ def _rows(seed: int) -> pa.Table:
         "x": [None, 0.0, -3.5, 1e9, 0.01, float("nan")], "i": [None, 1, 2, -8],
     }  # fmt: skip
     rows = {name: [rng.choice(some) for _ in range(150)] for name, some in choices.items()}
-    giant = {
+    giant: dict[str, list[Any]] = {
         "u": [7] * 150,
         "d": list(range(150)),
         "r": ["a"] * 150,
@@ -41,9 +43,11 @@ def _rows(seed: int) -> pa.Table:
     return pa.table({name: rows[name] + giant[name] for name in rows})
 
 
-def _works(table: pa.Table, keys: Sequence[str | None]) -> tuple[tuple[AnyWork, ...], Any]:
+def _works(table: pa.Table, keys: Sequence[str | None], folder: Path | None = None) -> tuple[tuple[AnyWork, ...], Any]:
     columns = {"r": dp.keys(keys), "p": dp.unknown_keys(), "d": dp.keys(range(150)), "x": dp.bounds(0, 9)}
     session = dp.Session(t=dp.table(table, unit="u", columns=columns, max_rows="auto"), budget=dp.Approx(9, "1e-6"))
+    if folder is not None:
+        session = session.prepare(folder=folder)
     asked = table_questions("t", session.schemas)
     quote = session.quote([one.prepared for one in asked], Price(1))
     return works_of(quote, "salt"), session.schemas
@@ -56,7 +60,8 @@ def _numbers(found: Sequence[Exact]) -> list[dict[Any, int]]:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many works shared a pass, each time."""
-    seen, inner = [], duckdb_engine.shared_histograms
+    seen: list[int] = []
+    inner = shared_histograms
 
     def counted(*given: Any) -> dict[int, Exact]:
         found = inner(*given)
@@ -87,3 +92,15 @@ def test_units_with_more_rows_than_a_weight_has_steps_are_left_to_each_work(shar
     coarse = [replace(w, weights=replace(w.weights, scale=16)) if isinstance(w, Work) else w for w in works]
     assert _numbers(duckdb().run(coarse, schemas)) == _numbers(Memory().run(coarse, schemas))
     assert shared == [2]  # keys that nobody listed, which need no weights of rows
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_a_prepared_copy_chooses_keys_by_the_names_of_units(seed: int, tmp_path: Path) -> None:
+    """By their numbers it would not: these depend on which other units there are."""
+    rows, rng = _rows(seed), random.Random(seed)
+    names = pa.array([None if u is None else f"unit {u}" for u in rows["u"].to_pylist()], pa.string())
+    many = pa.array([f"key {rng.randrange(25)}" for _ in range(len(rows))])
+    table = rows.set_column(0, "u", names).set_column(2, "p", many)
+    works, schemas = _works(table, LISTED)
+    copied, copies = _works(table, LISTED, tmp_path)
+    assert _numbers(duckdb().run(copied, copies)) == _numbers(Memory().run(works, schemas))
