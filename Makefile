@@ -16,18 +16,21 @@ help:  ## what there is
 
 setup: $(VENV)/ready servers  ## a .venv with the package and the test tools, and the servers that tests talk to
 
-$(VENV)/package: pyproject.toml tools/venv
+$(VENV)/made: tools/venv
 	tools/venv $(VENV) $(PYTHON)
+	touch $@
+
+$(VENV)/package: pyproject.toml $(VENV)/made
 	$(BIN)/$(PIP_INSTALL) --editable '.[plot]'
 	touch $@
 
-$(VENV)/ready: $(VENV)/package
+$(VENV)/ready: pyproject.toml $(VENV)/made
 	@# A torch that lies on this machine is taken first: the registry's newest brings several GB for graphics cards.
 	-@$(BIN)/$(PIP_INSTALL) --no-index --no-deps torch 2>/dev/null
 	$(BIN)/$(PIP_INSTALL) --editable '.[frames,learn,plot,postgres,server,spark]' --group test --group docs
-	touch $@
+	touch $(VENV)/package $(VENV)/docs $@
 
-servers: $(VENV)/package  ## PostgreSQL, MariaDB, Java, Chromium and npm from Debian, if they are not there
+servers: $(VENV)/made  ## PostgreSQL, MariaDB, Java, Chromium and npm from Debian, if they are not there
 	@$(BIN)/python -m tools.servers
 
 demo: $(VENV)/package  ## the main job, on made-up data
@@ -48,7 +51,8 @@ docs: $(VENV)/docs  ## the documentation as a site in out/docs/site, with search
 docs-serve: $(VENV)/docs  ## the same, shown at http://127.0.0.1:8000
 	$(BIN)/python -m tools.site serve
 
-test: setup  ## lint, types, all tests
+test:  ## lint, types, all tests
+	$(MAKE) --no-print-directory -j 2 setup
 	$(MAKE) --no-print-directory -j 2 lint tests
 
 lint:  # beside the tests, which wait for servers now and then

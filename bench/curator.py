@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -192,25 +192,29 @@ def reply_times(folder: Path, grid: str, quantum: float, *, rows: int, there: in
 
 
 def soak(folder: Path, questions: int, clients: int = 8) -> list[Row]:
-    """Many questions: memory of the server and its engines after a tenth of them, and at the end."""
+    """Many questions: memory of the server and of its engine's process, after a tenth of them and at the end.
+
+    An engine's process is replaced after some thousands of questions: its memory is the most that was seen so far.
+    """
     village = Village(folder, analysts=clients)
     village.path.write_text(village.path.read_text().replace("quantum = 0.01", "quantum = 0.01\nprocesses = 1"))
     roomy(village, Pure(10**9))
     with village.server() as server:
-        left, lock, early, wrong = iter(range(questions)), threading.Lock(), [0.0], list[str]()
+        left, lock, seen, wrong = iter(range(1, questions + 1)), threading.Lock(), list[list[float]](), list[str]()
         family = psutil.Process(server.process.pid)
-
-        def memory() -> float:
-            return sum(one.memory_info().rss for one in (family, *family.children(recursive=True))) / (1 << 20)
+        each, began = max(1, questions // 200), time.monotonic()
 
         def client(i: int) -> None:
             while True:
                 with lock:
                     at = next(left, None)
+                    if at is not None and at % each == 0:
+                        seen.append(megabytes(family))
+                        if at % (10 * each) == 0:
+                            memory = "server {:.1f} MB, engine {:.1f} MB".format(*seen[-1])
+                            print(f"{at:>9,} questions, {time.monotonic() - began:6.0f} s: {memory}", flush=True)
                 if at is None:
                     return
-                if at == questions // 10:
-                    early[0] = memory()
                 status, said = server.ask(village.tokens[i], f"{i} {at}")
                 if status != 200:
                     wrong.append(f"{status} {said}")
@@ -220,11 +224,23 @@ def soak(folder: Path, questions: int, clients: int = 8) -> list[Row]:
             thread.start()
         for thread in threads:
             thread.join()
-        late = memory()
     assert not wrong, f"{len(wrong)} questions were not answered, such as {wrong[0]}"
-    grown = late / early[0]
-    told = f"memory after {questions:,} questions, {early[0]:.0f} MB after a tenth"
-    return [asked(told, f"{late:.0f} MB", "+10 %", 1.1 / grown)]
+    tenth = len(seen) // 10
+    rows = []
+    for which, name in enumerate(("the server", "its engine")):
+        early, late = max(one[which] for one in seen[:tenth]), max(one[which] for one in seen[-tenth:])
+        told = f"memory of {name} after {questions:,} questions, {early:.0f} MB after a tenth"
+        rows.append(asked(told, f"{late:.0f} MB", "+10 %", 1.1 * early / late))
+    return rows
+
+
+def megabytes(server: psutil.Process) -> list[float]:
+    """The memory of a server, and of its largest child: there may be one that starts and one that ends."""
+    sizes = [server.memory_info().rss]
+    for child in server.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            sizes.append(child.memory_info().rss)
+    return [sizes[0] / (1 << 20), max(sizes[1:], default=0) / (1 << 20)]
 
 
 def prepared(folder: Path, rows: int) -> list[Row]:

@@ -169,7 +169,7 @@ def trips_domain() -> tuple[Session, Domain]:
     """The trips with public keys and bounds for all five columns."""
     columns = {"region": dp.keys(REGIONS), "product": dp.keys(PRODUCTS), "day": dp.bounds(0, 364),
                "amount": dp.bounds(0, 100), "rating": dp.bounds(1, 5)}  # fmt: skip
-    given = dp.table(trips(TRIPS), unit="user_id", columns=columns)
+    given = dp.table(trips(TRIPS), unit="user_id", columns=columns, max_rows=10)
     session = Session(trips=given, budget=dp.ZCDP(10), engine=duckdb(threads=1))
     return session, domain_of("trips", session.schemas["trips"])
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,9 +34,30 @@ HEAVY = {"spark", "spark_cluster"}
 SERVERS = HEAVY | {"postgres", "_durable_server", "mariadb", "_browser", "town", "new_town", "shop", "site"}
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected stays until the end: looking for garbage among it takes time and finds none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, Any]:
+    """Every second worker reads the tests from the end, so that two do not compile the same file at the same time."""
+    report = yield
+    number = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+    if int(number) % 2 and isinstance(collector, pytest.Session | pytest.Directory):
+        report.result.reverse()
+    return report
+
+
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Slow tests are those with a server and those of the list. A test with Spark says so in its name or its file's."""
+    items.sort(key=lambda item: item.nodeid.split("::", 1)[0])  # all workers have the same order
     if not AUDIT and not named_by_user(config):
         left = sampled_tests.left_out([item.nodeid for item in items], sampled_tests.listed())
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
@@ -76,13 +98,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 def together(nodeid: str) -> str:
-    """The name of the group of a test: that of its server, the file where a file has a curator, or its own."""
+    """The name of the group of a test: that of its server, or its file, whose tests share what they computed.
+
+    Groups of one test each would be no better spread, and xdist looks through all groups of a worker after each test.
+    """
     file = nodeid.split("::", 1)[0]
-    if "spark" in nodeid:
-        return "spark"
-    if file.startswith("tests/curator/") or file == "tests/test_site.py":
+    if file.startswith("tests/curator/") and "spark" not in nodeid:
         return file
-    return next((server for server in ("mariadb", "postgres") if server in nodeid), nodeid)
+    return next((server for server in ("spark", "mariadb", "postgres") if server in nodeid), file)
 
 
 # Tables of tests that say nothing of caps count ten rows of a unit: most tests are about something else. Users have

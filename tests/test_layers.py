@@ -295,6 +295,7 @@ def is_private(name: str) -> bool:
 
 
 NOT_OURS = {"os._exit", "torch._int_mm"}  # they have no public name
+NOT_OURS_OF_ANY = ("._asdict", "._version")  # of a named tuple, of a tensor
 
 
 def foreign_privates(name: str, tree: ast.AST) -> list[str]:
@@ -308,7 +309,7 @@ def foreign_privates(name: str, tree: ast.AST) -> list[str]:
                 pass
             case ast.Attribute(attr=used) if is_private(used) and used not in private_names(package(name)):
                 found.append(ast.unparse(node))
-    return [one for one in found if one not in NOT_OURS and not one.endswith("._asdict")]  # of a named tuple
+    return [one for one in found if one not in NOT_OURS and not one.endswith(NOT_OURS_OF_ANY)]
 
 
 def test_private_names_stay_in_their_package() -> None:

@@ -110,7 +110,13 @@ def _rule(text: str) -> Rule | None:
 
 
 def _print_answer(
-    answer: TableAnswer | RemoteAnswer, confidence: str, remaining: str, as_json: bool, *, remembered: bool
+    answer: TableAnswer | RemoteAnswer,
+    confidence: str,
+    remaining: str,
+    as_json: bool,
+    *,
+    remembered: bool,
+    paid_before: bool = False,
 ) -> None:
     bars = answer.errors(confidence)
     if as_json:
@@ -122,8 +128,10 @@ def _print_answer(
             "cost": answer.cost,
             "remaining": remaining,
             "story": list(answer.story),
-            "notes": list(answer.notes),
+            "counted": answer.counted,
+            "notes": [*answer.notes, *answer.remarks],
             "remembered": remembered,
+            "paid_before": paid_before,
         }
         typer.echo(json.dumps(shown, ensure_ascii=False))
         return
@@ -140,9 +148,12 @@ def _print_answer(
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
-    told = in_flags("\n".join((answer.counted, *answer.notes)))
+    told = in_flags("\n".join((answer.counted, *answer.notes, *answer.remarks)))
+    spent = (
+        f"paid before under this key ({answer.cost}), nothing was spent now" if paid_before else f"spent {answer.cost}"
+    )
     console.print(
-        f"[dim]error bars {float(confidence):.0%}; spent {answer.cost}; left: {remaining}\n{escape(told)}[/]",
+        f"[dim]error bars {float(confidence):.0%}; {spent}; left: {remaining}\n{escape(told)}[/]",
         highlight=False,
     )
     if not remembered:
@@ -163,7 +174,8 @@ def _preview(query: Query, price: Price, session: Session, as_json: bool, rememb
 def _ask_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, key: str | None) -> None:
     with Console(stderr=True).status("paying, reading, adding noise"):
         answer = session.sql(sql).release(price, key=key)
-    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=True)
+    before = key is not None and answer.paid_before
+    _print_answer(answer, str(price.confidence), str(session.remaining), as_json, remembered=True, paid_before=before)
 
 
 def _preview_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, _: str | None) -> None:

@@ -36,6 +36,8 @@ class Charge:
     """The signed receipt, for the analyst to keep."""
     answer: bytes | None = None
     card: str | None = None
+    again: bool = False
+    """Whether an earlier request with the same key paid for it."""
 
     @property
     def sequence(self) -> int:

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from discreet.errors import BadParameter, LedgerBusy, LedgerError, LedgerMismatch, LedgerUnavailable
+from discreet.errors import BadParameter, LedgerBusy, LedgerError, LedgerMismatch, LedgerUnavailable, LedgerUnsafe
 from discreet.ledger.entries import Broken, Entry, read_entry, write_entry
 from discreet.ledger.head_file import Head, HeadFile
 from discreet.ledger.record_base import Record
@@ -122,11 +122,19 @@ class Journal:
     """A ledger, its head file, its key and its state. Any number of threads may use it; a forked process may not."""
 
     def __init__(
-        self, database: Database, heads: HeadFile, key: Key, *, clock: Clock = utc, at: Point = nothing
+        self,
+        database: Database,
+        heads: HeadFile,
+        key: Key,
+        *,
+        newer_key: Callable[[], Key] | None = None,
+        clock: Clock = utc,
+        at: Point = nothing,
     ) -> None:
         self.database = database
         self.key = key
         self.at = at
+        self._newer_key = newer_key
         self._heads = heads
         self._clock = clock
         self._process = os.getpid()
@@ -136,6 +144,8 @@ class Journal:
         """When the last read began that is done, in nanoseconds of this process."""
         self.mismatch: str | None = None
         """What the last read found wrong, if anything."""
+        self.stopped: str | None = None
+        """Why this process may write no more, if so."""
         with database.read() as tx:
             self._written = View(replay(tx))
         self._read = View(self._written.state.copied())
@@ -154,10 +164,13 @@ class Journal:
         """Write what ``decide`` makes of the state, or nothing if it returns None; it may refuse by raising."""
         self._check_process()
         with self._held(self._writing):
+            if self.stopped is not None:
+                raise LedgerMismatch(self.stopped)
             view = self._written
             try:
                 with self.database.write() as tx:
                     view.catch_up(tx, self._heads)
+                    self._take_key(view.state)
                     draft = decide(view.state, tx)
                     if draft is None:
                         return None
@@ -191,7 +204,7 @@ class Journal:
                 try:
                     with self.database.read() as tx:
                         self._read.catch_up(tx, self._heads)
-                    self.mismatch = None
+                    self._found_good()
                 except LedgerMismatch as found:
                     self.mismatch = str(found)
                     self._keep_what_was_written()
@@ -213,7 +226,8 @@ class Journal:
                 if tx.head()[0] > self._read.state.sequence + _LITTLE:
                     return False
                 self._read.catch_up(tx, self._heads)
-            self.mismatch, self._read_since = None, since
+            self._found_good()
+            self._read_since = since
         except LedgerError:
             return False
         finally:
@@ -223,6 +237,8 @@ class Journal:
     def trouble(self) -> str | None:
         """Why this ledger refuses to spend, if it does."""
         self._check_process()
+        if self.stopped is not None:
+            return self.stopped
         with self._held(self._writing):
             try:
                 with self.database.write() as tx:
@@ -259,6 +275,20 @@ class Journal:
             with self.database.write() as tx:
                 self._written.catch_up(tx, self._heads)
             self._heads.advance(self._written.mark_durable())
+
+    def _found_good(self) -> None:
+        self.mismatch = None
+        with suppress(LedgerError):  # whoever only looks need not have the key
+            self._take_key(self._read.state)
+
+    def _take_key(self, state: State) -> None:
+        """Sign with the key that was rotated to since; LedgerUnsafe if its file is not here."""
+        if self._newer_key is None or state.public_key == self.key.public:
+            return
+        found = self._newer_key()
+        if found.public != state.public_key:
+            raise LedgerUnsafe("the key of this ledger was replaced: put the new key file into its place here, too")
+        self.key = found
 
     def _keep_what_was_written(self) -> None:
         """After a mismatch: show what this process wrote before it, even if nobody has read that yet."""

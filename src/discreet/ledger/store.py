@@ -312,8 +312,17 @@ class Ledger:
             return head.ledger == self._journal.state.ledger and tx.hash_at(head.sequence) == head.hash
 
     @property
+    def identity(self) -> str | None:
+        """What tells the database of this ledger from copies of it; None if its server does not say."""
+        return self._journal.database.identity()
+
+    def stop_spending(self, reason: str) -> None:
+        """Write nothing more in this process, with LedgerMismatch: another one writes to this ledger, or a copy."""
+        self._journal.stopped = reason
+
+    @property
     def public_key(self) -> str:
-        """The key with which receipts and cards can be checked."""
+        """The key with which receipts and cards can be checked: the one that signs now."""
         return self._journal.key.public
 
     @property
@@ -324,7 +333,7 @@ class Ledger:
     @property
     def mismatch(self) -> str | None:
         """What the last look at the ledger found wrong, if anything: free, unlike ``trouble``."""
-        return self._journal.mismatch
+        return self._journal.stopped or self._journal.mismatch
 
     @property
     def cautions(self) -> tuple[str, ...]:
@@ -382,7 +391,7 @@ def open_ledger(
             raise LedgerMismatch("the head file remembers a ledger, and there is none here: restore it")
         signing = _open_or_make(key_path, create=new)
         database.set_up([_first(signing, clock)] if create else [])
-        journal = Journal(database, heads, signing, clock=clock, at=at)
+        journal = Journal(database, heads, signing, newer_key=lambda: open_key(key_path), clock=clock, at=at)
         if journal.state.public_key != signing.public:
             raise LedgerUnsafe("this is not the ledger's key: give its key file, or replace it with replace_key")
         if journal.trouble() is None:
@@ -432,7 +441,10 @@ def _versions() -> dict[str, str]:
 def replace_key(
     location: str | Path, *, key: Path | str, reason: str, head: Path | str | None = None, by: str = "owner"
 ) -> None:
-    """Let a new key file sign from now on, because the old one was lost or seen; recorded. Restart all servers."""
+    """Let a new key file sign from now on, because the old one was lost or seen; recorded.
+
+    Servers that run take it from the place of their key file, with the next entry.
+    """
     heads, signing = HeadFile(_beside(location, head, "head")), open_key(Path(key))
     database = open_database(location, create=False, patience=10)
     try:

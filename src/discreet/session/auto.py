@@ -43,10 +43,11 @@ SHARE = Fraction(1, 10)
 def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mapping[Any, Known]) -> Known | None:
     """What was released about the units of a question: of its own rows, or of its one table."""
     own = bought.get(about(question))
-    if own is not None:
-        return own
     tables = question.asked.tables
     profile = profiles.get(tables[0]) if len(tables) == 1 else None
+    values = {} if profile is None else {(tables[0], one.column): one for one in profile.all_values}
+    if own is not None:
+        return replace(own, values=values)
     if profile is None:
         return None
     keys = question.parts[0].keys
@@ -55,7 +56,7 @@ def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mappin
     shares = None if column is None else profile.keys(column)
     groups = None if column is None else profile.groups(column)
     of = f" of {tables[0]}"
-    return Known(profile.sizes, groups, None if shares is None else shares.shares(), of)
+    return Known(profile.sizes, groups, None if shares is None else shares.shares(), of, values)
 
 
 def about(question: Prepared) -> tuple[Any, ...]:

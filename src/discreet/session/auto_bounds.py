@@ -17,6 +17,7 @@ from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.expressions import columns
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import Declared, Schema, StoredKind, bounds, resolve
+from discreet.query.plan.types import Number
 from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.query.profile.profile import Profile
@@ -124,9 +125,12 @@ def value_cuts(question: Prepared, schema: Schema, profile: Profile | None) -> l
     """What declared bounds cut of the columns of a table that are summed or averaged; nothing without a profile."""
     summed = [m for m in question.asked.measures if m.measure.aggregate in (Aggregate.SUM, Aggregate.AVG)]
     read = {column for m in summed for argument in m.arguments for column in columns(argument.lowered)}
+    ends = {x.origin[1]: (x.kind.low * x.kind.step, x.kind.high * x.kind.step)
+            for m in summed for x in m.arguments if x.origin is not None and isinstance(x.kind, Number)}  # fmt: skip
     found = []
     for column, said in schema.table.columns.items():
         values = None if profile is None or column not in read else profile.values(column)
         if values is not None and isinstance(said.low, Fraction) and isinstance(said.high, Fraction):
-            found.append(value_cut(values, float(said.low), float(said.high)))
+            low, high = ends.get(column, (said.low, said.high))  # those that were chosen within the declared ones
+            found.append(value_cut(values, float(low), float(high)))
     return [one for one in found if one is not None]

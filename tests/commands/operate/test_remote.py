@@ -28,6 +28,8 @@ def test_ask_preview_budget_and_history(served: tuple[Town, str]) -> None:
     assert said["rows"] == [["Aton", 40], ["Bury", 40], ["Cold", 40]]
     again = run("ask", url, COUNT, "--dataset", "town", "--epsilon", "100", "--key", "cli")
     assert "Aton" in again.stdout
+    assert not said["paid_before"]
+    assert "nothing was spent now" in again.stdout
     assert charges(town) == before + 1
     (standing,) = json.loads(run("budget", url, "--json").stdout)
     assert standing["population"] == "town"

@@ -14,6 +14,7 @@ from discreet.query.plan.work import Cells, Form, GroupingSets, Weights, WorkKey
 from discreet.synthetic.tables.engine_source import cells_of, works
 from tests.contracts.engines import forms
 from tests.contracts.engines.lab import ORACLE, UNIT, Lab, every_engine, f
+from tests.helpers import tables
 from tests.helpers.tables import crowd, one_owner
 
 KEYS = (
@@ -43,7 +44,11 @@ TABLES = {"crowd": crowd(80), "one owner": one_owner(30), "nobody": crowd(0)}
 
 @every_engine
 def test_every_engine_counts_as_the_oracle(lab: Lab) -> None:
-    every = [(name, work) for name in TABLES for work in (asked(1, 1 << 20), asked(3, 1000), asked(9, 7000, ((),)))]
+    every = [
+        (name, work)
+        for name in TABLES
+        for work in (asked(1, 1 << 20), asked(3, 1000), asked(9, 7000, ((),)), asked(1, 2))
+    ]
     for name, work in lab.some(every):
         rows: pa.Table = lab.tame(TABLES[name])
         got = counted(lab.engine, work, lab.schemas({"t": rows}))
@@ -58,9 +63,25 @@ def counted(engine: Engine, work: GroupingSets, schemas: Mapping[str, Schema]) -
     return tuple(cells_of(*pair) for pair in zip(single, engine.run(single, schemas), strict=True))
 
 
+@every_engine
+def test_a_unit_with_too_many_rows_counts_as_its_cap(lab: Lab) -> None:
+    """Each of its 40 rows would weigh 0 of 8 * 3 steps: together they weigh as many, rounded down in each group."""
+    rows = tables.events([(7, None, "aA"[i % 4 == 0], i % 3, None, None, None, True) for i in range(40)]
+                         + [(8, None, "A", 1, None, None, None, True)] * 2)  # fmt: skip
+    keys = (WorkKey("g", Column("g"), ("a", "A")), WorkKey("k", Column("k"), (0, 1, 2)))
+    weights = Weights(form=Form.ROWS, cap=3, scale=8)
+    work = GroupingSets(source=forms.source("u"), unit=UNIT, keys=keys, sets=((), (0,), (0, 1)), weights=weights)
+    found = plain(counted(lab.engine, work, lab.schemas({"t": rows})))
+    assert found == [
+        {0: 24 + 16},
+        {0: 24 * 30 // 40, 1: 24 * 10 // 40 + 16},
+        {0: 24 * 10 // 40, 1: 24 * 10 // 40, 2: 24 * 10 // 40, 3: 24 * 4 // 40, 4: 24 * 3 // 40 + 16, 5: 24 * 3 // 40},
+    ]
+
+
 @pytest.mark.parametrize("table", TABLES)
 def test_the_oracle_agrees_with_single_works(table: str) -> None:
-    work, schemas = asked(2, 1000), ORACLE.schemas({"t": TABLES[table]})
+    work, schemas = asked(2, 7), ORACLE.schemas({"t": TABLES[table]})
     single = works(work)
     found = tuple(cells_of(*pair) for pair in zip(single, memory().run(single, schemas), strict=True))
     assert plain(found) == plain(memory().grouping_sets(work, schemas))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from typing import Any
 
@@ -143,3 +144,17 @@ def test_a_token_is_one_word_of_ascii_and_is_not_repeated(token: Any) -> None:
 
 def test_it_shows_its_host_and_not_its_token() -> None:
     assert repr(Transport("https://curator.example:8000", "secret")) == "Transport(curator.example)"
+
+
+def test_a_certificate_that_is_not_trusted_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not "cannot be reached", and not tried again."""
+    tries = []
+
+    def refused(*_: object) -> tuple[int, bytes]:
+        tries.append(1)
+        raise ssl.SSLCertVerificationError
+
+    monkeypatch.setattr(Transport, "_sent", refused)
+    with pytest.raises(CuratorRefused, match="SSL_CERT_FILE") as found:
+        Transport("https://curator.example", "token").get("/api/me")
+    assert (found.value.kind, len(tries)) == ("Certificate", 1)

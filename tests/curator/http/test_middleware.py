@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from discreet.curator.error_replies import Refusal
 from discreet.curator.http.middleware import HEADERS
 from discreet.curator.limits import Meter
 from discreet.curator.logs import Lines
@@ -59,6 +60,24 @@ def test_a_body_that_never_comes_is_given_up(new_town: Town) -> None:
 
     asyncio.run(new_town.http.app(scope("/api/datasets/town/preview", new_town.ann), receive, send))  # type: ignore[arg-type]
     assert sent[0]["status"] == 408
+
+
+def test_who_only_looks_waits_for_a_place(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails where forty first looks at once get 429; a question is refused at once, before it is paid."""
+    meter, asked = town.curator.meter, list[str]()
+
+    def taken_once(name: str) -> Any:
+        asked.append(name)
+        if len(asked) == 1:
+            raise Refusal(429, "TooMany", "too many requests at the same time; wait for an answer")
+        return Meter.under_way(meter, name)
+
+    monkeypatch.setattr(meter, "under_way", taken_once)
+    assert town.get("/api/me", town.ann).status_code == 200
+    assert len(asked) == 2
+    asked.clear()
+    assert town.post("/api/datasets/town/preview", {"sql": COUNT, "epsilon": "1"}, town.ann).status_code == 429
+    assert len(asked) == 1
 
 
 def test_anonymous_requests_are_counted_by_address(new_town: Town) -> None:

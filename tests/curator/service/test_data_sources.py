@@ -17,14 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator.engine_process.process import _Process
+from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
-from discreet.curator.service.data_sources import engine_of, marks_of, read_source
+from discreet.curator.service.data_sources import engine_of, files_of, marks_of, read_source
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import SqlQuestion
 from discreet.curator.service.service import Curator, read_answer
+from discreet.engines.duckdb.object_store import ObjectStore
 from discreet.engines.sources import open_source
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineUnreachable, LedgerBusy, OverBudget
+from discreet.ledger import open_ledger
 from discreet.session.price import Price
 from tests.helpers.commands import run
 from tests.helpers.curator.servers import Server
@@ -290,7 +293,7 @@ def test_a_wrong_password_is_refused_at_the_start(tmp_path: Path, monkeypatch: p
         "sc://db:15002/;token=secret::visits",
         "postgresql://db/clinic",
         "mysql://db/clinic::visits",
-        "https://db/clinic.parquet",
+        "https://db/clinic.parquet?token=secret",
     ],
 )
 def test_addresses_that_cannot_be_used_are_refused_without_being_shown(tmp_path: Path, source: str) -> None:
@@ -299,20 +302,39 @@ def test_addresses_that_cannot_be_used_are_refused_without_being_shown(tmp_path:
     assert "secret" not in str(found.value)
 
 
-@pytest.mark.parametrize("source", ["s3://bucket/visits.parquet", "gs://bucket/*.parquet", "https://host/a.csv"])
-def test_object_stores_are_refused_with_the_command_that_copies(tmp_path: Path, source: str) -> None:
+@pytest.mark.parametrize("source", ["s3a://bucket/visits.parquet", "gs://bucket/*.parquet", "hdfs://host/a.csv"])
+def test_stores_that_duckdb_does_not_read_are_refused_with_the_command_that_copies(tmp_path: Path, source: str) -> None:
     with pytest.raises(BadParameter, match=r"INSTALL httpfs.*sc://host:15002::s3a://"):
         read_config(configured(tmp_path, source))
     with pytest.raises(BadData, match="INSTALL httpfs"):
         open_source(source)
 
 
+def test_without_the_extension_a_table_on_an_object_store_stops_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Real: the engine's process looks into an empty folder of extensions, and nothing is recorded."""
+    monkeypatch.setenv("DISCREET_DUCKDB_EXTENSIONS", str(tmp_path / "extensions"))
+    config = read_config(configured(tmp_path, "s3://bucket/visits.parquet"))
+    with pytest.raises(BadData, match="INSTALL httpfs"):
+        open_curator(config, create=True)
+    with open_ledger(config.ledger) as ledger:
+        assert not ledger.datasets
+        assert not ledger.populations
+
+
 def test_tables_of_one_data_set_lie_in_one_place() -> None:
+    store = engine_of(["s3://bucket/a.parquet", "https://host/b.parquet"])
+    assert isinstance(store, ObjectStore)
+    assert marks_of(Path("data"), "s3://bucket/a.parquet") == ["address s3://bucket/a.parquet"]
+    assert files_of(Path("data"), "s3://bucket/a.parquet") == ()
+    with pytest.raises(BadParameter, match="one place"):
+        engine_of(["a.parquet", "s3://bucket/a.parquet"])
     assert engine_of(["a.parquet", "b.csv"]) is None
     with pytest.raises(BadParameter, match="one place"):
         engine_of(["a.parquet", "sc://host:15002::visits"])
     spark = engine_of(["sc://host:15002::a", "sc://host:15002::b"])
-    assert spark is not None
+    assert isinstance(spark, RemoteEngine)
     assert spark.kind == "spark"
     assert read_source("spark://m:7077::clinic.visits") is not None
 

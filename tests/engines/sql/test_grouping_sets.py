@@ -30,7 +30,7 @@ def integers(*values: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
 def test_the_rows_are_bounded_once(dialect: object) -> None:
     statement = emit_sets(WORK, dialect, {"t": Origin("t", STORED)})  # type: ignore[arg-type]
     assert statement.sql.count("FROM t ") == 1
-    assert statement.sql.endswith("GROUP BY GROUPING SETS ((k0), (k0, k1))")
+    assert "GROUP BY GROUPING SETS ((k0, h), (k0, k1, h))" in statement.sql
     assert [name for name, _ in statement.keys] == ["k0", "k1"]
 
 

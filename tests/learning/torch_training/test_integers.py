@@ -11,8 +11,10 @@ from discreet.learning.torch_training.integers import (
     RADIUS,
     Factored,
     Inputs,
+    Limbs,
     int8_is_exact,
     int_product,
+    times,
 )
 
 GENERATOR = torch.Generator().manual_seed(1)
@@ -20,8 +22,8 @@ GENERATOR = torch.Generator().manual_seed(1)
 
 def outer(whole: Factored, row: int) -> np.ndarray:
     """One row's integer gradient, written out in 64 bits."""
-    high, low = whole.g.long().chunk(2, dim=1)
-    return np.outer((128 * high + low)[row].numpy(), whole.a.long()[row].numpy())
+    high, low = whole.g.apart(whole.g.both.long(), 1)
+    return np.outer((whole.g.base * high + low)[row].numpy(), whole.a.long()[row].numpy())
 
 
 @pytest.mark.parametrize("kind", [torch.int32, torch.int64])
@@ -49,21 +51,30 @@ def test_truncation_never_lengthens_a_single_token() -> None:
     for i in range(200):
         real = np.outer(g[i].double(), a[i].double()) * float(cells[i])
         assert np.all(np.abs(outer(whole, i)) <= np.abs(real) * (1 + 2.0**-19))
-    assert int(whole.g.long().chunk(2, dim=1)[0].abs().max()) <= 128
     bias = torch.zeros(4, dtype=torch.int64)
     whole.add_to(torch.zeros(4, 9, dtype=torch.int64), bias)
     assert torch.equal(bias, (g * cells[:, None]).trunc().long().sum(0))
 
 
-def test_limbs_are_the_same_on_every_device() -> None:
+@pytest.mark.parametrize("as_bytes", [True, False])
+def test_limbs_of_either_layout_are_the_number(as_bytes: bool) -> None:
     """All whole numbers of 14 bits and a sign, and fractions on both sides of them."""
-    whole = torch.arange(-G_MOST, G_MOST + 1).float()[:, None]
+    whole = torch.arange(-G_MOST, G_MOST + 1).float()[:, None].expand(-1, 2)
     for shift in (0.0, 0.25):
-        high, low = integers._limbs(torch.sign(whole) * (whole.abs() + shift).clamp(max=G_MOST)).long().chunk(2, dim=1)
-        assert torch.equal(128 * high + low, whole.long())
-        short = whole.to(torch.int16)
-        assert torch.equal(high, (short >> 7).long())
-        assert torch.equal(low, (short & 127).long())
+        limbs = Limbs.of(torch.sign(whole) * (whole.abs() + shift).clamp(max=G_MOST), as_bytes=as_bytes)
+        assert limbs.both.dtype == torch.int8
+        high, low = limbs.apart(limbs.both.long(), 1)
+        assert torch.equal(limbs.base * high + low, whole.long())
+        ones = torch.ones(len(whole), 3, dtype=torch.int8)
+        high, low = limbs.apart(int_product(limbs.both, ones), 0)
+        assert torch.equal((limbs.base * high + low).long(), whole.long().T @ ones.long())
+
+
+def test_what_has_no_cells_counts_nothing_whatever_it_is() -> None:
+    """Padding and rows without a length: 0, also beside numbers that are not finite, and where sums overflow."""
+    for x in (float("nan"), float("inf"), 3e38):
+        given = torch.tensor([[2.0, 3e38], [x, -x]])
+        assert times(given, torch.tensor([[1.0], [0.0]])).tolist() == [given[0].tolist(), [0.0, 0.0]]
 
 
 @pytest.mark.parametrize("rows", [1, 3, 64, 1000])

@@ -14,7 +14,7 @@ from discreet.learning.torch_training import train as module
 from discreet.learning.torch_training.integers import RADIUS
 from discreet.learning.torch_training.noise import Noise
 from discreet.learning.torch_training.totals import Totals
-from discreet.learning.torch_training.train import Plan, PrivateTraining, sampled, train
+from discreet.learning.torch_training.train import Plan, PrivateTraining, sampled, train, usual_piece
 from discreet.privacy.accountants.compose import compose
 from discreet.privacy.budgets.calibrate import covers
 from discreet.privacy.budgets.filters import Filter
@@ -145,6 +145,27 @@ def test_save_and_resume(tmp_path: Any) -> None:
 def test_budgets_that_cannot_be_kept(budget: Any) -> None:
     with pytest.raises(BadParameter, match="budget"):
         Plan.of(budget, "1/4", 3)
+
+
+@pytest.mark.parametrize("clip", ["1e-20", "1e20", 0, -1])
+def test_a_clip_that_floats_cannot_keep_is_refused(clip: Any) -> None:
+    """Cells for one unit of a gradient would be infinite, and a row's integers beyond their bound."""
+    with pytest.raises(BadParameter, match="clip"):
+        a_run(clip=clip)
+
+
+def test_pieces_follow_from_declared_numbers_and_all_rows_are_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [usual_piece(Fraction(1, 4), n, 512) for n in (1, 400, 3000, 100_000)] == [1, 116, 398, 506]
+    monkeypatch.setattr(module, "Noise", Silent)
+    weights = []
+    for micro in (None, 1, 400):
+        torch.manual_seed(3)
+        plan = Plan.of(BUDGET, 1, 1)
+        run = PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=100, micro_batch=micro)
+        run.run()
+        weights.append(next(run.model.parameters()).detach())
+    assert torch.allclose(weights[0], weights[1], atol=1e-6)
+    assert torch.allclose(weights[0], weights[2], atol=1e-6)
 
 
 def test_bad_data_and_foreign_batches() -> None:

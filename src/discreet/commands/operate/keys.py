@@ -18,9 +18,10 @@ key_app = typer.Typer(help="The signing key of the ledger.", no_args_is_help=Tru
 @key_app.command("rotate")
 @fail_plainly
 def rotate_key(config: LedgerOrConfig, reason: Reason, as_json: AsJson = False) -> None:
-    """Make a new signing key in place of the old one, which is kept beside it. Stop all servers first.
+    """Make a new signing key in place of the old one, which is kept beside it.
 
-    What the old key signed stays valid: the ledger knows both.
+    What the old key signed stays valid: the ledger knows both. Servers that run sign with the new one from the next
+    question on; on other machines, put the new key file into its place.
     """
     from discreet.ledger.store import open_ledger, replace_key
 

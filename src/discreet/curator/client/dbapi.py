@@ -7,8 +7,8 @@
     cursor.fetchall()                       # each column with an error bar is followed by a column NAME_error
 
 Promise: a statement without a price, its own or the connection's, is refused and costs nothing. With a ``key`` the same
-statement pays once, however often a script retries or refreshes it: ``cursor.paid_before`` says so, by the number of
-the charge. Nothing can be written: there is nothing to commit or roll back, and no charge is ever undone.
+statement pays once, however often a script retries or refreshes it: ``cursor.paid_before`` says so. Nothing can be
+written: there is nothing to commit or roll back, and no charge is ever undone.
 """
 
 from __future__ import annotations
@@ -212,14 +212,13 @@ class Cursor:
             raise ProgrammingError("a statement needs a price: epsilon of the connection, or of the statement")
         text = bind(operation, parameters or ())
         try:
-            last = self._last_charge(session) if key is not None else 0
             answer = session.sql(text).release(
                 price, delta=delta if delta is not None else self.connection.delta, key=key
             )
         except DiscreetError as error:
             raise _translated(error) from error
         self.answer, self.charge = answer, answer.number
-        self.paid_before = key is not None and answer.number <= last
+        self.paid_before = key is not None and answer.paid_before
         self._take(answer)
         return self
 
@@ -274,10 +273,6 @@ class Cursor:
         self._open()
         if self.description is None:
             raise InterfaceError("nothing was asked yet")
-
-    @staticmethod
-    def _last_charge(session: RemoteSession) -> int:
-        return int(session.transport.get("/api/ledger/head")["sequence"])
 
     def _take(self, answer: Any) -> None:
         bars = answer.errors() if self.connection.errors else {}

@@ -108,6 +108,11 @@ class RemoteAnswer(Answered):
         return tuple(self.reply["answer"].get("notes", ()))
 
     @property
+    def remarks(self) -> tuple[str, ...]:
+        """Nothing more: the service sends them among the notes."""
+        return ()
+
+    @property
     def cut(self) -> Cut | None:
         """The estimated share of rows that caps cut, if a profile is there to tell."""
         found = self.reply["answer"].get("cut")
@@ -123,6 +128,11 @@ class RemoteAnswer(Answered):
     def number(self) -> int:
         """The number of its charge in the ledger."""
         return int(self.reply["number"])
+
+    @property
+    def paid_before(self) -> bool:
+        """Whether an earlier release with the same key paid for it: this one cost nothing."""
+        return bool(self.reply.get("paid_before", False))
 
     @property
     def receipt(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import ssl
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -53,6 +54,12 @@ class Transport:
         for left in reversed(range(_TRIES)):
             try:
                 status, reply = (once or self._once)(method, path, body)
+            except ssl.SSLCertVerificationError:
+                raise CuratorRefused(
+                    "Certificate",
+                    "the certificate of the curator is not trusted here: name a file with its authority in the "
+                    "environment variable SSL_CERT_FILE",
+                ) from None
             except (OSError, http.client.HTTPException, ValueError):
                 if left:
                     time.sleep(0.2)

@@ -35,6 +35,7 @@ from discreet.curator.engine_process.ipc import pack, read_cells, read_columns, 
 from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.engine_process.scratch import Scratch
 from discreet.curator.limits import Limits
+from discreet.engines.duckdb.object_store import ObjectStore
 from discreet.engines.sql.relations import scanned
 from discreet.errors import BadData, EngineFailed, EngineUnreachable, LedgerBusy
 from discreet.query.plan.schema import Schema, Stored
@@ -57,7 +58,7 @@ class Isolated:
     """An engine that computes in ``processes`` child processes, each for one question at a time."""
 
     def __init__(
-        self, limits: Limits, *, processes: int = 1, threads: int = 2, remote: RemoteEngine | None = None
+        self, limits: Limits, *, processes: int = 1, threads: int = 2, remote: RemoteEngine | ObjectStore | None = None
     ) -> None:
         self._limits = limits
         self._remote = remote
@@ -72,7 +73,7 @@ class Isolated:
     @property
     def name(self) -> str:
         """What it is called."""
-        return "duckdb" if self._remote is None else self._remote.kind
+        return self._remote.kind if isinstance(self._remote, RemoteEngine) else "duckdb"
 
     @property
     def renewals(self) -> int:
@@ -178,7 +179,7 @@ class Isolated:
 class _Process:
     """One process, started when it is needed and started again after it was killed."""
 
-    def __init__(self, limits: Limits, threads: int, remote: RemoteEngine | None = None) -> None:
+    def __init__(self, limits: Limits, threads: int, remote: RemoteEngine | ObjectStore | None = None) -> None:
         self._limits = limits
         self._threads = threads
         self._remote = remote
@@ -200,7 +201,7 @@ class _Process:
             self._start()
             payload = self._ask(("check" if again else "columns", source), _STARTING)
         except EngineFailed:
-            if self._remote is None or self.closed:
+            if not isinstance(self._remote, RemoteEngine) or self.closed:
                 raise
             raise EngineUnreachable(self._remote.what) from None
         bad, away = _sent(payload, "bad"), _sent(payload, "away")
@@ -341,9 +342,9 @@ class _Process:
             scratch.remove()
 
 
-def _java(remote: RemoteEngine | None) -> dict[str, str]:
+def _java(remote: RemoteEngine | ObjectStore | None) -> dict[str, str]:
     """What Spark needs to know of this machine."""
-    if remote is None or remote.kind != "spark":
+    if not isinstance(remote, RemoteEngine) or remote.kind != "spark":
         return {}
     return {name: value for name, value in os.environ.items() if _JAVA.fullmatch(name)}
 

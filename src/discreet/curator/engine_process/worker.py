@@ -25,7 +25,8 @@ from typing import Any, BinaryIO
 from discreet.curator.engine_process.file_facts import check_same_columns
 from discreet.curator.engine_process.ipc import pack, unpack, write_cells, write_columns, write_exact
 from discreet.curator.engine_process.remote import ChecksRole, HashesUnits, open_remote
-from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.duckdb.engine import DuckDB, duckdb
+from discreet.engines.duckdb.object_store import ObjectStore
 from discreet.engines.duckdb.prepared import keep_copy
 from discreet.errors import BadData, BadParameter, EngineUnreachable
 from discreet.query.engine import CountsSets, Engine
@@ -53,7 +54,7 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
             check_same_columns(body)
             return write_columns(engine.columns(body))
         if kind == "check":  # as it is now, not as it is remembered
-            return write_columns((duckdb(threads=1) if engine.name == "duckdb" else engine).columns(body))
+            return write_columns((engine.anew() if isinstance(engine, DuckDB) else engine).columns(body))
         if kind == "prepare":
             source, folder, name, unit, memory = body
             copy = keep_copy(source, folder, name, unit=unit, memory=memory)
@@ -85,10 +86,12 @@ def listen(source: BinaryIO, requests: queue.Queue[tuple[str, Any]], folder: str
 
 def open_engine(kind: str, folder: str, limit: int, threads: int, requests: queue.Queue[tuple[str, Any]]) -> Engine:
     """The engine of this process: DuckDB, or the one that the first request names."""
-    if kind == "duckdb":
-        return duckdb(memory_limit=f"{limit * 3 // 4 // (1 << 20)}MiB", threads=threads, temp_directory=folder)
-    _, (remote, deadline) = requests.get()
-    return open_remote(remote, deadline)
+    remote = None if kind == "duckdb" else requests.get()[1]
+    if remote is None or isinstance(remote[0], ObjectStore):
+        store = None if remote is None else remote[0]
+        memory = f"{limit * 3 // 4 // (1 << 20)}MiB"
+        return duckdb(memory_limit=memory, threads=threads, temp_directory=folder, store=store)
+    return open_remote(*remote)
 
 
 def main(folder: str, memory: str, threads: str, kind: str = "duckdb") -> None:
@@ -99,9 +102,9 @@ def main(folder: str, memory: str, threads: str, kind: str = "duckdb") -> None:
     requests: queue.Queue[tuple[str, Any]] = queue.Queue()
     threading.Thread(target=listen, args=(sys.stdin.buffer, requests, folder), daemon=True).start()
     engine = open_engine(kind, folder, limit, int(threads), requests)
-    if kind == "duckdb":
+    if isinstance(engine, DuckDB):  # else the memory that counts is the server's
         limit_memory(limit)
-    else:  # the memory that counts is the server's
+    if kind != "duckdb":
         out.write(pack(b"{}"))
         out.flush()
     schemas: Mapping[str, Schema] = {}

@@ -138,6 +138,7 @@ def _add_public(app: FastAPI, curator: Curator) -> None:
     @app.get("/api/key")
     def key() -> responses.PublicKey:
         """The public key of the ledger, with which receipts and release cards can be checked."""
+        curator.ledger.look()  # another process may have rotated it
         return responses.PublicKey(public_key=curator.ledger.public_key)
 
     @app.get("/api/learn/attacker")

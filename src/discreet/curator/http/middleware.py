@@ -49,6 +49,8 @@ GRID = "discreet.grid"
 """The grid of time of the data set that is asked about, once it is known that the caller may ask."""
 ALWAYS = frozenset({"/healthz", "/readyz", "/api/health"})
 """Answered without a token and without a limit: one check in a second serves all."""
+_TURN = 0.02
+"""Seconds after which a caller who waits for a place tries again."""
 
 
 class AccessMiddleware:
@@ -105,12 +107,25 @@ class AccessMiddleware:
         with ExitStack() as held:
             if caller is not None:
                 self._curator.meter.count(caller.name)
-                held.enter_context(self._curator.meter.under_way(caller.name))
+                held.enter_context(await self._turn(caller.name, waits=method in ("GET", "HEAD")))
             elif path.startswith("/api/") and path not in ALWAYS:
                 self._count_anonymous(scope)
             if method not in ("GET", "HEAD"):
                 receive = await self._body(scope, receive)
             await self._app(scope, receive, out.send)
+
+    async def _turn(self, name: str, *, waits: bool) -> ExitStack:
+        """A place of an analyst. Whoever only looks waits for one; questions are refused at once, and cost nothing."""
+        until = time.monotonic() + float(self._curator.config.limits.patience)
+        while True:
+            held = ExitStack()
+            try:
+                held.enter_context(self._curator.meter.under_way(name))
+                return held
+            except Refusal:
+                if not waits or time.monotonic() > until:
+                    raise
+            await asyncio.sleep(_TURN)
 
     async def _who(self, scope: Scope) -> Caller:
         """Who sent a request. A token that this server does not know is counted, before anything is read."""

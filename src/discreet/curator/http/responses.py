@@ -256,6 +256,8 @@ class AnswerOut(BaseModel):
     answer: AnswerTable | AnswerTables
     receipt: str
     card: str | None
+    paid_before: bool = False
+    """Whether an earlier request with the same key paid for it: this one cost nothing."""
 
 
 class ChargeOut(BaseModel):

@@ -49,6 +49,7 @@ def answer_out(charge: Charge) -> responses.AnswerOut:
         answer=responses.read_answer(stored),
         receipt=charge.proof,
         card=charge.card,
+        paid_before=charge.again,
     )
 
 

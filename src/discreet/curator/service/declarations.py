@@ -24,6 +24,7 @@ from pydantic import BeforeValidator, Field, StrictStr, model_validator
 from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.service import data_sources
 from discreet.curator.service.sections import Flag, Section, must, read_section, table_of
+from discreet.engines.duckdb.object_store import ObjectStore
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.ledger.owner_acts import check_name
@@ -96,8 +97,8 @@ class Dataset:
             for path in data_sources.files_of(root, declared.source)
         ]
 
-    def engine(self) -> RemoteEngine | None:
-        """The server that the tables lie on; None for files."""
+    def engine(self) -> RemoteEngine | ObjectStore | None:
+        """The server or store that the tables lie on; None for files."""
         return data_sources.engine_of(declared.source for declared in self.tables.values())
 
 

@@ -15,6 +15,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
@@ -28,6 +29,7 @@ from discreet.curator.limits import Limits, Meter, check_number, check_size
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
+from discreet.curator.service.copies.lease import Lease
 from discreet.curator.service.copies.marker import mark
 from discreet.curator.service.copies.place import check_place
 from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
@@ -91,14 +93,19 @@ class Curator:
         self.readiness = Readiness(ledger, _folders(config))
         self._clock = clock
         self.at = at
-        self._publisher: Publisher | None = None
+        self._kept: list[Lease | Publisher] = []
+        """What is renewed while this serves."""
 
     def serve(self) -> None:
-        """Check that this ledger is to be served here, and begin: place, witness, markers beside the data."""
+        """Check that this ledger is to be served here, and by this machine alone; go on checking while it serves."""
         check_place(self.ledger, self.config.ledger)
         check_witness(self.ledger, self.config.witness)
-        if self.config.witness is not None and self._publisher is None:
-            self._publisher = Publisher(self.ledger, self.config.witness)
+        if self._kept:
+            return
+        if isinstance(self.config.ledger, Path):
+            self._kept.append(Lease(self.ledger, self.config.ledger))
+        if self.config.witness is not None:
+            self._kept.append(Publisher(self.ledger, self.config.witness))
 
     def cautions(self) -> list[str]:
         """What the owner should know: about where the ledger is stored, and about other ledgers on the same data."""
@@ -114,9 +121,8 @@ class Curator:
 
     def close(self) -> None:
         """End the engines and let go of the ledger."""
-        if self._publisher is not None:
-            self._publisher.close()
-            self._publisher = None
+        while self._kept:
+            self._kept.pop().close()
         self.open_datasets.close()
         self.ledger.close()
 
@@ -334,7 +340,7 @@ class Curator:
                 "this question was answered, and the owner keeps the answer no longer; a new key costs again",
             )
         if not charge.pending:
-            return charge
+            return replace(charge, again=True)
         limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
         wait = datetime.fromisoformat(charge.entry.time) + limit - self._clock()
         if wait > timedelta(0):

@@ -1,8 +1,9 @@
 """The embedded engine: DuckDB in this process, over files and frames that stay where they are.
 
 Promise: what comes back is exact integers and nothing else; every failure gives the same message. The connection
-reads the files of its sources and no others: no extension is loaded, no file is written outside its own folder for
-what does not fit into memory, no variable of the program is found by name, and no setting can be changed afterwards.
+reads the files of its sources and no others: no extension is loaded (but by object_store.py), no file is written
+outside its own folder for what does not fit into memory, no variable of the program is found by name, and no setting
+can be changed afterwards.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import TypeVar
 
 import duckdb as driver
 
+from discreet.engines.duckdb.object_store import ObjectStore, files_at
 from discreet.engines.duckdb.result import fetch, fetch_by_unit, fetch_sets
 from discreet.engines.duckdb.source import UNUSED_OPTIMIZERS, Needs, describe, needs, scannable
 from discreet.engines.sources import Opened, open_source
@@ -91,11 +93,12 @@ class _Known:
 class DuckDB:
     """Made by ``duckdb()``."""
 
-    def __init__(self, settings: Mapping[str, str], folder: str | None) -> None:
+    def __init__(self, settings: Mapping[str, str], folder: str | None, store: ObjectStore | None = None) -> None:
         if folder is None:
             folder = tempfile.mkdtemp(prefix="discreet-")
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self._settings = {**_LOCKED, **settings, "temp_directory": DUCKDB.text(folder)}
+        self._store = store
         self._lock = Lock()
         self._known: dict[Hashable, _Known] = {}
         self._connected: tuple[Needs, driver.DuckDBPyConnection] | None = None
@@ -108,6 +111,10 @@ class DuckDB:
     def columns(self, source: object) -> dict[str, Stored]:
         """The names and stored types of a source's columns; ``BadData`` if it cannot be opened."""
         return dict(self._open(source).origin.stored)
+
+    def anew(self) -> DuckDB:
+        """An engine that remembers no source."""
+        return DuckDB({"threads": "1"}, None, self._store)
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work."""
@@ -167,7 +174,7 @@ class DuckDB:
             return self._known[key]
 
     def _opened(self, source: object, label: str) -> _Known:
-        opened = scannable(open_source(source))
+        opened = scannable(open_source(source) if self._store is None else files_at(source))
         wanted = needs(opened, label)
         try:
             with closing(self._connection(wanted).cursor()) as cursor:
@@ -186,14 +193,14 @@ class DuckDB:
         paths, databases = before.paths | wanted.paths, {**before.databases, **wanted.databases}
         if self._connected is None or paths != before.paths or databases != before.databases:
             allowed = Needs(paths=paths, databases=databases)
-            self._connected = (allowed, _locked(allowed, self._settings))
+            self._connected = (allowed, _locked(allowed, self._settings, self._store))
         return self._connected[1]
 
     def _renew(self) -> None:
         """A new connection: after an internal error, DuckDB refuses all that follows on the old one."""
         with self._lock:
             if self._connected is not None:
-                self._connected = (self._connected[0], _locked(self._connected[0], self._settings))
+                self._connected = (self._connected[0], _locked(self._connected[0], self._settings, self._store))
 
     # --- running ------------------------------------------------------------------------------------------------------
 
@@ -227,10 +234,12 @@ def _register(cursor: driver.DuckDBPyConnection, wanted: Needs) -> None:
         cursor.register(label, arrow)
 
 
-def _locked(allowed: Needs, settings: Mapping[str, str]) -> driver.DuckDBPyConnection:
+def _locked(allowed: Needs, settings: Mapping[str, str], store: ObjectStore | None = None) -> driver.DuckDBPyConnection:
     connection = driver.connect(":memory:")
     for name, value in settings.items():
         connection.execute(f"SET {name} = {value}")
+    if store is not None and allowed.paths:
+        store.load(connection)
     for label, path in allowed.databases.items():
         connection.execute(f"ATTACH {DUCKDB.text(path)} AS {DUCKDB.identifier(label)} (READ_ONLY)")
     paths = ", ".join(DUCKDB.text(path) for path in sorted(allowed.paths))
@@ -241,13 +250,18 @@ def _locked(allowed: Needs, settings: Mapping[str, str]) -> driver.DuckDBPyConne
 
 
 def duckdb(
-    *, memory_limit: str | None = None, threads: int | None = None, temp_directory: str | os.PathLike[str] | None = None
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    temp_directory: str | os.PathLike[str] | None = None,
+    store: ObjectStore | None = None,
 ) -> DuckDB:
     """The engine that needs nothing set up. Files, frames and DuckDB tables are read where they are.
 
     ``memory_limit`` such as "4GB" (default: 80% of the machine's memory); ``threads`` (default: all cores);
     ``temp_directory``, where intermediate results go that do not fit into memory: private data, so it should be a
-    folder that only you can read. Without it a private folder is made, and removed at the end.
+    folder that only you can read. Without it a private folder is made, and removed at the end. ``store`` is for an
+    engine whose sources are all addresses of an object store.
 
     >>> duckdb(threads=1).columns({"age": [30, 41]})["age"].kind.value
     'integer'
@@ -258,7 +272,7 @@ def duckdb(
     if threads is not None:
         settings["threads"] = str(integer(threads, "threads", at_least=1))
     folder = None if temp_directory is None else os.path.realpath(temp_directory)
-    engine = DuckDB(settings, folder)
+    engine = DuckDB(settings, folder, store)
     try:
         engine._connection(Needs())
     except driver.Error:

@@ -257,13 +257,17 @@ def _cells(work: GroupingSets, one: tuple[int, ...], rows: Rows) -> Cells:
     """The numbers of one set: each row that counts adds its weight to the place of its keys in this set."""
     totals: dict[int, int] = defaultdict(int)
     for groups in _by_unit(work, rows).values():
-        w = unit_weight(work.weights, [len(members) for members in groups.values()])
+        sizes: dict[int, int] = defaultdict(int)
         for key, members in groups.items():
             place = 0
             for i in one:
                 allowed = work.keys[i].allowed or ()
                 place = place * len(allowed) + allowed.index(key[i])
-            totals[place] += w * len(members)
+            sizes[place] += len(members)
+        w = unit_weight(work.weights, list(sizes.values()))
+        mass, many = share(work.weights, w, sum(sizes.values()), 0)
+        for place, size in sizes.items():
+            totals[place] += w * size if w else mass * size // many
     return Cells(np.array(list(totals), dtype=np.int64), np.array(list(totals.values()), dtype=np.int64))
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.engines.sql.base import Base
-from discreet.engines.sql.dialects import Dialect, Shape
-from discreet.engines.sql.hashed_sums import Statement, listed, names
+from discreet.engines.sql.dialects import Dialect, Shape, Sort
+from discreet.engines.sql.hashed_sums import Statement, grouped, listed, names
 from discreet.engines.sql.relations import Origin
-from discreet.engines.sql.weights import unit_weight
+from discreet.engines.sql.weights import beyond, unit_weight
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import Cells, GroupingSets
 
@@ -25,27 +25,46 @@ Places = NDArray[np.int64]
 
 
 def emit_sets(work: GroupingSets, d: Dialect, tables: Mapping[str, Origin]) -> Statement:
-    """The statement: the columns of the keys in any set, of which those outside a row's own set are NULL; and n0."""
+    """The statement: the columns of the keys in any set, of which those outside a row's own set are NULL; and n0.
+
+    Rows of a unit that weigh 0 each are counted by themselves in every set (h is their unit, and NULL for all other
+    rows), and weigh together there.
+    """
     base = Base(work, d, tables)
-    k, weight = names(base.keys), unit_weight(work.weights, d, "n")
-    rows = f"SELECT * FROM ({base.select()}) AS b WHERE {base.counts(base.keys)}"
-    head = ""
-    if d.shape is Shape.HASHED:
-        units = f"SELECT u, {weight} AS r FROM (SELECT u, {d.count}(*) AS n FROM counted GROUP BY u) AS t"
-        head = f"WITH counted {d.once} ({rows}),\nunits AS ({units})\n"  # codes are small, and dear to compute twice
-        picked = listed([f"c.{name}" for name in k], ["g.r"])
-        bounded = f"SELECT {picked} FROM counted AS c JOIN units AS g ON c.u = g.u"
-    else:
-        order = d.gather if d.shape is Shape.WINDOWED else " ORDER BY u"
-        sized = f"SELECT {listed(k)}, {d.count}(*) OVER (PARTITION BY u) AS n FROM ({rows}{order}) AS t"
-        bounded = f"SELECT {listed(k)}, {weight} AS r FROM ({sized}) AS t"
+    k, weight = names(base.keys), unit_weight(work.weights, d, "q")
+    head, sized = _sized(base, d, k)
+    heavy = "CASE WHEN r = 0 THEN u END AS h"
+    weighed = f"SELECT {listed(['u', 'q'], k)}, {weight} AS r FROM ({sized}) AS t"
+    bounded = f"SELECT {listed(k, ['q', 'r', heavy])} FROM ({weighed}) AS t"
+    many = f"{d.count}(*)"
     if d.shape is Shape.WINDOWED:  # where rows are copied for every set, let there be few of them
-        bounded = f"SELECT {listed(k)}, {d.call('sum', 'r')} AS r FROM ({bounded}) AS t GROUP BY {listed(k)}"
-    sets = ", ".join(f"({listed([k[i] for i in one])})" for one in work.sets)
+        bounded = _pieces(d, bounded, k, listed([*k, "h"]), many)
+        many = d.call("sum", "c")
     used = [base.keys[i] for i in used_keys(work)]
-    total = f"coalesce({d.call('sum', 'r')}, 0) AS n0"
-    sql = f"{head}SELECT {listed(names(used), [total])} FROM ({bounded}) AS t GROUP BY GROUPING SETS ({sets})"
+    sets = ", ".join(f"({listed([*(k[i] for i in one), 'h'])})" for one in work.sets)
+    pieces = _pieces(d, bounded, names(used), f"GROUPING SETS ({sets})", many)
+    together = d.cast(beyond(work.weights, d, "c"), Sort.INTEGER)
+    total = f"coalesce({d.call('sum', f'CASE WHEN h IS NULL THEN r ELSE {together} END')}, 0) AS n0"
+    sql = f"{head}SELECT {listed(names(used), [total])} FROM ({pieces}) AS t{grouped(names(used), d)}"
     return Statement(sql, tuple((key.name, key.sort) for key in used), 1)
+
+
+def _sized(base: Base, d: Dialect, k: Sequence[str]) -> tuple[str, str]:
+    """Common table expressions, and the rows that count with q, how many rows their unit has."""
+    rows = f"SELECT * FROM ({base.select()}) AS b WHERE {base.counts(base.keys)}"
+    if d.shape is Shape.HASHED:  # codes are small, and dear to compute twice
+        units = f"SELECT u, {d.count}(*) AS q FROM counted GROUP BY u"
+        picked = listed(["c.u", "g.q"], [f"c.{name}" for name in k])
+        joined = f"SELECT {picked} FROM counted AS c JOIN units AS g ON c.u = g.u"
+        return f"WITH counted {d.once} ({rows}),\nunits AS ({units})\n", joined
+    order = d.gather if d.shape is Shape.WINDOWED else " ORDER BY u"
+    return "", f"SELECT {listed(['u'], k)}, {d.count}(*) OVER (PARTITION BY u) AS q FROM ({rows}{order}) AS t"
+
+
+def _pieces(d: Dialect, rows: str, shown: Sequence[str], by: str, many: str) -> str:
+    """Sums of weights and numbers of rows, of light units together and of heavy ones each."""
+    sums = [f"{d.call('sum', 'r')} AS r", "min(q) AS q", f"{many} AS c"]
+    return f"SELECT {listed(shown, ['h'], sums)} FROM ({rows}) AS t GROUP BY {by}"
 
 
 def used_keys(work: GroupingSets) -> list[int]:

@@ -56,6 +56,7 @@ class ClippedSums:
         self.clip = clip
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.by_vmap = bool(unsupported(model))
+        self._layers = [m for m in model.modules() if any(p.requires_grad for p in m.parameters(recurse=False))]
 
     def __call__(self, x: Any, y: Any, counts: Tensor, ready: Ready | None = None) -> list[Tensor]:
         """One integer tensor for each parameter; ``counts`` is 1 for rows that count, and 0 for padding."""
@@ -105,8 +106,7 @@ class ClippedSums:
         lengths = _total_squares(parts).sqrt()
         look = not all(part.shrinks for part in parts)
         margin = _TOKEN_MARGIN if look else _MARGIN
-        cells = (margin * RADIUS / lengths.clamp(min=self.clip)).float() * counts
-        cells = torch.where(torch.isfinite(lengths), cells, 0.0)
+        cells = (margin * RADIUS / lengths.clamp(min=self.clip)).nan_to_num(nan=0.0).float() * counts
         squares = torch.zeros(len(counts), dtype=torch.float64, device=counts.device) if look else None
         for part in parts:
             part.add(cells, totals.of, squares)
@@ -116,10 +116,7 @@ class ClippedSums:
 
     def _ghost(self, x: Any, y: Any) -> list[Part]:
         seen: list[_Pass] = []
-        layers = [
-            layer for layer in self.model.modules() if any(p.requires_grad for p in layer.parameters(recurse=False))
-        ]
-        hooks = [layer.register_forward_hook(lambda m, i, o: seen.append(_Pass.of(m, i[0], o))) for layer in layers]
+        hooks = [m.register_forward_hook(lambda m, i, o: seen.append(_Pass.of(m, i[0], o))) for m in self._layers]
         try:
             losses = check_losses(self.loss(self.model(x), y), len(y))
         finally:

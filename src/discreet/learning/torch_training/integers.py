@@ -2,16 +2,19 @@
 
 The gradient of a linear layer is a sum of outer products g aᵀ. Both factors are truncated to small integers: a to 7
 bits, scaled by its own row's largest entry, and g to 14 bits with the opposite scale, so that their product lies on one
-public grid. Truncation only shortens: the integer outer product is nowhere larger than the real one. Products of 8-bit
-integers are summed in 32 bits, which both processors and graphics cards do exactly and faster than floats.
+public grid. Truncation only shortens: the integer outer product is nowhere larger than the real one. g is cut into two
+8-bit integers, and products of 8-bit integers are summed in 32 bits, which both processors and graphics cards do
+exactly and faster than floats.
 
 Promise: totals are exact sums of each row's integers. Proof: integers.md.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cache
+from math import isfinite
 
 import torch
 from torch import Tensor
@@ -51,11 +54,10 @@ class Inputs:
 
 @dataclass(slots=True)
 class Factored:
-    """Each row's gradient as g aᵀ, with a of 7 bits and g = 128 high + low, 0 <= low < 128."""
+    """Each row's gradient as g aᵀ, with a of 7 bits and g in two 8-bit integers."""
 
     a: Tensor
-    g: Tensor
-    """High and low side by side."""
+    g: Limbs
     bias: Tensor | None = None
     """g by itself, in cells, where the layer has a bias."""
 
@@ -63,18 +65,18 @@ class Factored:
     def of(cls, inputs: Inputs, g: Tensor, cells: Tensor, *, bias: bool = False) -> Factored:
         """From the real second factor, rows x width, and cells per unit for each row."""
         alone = times(g, cells[:, None]).to(torch.int32) if bias else None
-        return cls(inputs.whole, _limbs(times(g, cells[:, None] / inputs.scale)), alone)
+        return cls(inputs.whole, Limbs.of(times(g, cells[:, None] / inputs.scale)), alone)
 
     def squares_up(self) -> Tensor:
         """The squared length of each row."""
-        high, low = self.g.double().chunk(2, dim=1)
+        high, low = self.g.apart(self.g.both.double(), 1)
         own = 0.0 if self.bias is None else self.bias.double().square().sum(1)
-        return (128 * high + low).square().sum(1) * self.a.double().square().sum(1) + own
+        return (self.g.base * high + low).square().sum(1) * self.a.double().square().sum(1) + own
 
     def add_to(self, weight: Tensor, bias: Tensor | None) -> None:
         """Add the sum over rows to integer tensors, output by input."""
-        high, low = int_product(self.g, self.a).chunk(2)
-        weight.add_(low).add_(high, alpha=128)
+        high, low = self.g.apart(int_product(self.g.both, self.a), 0)
+        weight.add_(low).add_(high, alpha=self.g.base)
         if bias is not None and self.bias is not None:
             bias.add_(self.bias.sum(0, dtype=bias.dtype))
 
@@ -86,19 +88,46 @@ def times(x: Tensor, cells: Tensor) -> Tensor:
     [6.0, 0.0]
     """
     product = x * cells
-    if cells.device.type == "cpu" and bool((cells > 0).all()):  # a quick look there, a long wait elsewhere
-        return product
+    if product.device.type == "cpu" and isfinite(float(product.sum())):  # quick there, a long wait elsewhere
+        return product  # no entry is NaN or infinite: none is 0 times such a number
     return torch.where(cells > 0, product, 0.0)
 
 
-def _limbs(whole: Tensor) -> Tensor:
-    """Numbers of 14 bits and a sign, truncated, as 128 high + low: all high ones, then all low ones."""
-    if whole.device.type == "cpu":  # floats are quicker here, short integers take less memory elsewhere
-        whole = whole.to(torch.int32).float()
-        high = (whole / 128).floor_()
-        return torch.cat([high, whole - 128 * high], 1).to(torch.int8)
-    short = whole.to(torch.int16)
-    return torch.cat([(short >> 7).to(torch.int8), (short & 127).to(torch.int8)], 1)
+@dataclass(frozen=True, slots=True)
+class Limbs:
+    """Numbers of 14 bits and a sign as base * high + low, both of 8 bits.
+
+    Two layouts of the same numbers: the two bytes of 16-bit words, side by side, with base 256 and a sign in both,
+    which costs nothing on processors; or all high ones, then all low ones, with base 128 and 0 <= low < 128.
+    """
+
+    both: Tensor
+    """Rows by twice the width."""
+    as_bytes: bool
+
+    @classmethod
+    def of(cls, whole: Tensor, *, as_bytes: bool | None = None) -> Limbs:
+        """Truncated numbers, rows by width.
+
+        >>> Limbs.of(torch.tensor([[300.9, -129.9]])).both.tolist()
+        [[44, 1, 127, -1]]
+        """
+        short = whole.to(torch.int16)
+        if as_bytes if as_bytes is not None else whole.device.type == "cpu" and sys.byteorder == "little":
+            return cls(short.add_(128).bitwise_xor_(128).view(torch.int8), as_bytes=True)
+        return cls(torch.cat([(short >> 7).to(torch.int8), (short & 127).to(torch.int8)], 1), as_bytes=False)
+
+    @property
+    def base(self) -> int:
+        """What a high limb counts."""
+        return 256 if self.as_bytes else 128
+
+    def apart(self, values: Tensor, dim: int) -> tuple[Tensor, Tensor]:
+        """What belongs to high and to low limbs along a dimension: views."""
+        if self.as_bytes:
+            return (values[1::2], values[::2]) if dim == 0 else (values[:, 1::2], values[:, ::2])
+        high, low = values.chunk(2, dim=dim)
+        return high, low
 
 
 def int_product(left: Tensor, right: Tensor) -> Tensor:
@@ -117,7 +146,7 @@ def _product(left: Tensor, right: Tensor) -> Tensor:
     if min(left.shape[1], right.shape[1], len(left)) < _THIN or not int8_is_exact(left.device.type):
         return (left.double().T @ right.double()).to(torch.int64)  # below 2^31: doubles hold it
     if left.device.type == "cpu":
-        return torch._int_mm(left.T.contiguous(), right)
+        return torch._int_mm(left.T, right)
     outputs, inputs = left.shape[1], right.shape[1]
     rows = -len(left) % _BLOCK
     left = torch.nn.functional.pad(left, (0, max(-outputs % _BLOCK, _LEAST - outputs), 0, rows))
@@ -135,7 +164,7 @@ def int8_is_exact(device: str) -> bool:
     most, least = torch.full_like(left, 127), torch.full_like(left, -128)
     for one, other in ((left, right), (most, most), (least, most), (least, least)):
         try:
-            got = torch._int_mm(one.T.contiguous(), other.contiguous())
+            got = torch._int_mm(one.T if device == "cpu" else one.T.contiguous(), other)
         except (RuntimeError, NotImplementedError):
             return False
         if not torch.equal(got.cpu().long(), (one.cpu().double().T @ other.cpu().double()).long()):

@@ -12,7 +12,7 @@ import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, isqrt
 from threading import Lock
 from typing import Any
 
@@ -38,6 +38,8 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 
 _FORMAT = 1
+_MOST, _MOST_ROWS = 512, 2048  # rows of a piece
+_CLIPS = Fraction(1, 1 << 64), Fraction(1 << 64)  # cells for one unit of a gradient are then ordinary floats
 _resumed: set[str] = set()
 _resume_lock = Lock()
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
@@ -87,13 +89,35 @@ def sampled(sigma: Fraction, rate: Fraction, steps: int) -> events.Repeat:
     return events.Repeat(noise if rate == 1 else events.Subsampled(noise, rate=rate), steps)
 
 
+def usual_piece(rate: Fraction, rows: int, most: int) -> int:
+    """The size of micro-batches: a batch and two deviations, in as few equal pieces as ``most`` allows.
+
+    >>> usual_piece(Fraction(1, 10), 10_000, 2048), usual_piece(Fraction(1, 10), 10_000, 512)
+    (1060, 354)
+    >>> usual_piece(Fraction(1), 500, 512), usual_piece(Fraction(1, 50), 10, 512)
+    (500, 1)
+    """
+    expected = ceil(rate * rows + 2 * isqrt(int(rate * (1 - rate) * rows)))
+    return -(-expected // -(-expected // most))
+
+
+def read_clip(clip: Number) -> Fraction:
+    """The clipping length, between 2^-64 and 2^64."""
+    length = positive(clip, "clip")
+    if not _CLIPS[0] <= length <= _CLIPS[1]:
+        raise BadParameter("clip", clip, "must lie between 2^-64 and 2^64: scale the loss instead")
+    return length
+
+
 class PrivateTraining:
     """A run of private training, step by step; ``train(...)`` runs it to its end.
 
     ``rows`` is a public figure for the number of rows: sums are divided by rate times this, whatever the data holds.
-    ``loss(outputs, targets)`` gives one loss for each row (reduction="none"). ``recorded=True`` records the kernels of
-    a micro-batch once where the data lies on a graphics card, and replays them: for models that do the same operations
-    on every batch.
+    ``loss(outputs, targets)`` gives one loss for each row (reduction="none"). ``micro_batch`` is how many rows are
+    worked on together, which bounds the memory: by default what a batch is expected to hold and a little more, in equal
+    pieces of at most 512 rows, or 2,048 where rows are flat vectors. ``recorded=True`` records the kernels of a
+    micro-batch once where the data lies on a graphics card, and replays them: for models that do the same operations on
+    every batch.
     """
 
     def __init__(
@@ -106,7 +130,7 @@ class PrivateTraining:
         rows: int,
         clip: Number = 1,
         optimizer: torch.optim.Optimizer | None = None,
-        micro_batch: int = 512,
+        micro_batch: int | None = None,
         recorded: bool = False,
         receipt: Receipt | None = None,
         done: int = 0,
@@ -114,13 +138,14 @@ class PrivateTraining:
         self.plan = plan
         self.done = done
         x, y = _read_data(data)
-        length = positive(clip, "clip")
+        length = read_clip(clip)
         self._sums = ClippedSums(model, loss, float(length))
         made = RecordedMicroBatches if recorded and x.device.type == "cuda" else MicroBatches
         self._rows = made(self._sums, x, y, Ready.of(x) if _is_table(x) else None)
-        self._batches = PoissonBatches(len(y), rate=plan.rate, micro=micro_batch)
-        expected = plan.rate * integer(rows, "rows", at_least=1)
-        self._unit = float(length / RADIUS / expected)
+        declared = integer(rows, "rows", at_least=1)
+        usual = usual_piece(plan.rate, declared, _MOST_ROWS if _is_table(x) else _MOST)
+        self._batches = PoissonBatches(len(y), rate=plan.rate, micro=usual if micro_batch is None else micro_batch)
+        self._unit = float(length / RADIUS / (plan.rate * declared))
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
         self._noise = Noise((plan.sigma * RADIUS) ** 2, self._sums.parameters)
         self._closed = False
@@ -227,7 +252,7 @@ def train(
     rate: Number = "1/50",
     clip: Number = 1,
     optimizer: MakeOptimizer | None = None,
-    micro_batch: int = 512,
+    micro_batch: int | None = None,
     recorded: bool = False,
     receipt: Receipt | None = None,
     progress: bool | None = None,

@@ -51,6 +51,20 @@ class Database:
         """Whether it is a file of this machine: reading then waits for nobody."""
         return self._path is not None
 
+    def identity(self) -> str | None:
+        """What tells this database from its copies: the number of its file on the disk, or what its server says.
+
+        A dump that is restored elsewhere has another one; None if the server says nothing.
+        """
+        if self._path is not None:
+            return None if self._identity is None else f"file {self._identity[1]}"
+        known = "SELECT system_identifier, (SELECT oid FROM pg_database WHERE datname = current_database())"
+        try:
+            with report_database_errors(), self._engine.connect() as connection, connection.begin():
+                return "database {} {}".format(*connection.exec_driver_sql(f"{known} FROM pg_control_system()").one())
+        except LedgerUnavailable:  # a server may keep it to itself
+            return None
+
     @property
     def cautions(self) -> tuple[str, ...]:
         """What the owner should know about where the ledger is stored."""

@@ -24,6 +24,7 @@ from discreet.query.answer.interval_arithmetic import enclose
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
+from discreet.query.estimate.remarks import remarks
 from discreet.query.functions.released_values import compared
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.expressions import columns as columns_of
@@ -154,7 +155,13 @@ class TableAnswer(Answered):
         return isinstance(key, Column) and key.name in self._keys[s] and key.name not in _names(self.released[s])
 
     def _caveats(self) -> tuple[str, ...]:
-        return (self.counted, *self.notes)
+        return (self.counted, *self.notes, *self.remarks)
+
+    @cached_property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know: columns that say nothing, from how many units on keys are named, what has no bar."""
+        finest = self.released[0]
+        return remarks(self.outcome, finest.part, finest.estimates, self.intervals())
 
     @property
     def counted(self) -> str:

@@ -16,6 +16,7 @@ from discreet.query.answer.explain import shares
 from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
+from discreet.query.estimate.remarks import without_use
 from discreet.query.estimate.statistics import Statistic, Units
 from discreet.query.lower.bounding import Noise
 from discreet.query.run import Quote, as_estimate
@@ -127,6 +128,10 @@ def preview(
         _column(name, recipe, noise, rows, float(1 - level))
         for name, recipe in zip(part.names, part.recipes, strict=True)
     )
+    useless = (
+        without_use(name, recipe, column.error)
+        for name, recipe, column in zip(part.names, part.recipes, columns, strict=True)
+    )
     return Preview(
         columns=columns,
         confidence=float(level),
@@ -136,7 +141,7 @@ def preview(
         noise=_noise(asked, part),
         counted=part.counted,
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
-        notes=notes,
+        notes=(*notes, *(words for words in useless if words is not None)),
         advice=_advice(asked.allowance),
         shares=shares(asked, part),
         rows_said=rows is not None,

@@ -16,6 +16,7 @@ from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
 from discreet.query.lower.bounding import each_counts_once, in_words, rows
+from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import ONE_ROW, UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.prune import prune
 from discreet.query.lower.push_clamps import push_clamps
@@ -51,7 +52,9 @@ class Part:
     @property
     def counted(self) -> str:
         """What counts of one unit, and what else there is to know."""
-        return "; ".join((in_words(self.caps, grouped=bool(self.keys)), *self.notes))
+        gone = rows_left_out(self.keys, self.whole)
+        words = in_words(self.caps, grouped=bool(self.keys))
+        return "; ".join((words, *self.notes, *([] if gone is None else [gone])))
 
     @property
     def names(self) -> tuple[str, ...]:

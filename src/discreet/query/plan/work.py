@@ -127,8 +127,9 @@ class GroupingSets:
 
     A row counts, in every set, if it has a unit and each of ``keys`` is one of its ``allowed`` values, which all of
     them list, without NULL. The bounding is ROWS, and n_u counts the rows of u that count; so the weight of a row is
-    the same in every set (a unit of more than S*cap rows counts as 0 here), and each set is the sum of any larger one
-    over the keys that it lacks.
+    the same in every set, and each set is the sum of any larger one over the keys that it lacks. The rows of a unit of
+    more than S*cap rows weigh together in each group of each set: S*cap*n_uk // n_u; there a set is a little more than
+    the sum of a larger one, which rounds more often.
     """
 
     source: Relation

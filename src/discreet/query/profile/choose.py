@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -29,7 +29,8 @@ from discreet.query.plan.nodes import Outcome
 from discreet.query.plan.schema import MAX_ROWS, Caps
 from discreet.query.plan.work import Form
 from discreet.query.profile.classes import STARTS
-from discreet.query.profile.histogram import Floats
+from discreet.query.profile.clip import clipped
+from discreet.query.profile.histogram import Floats, Histogram
 from discreet.query.profile.rescale import can_rescale
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import Spread
@@ -66,6 +67,8 @@ class Known:
     """Of the rows that each group has, about."""
     of: str = ""
     """Which rows the sizes are about, in words."""
+    values: Mapping[tuple[str, str], Histogram] = field(default_factory=dict)
+    """The values of columns, by table and column, where they were released."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,23 @@ def choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool = True) -
     part = asked.parts[0]
     correct = correct and asked.asked.caps.correct
     shrinks = correct and len(asked.parts) == 1 and bool(part.keys) and not part.selects
-    return replace(_choose(asked, known, quote, correct=correct), shrinks=shrinks)
+    found = _choose(asked, known, quote, correct=correct)
+    if known.values and not known.sizes.empty:
+        tighter, words = clipped(found.questions[0], known.values, partial(_noise_of, found, known, quote))
+        if words:
+            again = replace(tighter, asked=replace(tighter.asked, caps=asked.asked.caps))
+            found = _choose(again, known, quote, correct=correct)
+            found = replace(found, words=(*found.words, *words))
+    return replace(found, shrinks=shrinks)
+
+
+def _noise_of(found: Chosen, known: Known, quote: Ask, place: int) -> float:
+    """One deviation of a measure in a typical group, for each row there (of a mean: as it is)."""
+    asked = quote(found.questions)
+    part = asked.questions[0].parts[0]
+    recipe, rows = part.recipes[place], _share(part, known) * known.sizes.rows()
+    error = recipe.error_if(partial(_estimate, asked.noised(part)), max(rows, 1.0), ONE_DEVIATION)
+    return error if _is_mean(recipe) else error / max(rows, 1.0)
 
 
 def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chosen:

@@ -48,25 +48,40 @@ class ChosenBounds:
         )
 
 
-def choose_bounds(values: Histogram, *, nullable: bool = True) -> ChosenBounds:
-    """The bounds for which noise and what is cut together are least; of dates, the years that stand out."""
+def choose_bounds(values: Histogram, *, nullable: bool = True, noise: float | None = None) -> ChosenBounds:
+    """The bounds for which noise and what is cut together are least; of dates, the years that stand out.
+
+    ``noise``: beside the total of the values, of a sum whose bound is 1; by default that of ``GROUPS`` groups at ε = 1.
+    """
     counts = values.values[:-1]  # without NULL
     first, last = _range(values, counts)
     if values.labels[0] == FIRST_YEAR:
         days = date(FIRST_YEAR + first, 1, 1), date(FIRST_YEAR + last, 12, 31)
         return ChosenBounds(values.column, bounds(*days, nullable=nullable), 0.0)
-    powers, there = _guessed(np.array(SIGNED_POWERS[first : last + 1]), np.maximum(counts[first : last + 1], 0.0))
-    ends = [value_ends(power, values.step) for power in powers]
-    size = np.array([np.sqrt(float(abs(a)) * float(abs(b))) for a, b in ends])
+    ends, there, size = _sizes(values, first, last)
     total = float(there @ size) or 1.0
-    mean = total / (float(there.sum()) or 1.0)
     sign = np.sign([float(a + b) for a, b in ends])
-    noise = GROUPS / max(float(there.sum()), 1.0) / mean
+    if noise is None:
+        noise = GROUPS / total
     low, below = _end([-a for a, _ in ends], there, np.where(sign < 0, size, 0.0), total, noise)
     high, above = _end([b for _, b in ends], there, np.where(sign > 0, size, 0.0), total, noise)
     if low == high == 0:
         high = values.step
     return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), below + above)
+
+
+def typical_size(values: Histogram) -> float:
+    """How far from 0 a value is, on average; ``NoEstimate`` if none stands out from the noise."""
+    _, there, size = _sizes(values, *_range(values, values.values[:-1]))
+    return float(there @ size) / (float(there.sum()) or 1.0) or float(values.step)
+
+
+def _sizes(values: Histogram, first: int, last: int) -> tuple[list[tuple[Fraction, Fraction]], Floats, Floats]:
+    """Classes from the first to the last one and some beyond: their ends, how many values, a typical size of each."""
+    counts = values.values[:-1]
+    powers, there = _guessed(np.array(SIGNED_POWERS[first : last + 1]), np.maximum(counts[first : last + 1], 0.0))
+    ends = [value_ends(power, values.step) for power in powers]
+    return ends, there, np.array([np.sqrt(float(abs(a)) * float(abs(b))) for a, b in ends])
 
 
 def _range(values: Histogram, counts: Floats) -> tuple[int, int]:

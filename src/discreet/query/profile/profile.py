@@ -85,6 +85,11 @@ class Profile:
         """How the values of a column are spread over public classes; None if that was not asked."""
         return self._find(About.VALUES, column)
 
+    @property
+    def all_values(self) -> tuple[Histogram, ...]:
+        """The histograms of values, one for each column that has one."""
+        return tuple(one for one in self.histograms if one.about is About.VALUES)
+
     def units(self, confidence: Number = CONFIDENCE) -> tuple[float, float]:
         """The number of units, and its error bar."""
         return self.sizes.histogram.total(confidence)

@@ -73,6 +73,25 @@ def test_database_and_head_restored_together_are_noticed(ledger: Ledger, place: 
         assert restored.owner.acts(KIND)[0].body["reason"] == "the disk broke"
 
 
+def test_two_copies_that_serve_at_once_stop(ledger: Ledger, place: str | Path, tmp_path: Path) -> None:
+    """Fails where the witness is compared at the start alone: a machine and its copy would both go on."""
+    first = Publisher(ledger, place)
+    first.close()
+    shutil.copytree(tmp_path / "ledger", tmp_path / "copy")
+    with open_ledger(tmp_path / "copy" / "l") as copy:
+        second = Publisher(copy, place)  # all is well as long as neither has spent
+        second.close()
+        assert copy.mismatch is None
+        ledger.owner.add_analyst("ann")
+        first.publish()
+        second.publish()
+        assert "a copy of it is being served" in str(copy.trouble)
+        with pytest.raises(LedgerMismatch, match="the witness has seen entry 2"):
+            copy.owner.add_analyst("bob")
+    assert ledger.trouble is None
+    assert ledger.owner.add_analyst("bob").sequence == 3
+
+
 def test_another_ledger_is_noticed(ledger: Ledger, tmp_path: Path) -> None:
     Witness(tmp_path / "w").publish(ledger.head)
     with open_ledger(tmp_path / "other", create=True) as other, pytest.raises(LedgerMismatch):
@@ -103,5 +122,5 @@ def test_one_that_cannot_be_written_to_is_reported(
 ) -> None:
     publisher = Publisher(ledger, tmp_path)
     publisher.close()
-    assert "the witness cannot be written to" in caplog.text
+    assert "the witness cannot be read or written to" in caplog.text
     assert Head("a", 1, "b") != ledger.head

@@ -1,10 +1,11 @@
-"""Where a ledger may serve: the machine and the file that the owner first served it from.
+"""Where a ledger may serve: the machine and the file, or the database server, that the owner first served it from.
 
 Promise: a ledger file that was copied, to another machine or beside the first, is not served there until the owner
-says so, with a reason, which is recorded in its chain. So two copies do not spend the same budget twice.
-What it cannot see: a copy of the whole machine, with its identity and paths; a container without a machine identity is
-known by its path alone. Against those, a witness helps (witness.py). A ledger in PostgreSQL is shared by design; copies
-of that database are for a witness, too.
+says so, with a reason, which is recorded in its chain. So two copies do not spend the same budget twice. Neither is a
+database that was dumped and restored on another PostgreSQL server, or under another name on the same one.
+A container without a machine identity is known by its path and by the number of the file on its disk.
+What it cannot see: a copy of the whole machine, of a disk with all its numbers, or of the files of a PostgreSQL
+server; a server that does not tell its identifier. Against those, a witness helps (witness.py).
 """
 
 from __future__ import annotations
@@ -21,34 +22,37 @@ KIND = "curator.place"
 _IDENTITIES = (Path("/etc/machine-id"), Path("/var/lib/dbus/machine-id"))
 
 
-def place_of(location: str | Path) -> str | None:
-    """What stands for this machine and this file, without naming either; None for a database that servers share."""
-    if not isinstance(location, Path):
-        return None
-    return hashlib.sha256(f"{_machine()}\n{location.resolve()}".encode()).hexdigest()[:32]
+def place_of(ledger: Ledger, location: str | Path) -> str | None:
+    """What stands for this machine and file, or this server, without naming them; None if a server tells nothing."""
+    if isinstance(location, Path):
+        return _hidden(machine() or str(ledger.identity), location.resolve())
+    return None if ledger.identity is None else _hidden("postgresql", ledger.identity)
 
 
 def check_place(ledger: Ledger, location: str | Path) -> None:
     """Refuse to serve a ledger that was served elsewhere; the first place is recorded."""
-    here, known = place_of(location), ledger.owner.acts(KIND)
+    here, known = place_of(ledger, location), ledger.owner.acts(KIND)
     if here is None:
         return
-    if not known:
+    before = known[-1].body.get("place") if known else None
+    if before is None or before == _by_path_alone(location):
         ledger.owner.record(KIND, {"place": here, "reason": "first served here"})
-    elif known[-1].body.get("place") != here:
+    elif before != here:
         raise LedgerMismatch(
-            "this ledger was served from another machine or folder, and a copy that runs there would spend the same "
-            "budget again: stop that one for good, then move it here with discreet ledger move-here, with a reason"
+            "this ledger was served from another machine, folder or database, and a copy that runs there would spend "
+            "the same budget again: stop that one for good, then move it here with discreet ledger move-here, with a "
+            "reason"
         )
 
 
 def move_here(ledger: Ledger, location: str | Path, reason: str, *, by: str = OWNER) -> int:
     """Record that the ledger is served from here from now on; the number of the entry."""
-    body = {"place": place_of(location), "reason": check_reason(reason)}
+    body = {"place": place_of(ledger, location), "reason": check_reason(reason)}
     return ledger.owner.record(KIND, body, by=by).sequence
 
 
-def _machine() -> str:
+def machine() -> str:
+    """The identity of this machine, empty where it has none, as in most containers."""
     for path in _IDENTITIES:
         try:
             found = path.read_text().strip()
@@ -57,3 +61,12 @@ def _machine() -> str:
         if found:
             return found
     return ""
+
+
+def _by_path_alone(location: str | Path) -> str | None:
+    """What earlier versions recorded on a machine without an identity."""
+    return None if machine() or not isinstance(location, Path) else _hidden("", location.resolve())
+
+
+def _hidden(*parts: object) -> str:
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:32]

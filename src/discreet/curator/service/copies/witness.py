@@ -4,8 +4,10 @@
                 witness = "https://witness.example/"  GET gives the last line, PUT takes a new one
 
 Promise: a ledger that does not have the entry that the witness saw last is not served, even if its database and its
-head file were restored together, until the owner acknowledges it, which is recorded. A witness that cannot be read
-stops the start; one that cannot be written to is reported in the log, and the service goes on.
+head file were restored together, until the owner acknowledges it, which is recorded. So it is while it serves: of two
+copies of a ledger that publish to one witness, such as a virtual machine and its copy, each stops within ``EVERY``
+seconds of the other's next charge. A witness that cannot be read stops the start; one that cannot be read or written to
+later is reported in the log, and the service goes on.
 Believes: whoever restores the ledger does not also restore the witness. What was charged after the last published line
 (at most ``EVERY`` seconds) it has not seen.
 """
@@ -13,14 +15,14 @@ Believes: whoever restores the ledger does not also restore the witness. What wa
 from __future__ import annotations
 
 import os
-import threading
 import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
 
 from discreet.curator.error_replies import log
-from discreet.errors import LedgerMismatch, LedgerUnavailable
+from discreet.curator.service.copies.repeat import Repeat
+from discreet.errors import LedgerError, LedgerMismatch, LedgerUnavailable
 from discreet.ledger.head_file import Head, read_head
 from discreet.ledger.owner_acts import check_reason
 from discreet.ledger.store import Ledger
@@ -28,6 +30,8 @@ from discreet.ledger.store import Ledger
 KIND = "curator.witness"
 EVERY = 5.0
 _SECONDS = 10.0
+_TAIL = 1 << 16
+"""Bytes at the end of the file that are read."""
 
 
 class Witness:
@@ -64,10 +68,12 @@ class Witness:
 
     def _file(self) -> str:
         try:
-            return Path(self._place).read_text(encoding="utf-8")
+            with Path(self._place).open("rb") as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - _TAIL))
+                return file.read().decode(errors="replace")
         except FileNotFoundError:
             return ""
-        except (OSError, UnicodeDecodeError):
+        except OSError:
             raise LedgerUnavailable("the witness cannot be read") from None
 
     def _fetch(self) -> str:
@@ -86,18 +92,18 @@ class Witness:
 
 def check_witness(ledger: Ledger, place: str | Path | None) -> None:
     """Refuse to serve a ledger that the witness has seen further, or otherwise."""
-    if place is None:
+    if place is not None:
+        _compare(ledger, Witness(place).last())
+
+
+def _compare(ledger: Ledger, seen: Head | None) -> None:
+    if seen is None or ledger.has(seen) or seen.fields in [act.body.get("seen") for act in ledger.owner.acts(KIND)]:
         return
-    seen = Witness(place).last()
-    if seen is None or ledger.has(seen):
-        return
-    accepted = [act.body.get("seen") for act in ledger.owner.acts(KIND)]
-    if seen.fields not in accepted:
-        raise LedgerMismatch(
-            f"the witness has seen entry {seen.sequence} of ledger {seen.ledger[:8]}, which is not in this one: it was "
-            "restored or replaced. Restore a copy that has it, or let the owner accept it with discreet ledger "
-            "accept-witness, with a reason, and write off what was spent since"
-        )
+    raise LedgerMismatch(
+        f"the witness has seen entry {seen.sequence} of ledger {seen.ledger[:8]}, which is not in this one: it was "
+        "restored or replaced, or a copy of it is being served. Restore a copy that has it, or let the owner accept it "
+        "with discreet ledger accept-witness, with a reason, and write off what was spent since"
+    )
 
 
 def accept_witness(ledger: Ledger, place: str | Path, reason: str, *, by: str = "owner") -> int:
@@ -108,34 +114,28 @@ def accept_witness(ledger: Ledger, place: str | Path, reason: str, *, by: str = 
 
 
 class Publisher:
-    """Publishes the head every few seconds while the service runs, and at its end."""
+    """Compares and publishes the head every few seconds while the service runs, and at its end."""
 
     def __init__(self, ledger: Ledger, place: str | Path) -> None:
         self._ledger = ledger
         self._witness = Witness(place)
         self._published = -1
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
+        self._again = Repeat(EVERY, self.publish)
 
     def close(self) -> None:
         """Publish once more, and end."""
-        self._stop.set()
-        self._thread.join()
+        self._again.close()
 
     def publish(self) -> None:
-        """Publish the head, if it moved."""
+        """Publish the head if it moved, unless the witness has seen what this ledger does not have."""
         head = self._ledger.head
-        if head.sequence == self._published:
-            return
         try:
-            self._witness.publish(head)
-            self._published = head.sequence
-        except (OSError, ValueError) as error:
-            log.error("the witness cannot be written to: %s", type(error).__name__)
-
-    def _work(self) -> None:
-        self.publish()
-        while not self._stop.wait(EVERY):
-            self.publish()
-        self.publish()
+            _compare(self._ledger, self._witness.last())
+            if head.sequence != self._published:
+                self._witness.publish(head)
+                self._published = head.sequence
+        except LedgerMismatch as found:
+            self._ledger.stop_spending(str(found))
+            log.error("the witness has seen another ledger than this one: nothing more is answered")
+        except (OSError, ValueError, LedgerError) as error:
+            log.error("the witness cannot be read or written to: %s", type(error).__name__)

@@ -1,0 +1,111 @@
+"""What a reader must be told beside an answer: that it is of no use, from how many units on keys are named, and why a
+number has no error bar.
+
+Promise: a function of released numbers and public metadata; it costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from discreet.answer import how_many
+from discreet.query.estimate.estimators import Estimates, Mean, Recipe
+from discreet.query.estimate.moments import Moment
+from discreet.query.estimate.prepare import Part
+from discreet.query.estimate.selected import Selected
+from discreet.query.estimate.statistics import Units
+from discreet.query.estimate.two_sided_sums import Mean as SidesMean
+from discreet.query.plan.nodes import Aggregate, Outcome, outcomes_below
+
+MISS = 0.05
+NEARLY_ALL = 0.9
+"""An interval over this much of all that is possible says nothing."""
+HELP = "a larger epsilon, larger groups or tighter bounds would help"
+
+
+def possible_range(recipe: Recipe) -> float | None:
+    """How long its interval can be at most, from declared bounds; None where nothing limits it.
+
+    >>> from fractions import Fraction
+    >>> from discreet.query.estimate.statistics import sides
+    >>> from discreet.query.plan.expressions import Column
+    >>> from discreet.query.functions.typed_values import Typed
+    >>> from discreet.query.plan.types import Number
+    >>> age = Typed(Number(Fraction(1), 0, 100), nullable=False, lowered=Column("age"))
+    >>> possible_range(SidesMean(sides(age, None, "AVG")))
+    100.0
+    """
+    inner = getattr(recipe, "inner", recipe)
+    match inner:
+        case Mean(x=x):
+            return float(x.high - x.low)
+        case SidesMean(sides=sides):
+            return float(sides.range)
+        case Moment(aggregate=Aggregate.CORRELATION):
+            return 2.0
+        case Moment(aggregate=aggregate, x=x, y=y):
+            most = float(x.high - x.low) * float(y.high - y.low) / 2
+            return float({Aggregate.STDDEV: most**0.5, Aggregate.COVARIANCE: 2 * most}.get(aggregate, most))
+        case _:
+            return None
+
+
+def without_use(name: str, recipe: Recipe, error: float) -> str | None:
+    """For a preview: what to say of a column whose expected error bar reaches as far as values can."""
+    most = possible_range(recipe)
+    if most is None or 2 * error < NEARLY_ALL * most:
+        return None
+    return f"{name} would say nothing: its error bar is as long as all that its bounds allow; {HELP}"
+
+
+def remarks(
+    outcome: Outcome, part: Part, estimates: Estimates, intervals: Mapping[str, Sequence[Any]]
+) -> tuple[str, ...]:
+    """All that there is to say of an answer whose finest groups are those of a part."""
+    shown = {name for name, _ in outcome.columns}
+    both = zip(part.names, part.recipes, strict=True)
+    found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
+    found.append(_named_from(estimates))
+    chosen = _chosen_by_noise(outcome)
+    bare = [name for name, _ in outcome.columns if name in chosen and name not in intervals]
+    found += [_no_bar(bare)] if bare else []
+    return tuple(one for one in found if one is not None)
+
+
+def _without_use(name: str, recipe: Recipe, estimates: Estimates) -> str | None:
+    most = possible_range(recipe)
+    if most is None:
+        return None
+    low, high = recipe.ends(estimates, MISS)
+    bad, many = int(np.sum(high - low >= NEARLY_ALL * most)), len(low)
+    if not bad:
+        return None
+    where = "" if many == 1 else f" in {bad:,} of {how_many(many, 'groups')}"
+    return f"{name} says nothing{where}: its error bar is as long as all that its bounds allow; {HELP}"
+
+
+def _named_from(estimates: Estimates) -> str | None:
+    units = estimates.get(Units())
+    if not isinstance(units, Selected) or units.noised is None:
+        return None
+    return f"a key is named from about {-(-units.threshold // units.noised.scale):,} units on; others are left out"
+
+
+def _chosen_by_noise(outcome: Outcome) -> set[str]:
+    """Aggregates over released rows of which noisy numbers decide whether they are there."""
+    below = outcomes_below(outcome)
+    found = {name for one in below for name in _chosen_by_noise(one)}
+    if outcome.regroup is not None and any(one.having is not None for one in (outcome, *below)):
+        found |= {measure.name for measure in outcome.regroup.measures}
+    return found | {name for name, e in outcome.columns if getattr(e, "name", None) in found}
+
+
+def _no_bar(names: Sequence[str]) -> str:
+    has = "has" if len(names) == 1 else "have"
+    return (
+        f"{' and '.join(names)} {has} no error bar: which values are there is decided by their noisy numbers of "
+        "rows, so values with few rows may be missing, and others counted that nobody has"
+    )
