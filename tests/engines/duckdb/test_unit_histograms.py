@@ -13,6 +13,7 @@ import pytest
 import discreet as dp
 from discreet.engines.duckdb import engine as duckdb_engine
 from discreet.engines.duckdb.engine import duckdb
+from discreet.engines.duckdb.unit_histograms import shared_histograms
 from discreet.engines.memory.engine import Memory
 from discreet.query.plan.work import AnyWork, Exact, Work
 from discreet.query.profile.questions import table_questions
@@ -30,7 +31,7 @@ def _rows(seed: int) -> pa.Table:
         "x": [None, 0.0, -3.5, 1e9, 0.01, float("nan")], "i": [None, 1, 2, -8],
     }  # fmt: skip
     rows = {name: [rng.choice(some) for _ in range(150)] for name, some in choices.items()}
-    giant = {
+    giant: dict[str, list[Any]] = {
         "u": [7] * 150,
         "d": list(range(150)),
         "r": ["a"] * 150,
@@ -56,7 +57,8 @@ def _numbers(found: Sequence[Exact]) -> list[dict[Any, int]]:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many works shared a pass, each time."""
-    seen, inner = [], duckdb_engine.shared_histograms
+    seen: list[int] = []
+    inner = shared_histograms
 
     def counted(*given: Any) -> dict[int, Exact]:
         found = inner(*given)
