@@ -2,6 +2,7 @@
 
     python -m bench.accuracy            all parts
     python -m bench.accuracy coverage   one of them
+    python -m bench.accuracy tables     the same end to end, for groups that are listed and not
     python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
     python -m bench.accuracy keys       keys that nobody listed, and users per day
     python -m bench.accuracy peers      the same beside peers that are installed, with their caps and the best by hand
@@ -29,6 +30,7 @@ from bench.accuracy_peers import peers
 from bench.accuracy_raw import keys, raw, report
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
+from bench.coverage import main as end_to_end
 from bench.profile_time import profile
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -279,6 +281,7 @@ def changed() -> None:
 
 PARTS = {
     "coverage": coverage,
+    "tables": end_to_end,
     "unlisted": unlisted,
     "beside": beside,
     "medians": medians,

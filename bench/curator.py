@@ -35,7 +35,6 @@ from discreet.curator.service.access import TABLE, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import SqlQuestion
-from discreet.engines.duckdb.prepared import keep_copy
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
@@ -247,7 +246,7 @@ def prepared(folder: Path, rows: int) -> list[Row]:
     """Questions on a prepared copy, beside the same questions on the Parquet file that it was made of."""
     path, found = trips(rows), []
     start = time.monotonic()
-    copy = keep_copy(str(path), str(folder), "trips", unit="user_id")
+    copy = session(path).prepare(folder=folder).schemas["trips"].table.source
     found.append(asked(f"a copy of {rows:.0e} rows", f"{time.monotonic() - start:.1f} s", "once", 1))
     for name, text in QUESTIONS.items():
         took = {}

@@ -11,7 +11,12 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
+from discreet.engines.sql.dialects import DUCKDB
+from discreet.engines.sql.emit import emit
+from discreet.engines.sql.kept import unit_name
 from discreet.errors import BadParameter, Unsupported
+from discreet.query.plan.expressions import Column
+from discreet.query.run import works_of
 
 SQL = "SELECT city, COUNT(*) AS n FROM visits GROUP BY city"
 
@@ -56,3 +61,26 @@ def test_what_has_no_copy_is_refused(session: dp.Session) -> None:
     elsewhere = dp.Session(t=dp.table({"id": [1]}, unit="id"), budget=dp.Pure(1), engine=memory())
     with pytest.raises(Unsupported):
         elsewhere.prepare()
+
+
+def test_copies_keep_what_declared_columns_need(tmp_path: Path) -> None:
+    """Counts of units by the declared key; another list is another copy, in the place of the first."""
+    path, folder = tmp_path / "visits.parquet", tmp_path / "copies"
+    pq.write_table(pa.table({"who": ["x", "y", "x"], "city": ["a", "b", "a"], "cost": [1.5, 2.0, None]}), path)
+
+    def copy(*cities: str) -> set[str]:
+        columns = {"city": dp.keys(list(cities)), "cost": dp.bounds(0, 10)}
+        visits = dp.table(str(path), unit="who", columns=columns, max_rows=2)
+        copied = dp.Session(visits=visits, budget=dp.Pure(10**6)).prepare(folder=folder)
+        origin = copied._engine._open(copied.schemas["visits"].table.source).origin  # type: ignore[attr-defined]
+        for text, used in ((SQL, True), (SQL.replace("GROUP", "WHERE city = 'a' GROUP"), False)):
+            (work,) = works_of(copied.sql(text).quote(epsilon=1), "0" * 32)
+            assert ("kept_n" in emit(work, DUCKDB, {"visits": origin}).sql) == used
+        assert unit_name(Column("who")) in origin.kept
+        assert copied.sql(SQL).release(epsilon=1000)["n"] == [2, 1][: len(cities)]
+        return set(origin.kept)
+
+    assert copy("a", "b") != copy("a")
+    made = (folder / "visits.duckdb").stat().st_ino
+    copy("a")
+    assert (folder / "visits.duckdb").stat().st_ino == made

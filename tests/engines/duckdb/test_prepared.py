@@ -116,13 +116,13 @@ def test_a_copy_is_made_again_when_its_source_changes(source: Path, tmp_path: Pa
     keep_copy(str(source), str(tmp_path), "c", unit="who")
     assert path.stat().st_ino == made
     pq.write_table(pa.table({**ROWS, "more": [1] * 7}), source)
-    assert not is_current(str(source), path)
+    assert not is_current(str(source), path, unit="who")
     keep_copy(str(source), str(tmp_path), "c", unit="who")
-    assert is_current(str(source), path)
+    assert is_current(str(source), path, unit="who")
     assert path.stat().st_ino != made
     path.write_bytes(b"damaged")
-    assert not is_current(str(source), path)
-    assert not is_current(pa.table(ROWS), path)
+    assert not is_current(str(source), path, unit="who")
+    assert not is_current(pa.table(ROWS), path, unit="who")
 
 
 def test_what_cannot_be_copied_is_refused_and_leaves_nothing(source: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -42,9 +43,11 @@ def _rows(seed: int) -> pa.Table:
     return pa.table({name: rows[name] + giant[name] for name in rows})
 
 
-def _works(table: pa.Table, keys: Sequence[str | None]) -> tuple[tuple[AnyWork, ...], Any]:
+def _works(table: pa.Table, keys: Sequence[str | None], folder: Path | None = None) -> tuple[tuple[AnyWork, ...], Any]:
     columns = {"r": dp.keys(keys), "p": dp.unknown_keys(), "d": dp.keys(range(150)), "x": dp.bounds(0, 9)}
     session = dp.Session(t=dp.table(table, unit="u", columns=columns, max_rows="auto"), budget=dp.Approx(9, "1e-6"))
+    if folder is not None:
+        session = session.prepare(folder=folder)
     asked = table_questions("t", session.schemas)
     quote = session.quote([one.prepared for one in asked], Price(1))
     return works_of(quote, "salt"), session.schemas
@@ -89,3 +92,15 @@ def test_units_with_more_rows_than_a_weight_has_steps_are_left_to_each_work(shar
     coarse = [replace(w, weights=replace(w.weights, scale=16)) if isinstance(w, Work) else w for w in works]
     assert _numbers(duckdb().run(coarse, schemas)) == _numbers(Memory().run(coarse, schemas))
     assert shared == [2]  # keys that nobody listed, which need no weights of rows
+
+
+@pytest.mark.parametrize("seed", [5, 6, 7])
+def test_a_prepared_copy_chooses_keys_by_the_names_of_units(seed: int, tmp_path: Path) -> None:
+    """By their numbers it would not: these depend on which other units there are."""
+    rows, rng = _rows(seed), random.Random(seed)
+    names = pa.array([None if u is None else f"unit {u}" for u in rows["u"].to_pylist()], pa.string())
+    many = pa.array([f"key {rng.randrange(25)}" for _ in range(len(rows))])
+    table = rows.set_column(0, "u", names).set_column(2, "p", many)
+    works, schemas = _works(table, LISTED)
+    copied, copies = _works(table, LISTED, tmp_path)
+    assert _numbers(duckdb().run(copied, copies)) == _numbers(Memory().run(works, schemas))

@@ -11,7 +11,14 @@ from discreet.engines.memory import engine as oracle
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.emit import emit
 from discreet.engines.sql.relations import Origin
-from discreet.engines.sql.weights import beyond, row_weight, size_of_group, size_of_unit, unit_weight
+from discreet.engines.sql.weights import (
+    beyond,
+    may_weigh_nothing,
+    row_weight,
+    size_of_group,
+    size_of_unit,
+    unit_weight,
+)
 from discreet.query.plan.work import Form, Weights
 from tests.helpers.works import ONE, STORED, work
 
@@ -66,3 +73,27 @@ def test_rows_that_weigh_nothing_alone_are_scaled_down_together(weights: Weights
             mass, size = oracle.share(weights, w, q, n)
             exact = mass * abs(x) // size * (1 if x > 0 else -1)
             assert evaluated(beyond(weights, DUCKDB, str(x)), w=w, n=n, q=q) == exact
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        Weights(form=Form.ROWS, cap=3, scale=7),
+        *(
+            Weights(form=form, cap=cap, scale=scale, per_group=each)
+            for form in (Form.L1, Form.L2)
+            for cap, scale, each in ((1, 1, 1), (2, 5, 1), (3, 40, 2), (2, 1 << 12, 1), (7, 1500, 3))
+        ),
+    ],
+    ids=str,
+)
+def test_no_row_weighs_nothing_unseen(weights: Weights) -> None:
+    """Every n and q of a grid that reaches from weights of S to weights of 0; the condition is not true of all."""
+    weight, seen = unit_weight(weights, DUCKDB, "q"), may_weigh_nothing(weights, DUCKDB)
+    grid = "SELECT (1 + a * a * 3) AS n, (1 + b * b * b) AS q FROM range(60) AS x(a), range(400) AS y(b)"
+    rows = f"SELECT *, {row_weight(weights, DUCKDB)} AS r FROM (SELECT *, {weight} AS w FROM ({grid}) AS g) AS g"
+    counted = f"SELECT count(*) FILTER (r = 0 AND NOT {seen}), count(*) FILTER (r = 0), count(*) FILTER (NOT {seen})"
+    unseen, nothing, fine = driver.execute(f"{counted} FROM ({rows}) AS t").fetchall()[0]
+    assert unseen == 0
+    assert nothing > 0
+    assert fine > 0

@@ -35,7 +35,7 @@ def prepare_command(
         return
     if not unit:
         raise BadParameter("unit", None, "must be given: the column that identifies the person of each row")
-    made = not is_current(source, output)
+    made = not is_current(source, output, unit=unit)
     if made:
         prepare(source, output, unit=unit, table=name)
     words = "made" if made else "there already, and its source did not change"

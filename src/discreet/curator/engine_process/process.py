@@ -39,7 +39,7 @@ from discreet.engines.duckdb.object_store import ObjectStore
 from discreet.engines.sql.relations import scanned
 from discreet.errors import BadData, EngineFailed, EngineUnreachable, LedgerBusy
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
+from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets, Work
 
 log = logging.getLogger("discreet.curator")
 _NAME = re.compile(r"[A-Za-z]{1,60}")
@@ -110,10 +110,13 @@ class Isolated:
                 self._files[key] = facts
         return dict(self._columns[key])
 
-    def prepare(self, source: object, folder: Path, name: str, unit: str | None) -> str:
-        """A private copy of a source, sorted by unit, made in the engine's process unless it is there."""
+    def prepare(self, source: object, folder: Path, name: str, unit: str | None, works: Sequence[Work] = ()) -> str:
+        """A private copy of a source, sorted by unit, made in the engine's process unless it is there.
+
+        It keeps what these works compute.
+        """
         with nullcontext() if self._reserved() else self.reserved():
-            return self._here.process.prepare(source, folder, name, unit)  # type: ignore[no-any-return]
+            return self._here.process.prepare(source, folder, name, unit, works)  # type: ignore[no-any-return]
 
     def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
         """The smallest hashes of the distinct values of a column."""
@@ -211,9 +214,10 @@ class _Process:
             raise BadData(bad)
         return read_columns(payload)
 
-    def prepare(self, source: object, folder: Path, name: str, unit: str | None) -> str:
+    def prepare(self, source: object, folder: Path, name: str, unit: str | None, works: Sequence[Work]) -> str:
         self._start()
-        payload = self._ask(("prepare", (source, str(folder), name, unit, self._limits.memory // 2)), _COPYING)
+        body = (source, str(folder), name, unit, tuple(works), self._limits.memory // 2)
+        payload = self._ask(("prepare", body), _COPYING)
         copy = _sent(payload, "copy")
         if copy is None:
             raise BadData(

@@ -56,8 +56,8 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
         if kind == "check":  # as it is now, not as it is remembered
             return write_columns((engine.anew() if isinstance(engine, DuckDB) else engine).columns(body))
         if kind == "prepare":
-            source, folder, name, unit, memory = body
-            copy = keep_copy(source, folder, name, unit=unit, memory=memory)
+            source, folder, name, unit, works, memory = body
+            copy = keep_copy(source, folder, name, unit=unit, memory=memory, works=works)
             return json.dumps({"copy": f"{copy.path}::{copy.table}"}).encode()
         if kind == "units" and isinstance(engine, HashesUnits):
             return json.dumps({"units": engine.smallest_hashes(*body)}).encode()

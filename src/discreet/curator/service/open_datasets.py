@@ -18,6 +18,7 @@ from discreet.errors import BadData, DiscreetError
 from discreet.ledger.head_file import Head
 from discreet.ledger.state import Dataset, Population
 from discreet.query.plan.schema import EACH_ROW, Table
+from discreet.session.copies import usual_works
 from discreet.session.query import Query
 from discreet.session.session import Session
 
@@ -153,30 +154,27 @@ class OpenDatasets:
             tables = {table: one.at(self._config.data) for table, one in dataset.tables.items()}
             configured = self._config.datasets.get(name)
             originals: Originals = ()
+            session = _session(tables, people, engine)
             if configured is not None and configured.prepared and dataset.engine() is None:
-                tables, originals = self._copied(name, tables, engine)
-            session = Session(
-                tables,
-                budget=people.budget,
-                engine=engine,
-                neighbours=people.neighbours,
-                rule=people.rule,
-            )
+                tables, originals = self._copied(name, session, engine)
+                session = _session(tables, people, engine)
         except BaseException:
             engine.close()
             raise
         return OpenDataset(declarations.write(dataset), session, engine, Plans(), originals)
 
-    def _copied(self, name: str, tables: Mapping[str, Table], engine: Isolated) -> tuple[dict[str, Table], Originals]:
+    def _copied(self, name: str, session: Session, engine: Isolated) -> tuple[dict[str, Table], Originals]:
         """The tables with prepared copies for sources, and the files that were copied."""
-        copied, originals = dict(tables), []
-        for table, one in tables.items():
+        copied, originals = {}, []
+        for table, schema in session.schemas.items():
+            one = copied[table] = schema.table
             if one.public:
                 continue
             originals.append((one.source, file_facts(one.source)))
             unit = None if one.unit in (None, EACH_ROW) else unit_column(str(one.unit))
             digest = hashlib.sha256(f"{name}\n{table}".encode()).hexdigest()[:12]
-            copy = engine.prepare(one.source, self._config.copies, f"copy_{digest}", unit)
+            works = usual_works(session.sql, table, schema)
+            copy = engine.prepare(one.source, self._config.copies, f"copy_{digest}", unit, works)
             copied[table] = replace(one, source=copy)
         return copied, tuple(originals)
 
@@ -186,3 +184,7 @@ class OpenDatasets:
         except DiscreetError as error:
             log.error("%s cannot be opened: %s", known.name, error)
             raise BadData("the data set cannot be opened now; the owner's log says why") from None
+
+
+def _session(tables: Mapping[str, Table], people: Population, engine: Isolated) -> Session:
+    return Session(tables, budget=people.budget, engine=engine, neighbours=people.neighbours, rule=people.rule)

@@ -6,10 +6,12 @@ still those that were copied: by name, identity, size and time, never by a value
 Believes: nobody changes a copy by hand.
 
 Rows of one unit lie together, so that its sums fill a few pages rather than all of them, and DuckDB's own format needs
-no decoding: of 1e7 trips, questions take 0.26 to 0.66 of the processor time that they take on Parquet
-(`bench/curator.py`). Integers, units among them, have the narrowest type that holds all of them. Text stays text: in
-DuckDB 2.0 its own dictionaries are as fast as ENUM for listed keys (within 5 %), and the number of a unit in place of
-its text would change which of its keys are kept where there are too many, so that numbers would not be the same.
+no decoding. Integers, units among them, have the narrowest type that holds all of them. Beside the columns of the table
+a copy keeps what the usual questions compute again and again (``kept_columns.py``): numbers on their public grid,
+listed keys as ENUM, units as dense integers, and how many rows each unit has in each group, so that a bounded sum needs
+no hash table. Of 1e7 trips, such questions take 0.1 to 0.4 of the processor time that they take on Parquet
+(`bench/curator.py`). The hash that chooses among the keys of a unit still sees its own name, not its number: numbers
+are the same.
 """
 
 from __future__ import annotations
@@ -18,27 +20,41 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import duckdb as driver
 
-from discreet.engines.duckdb.source import UNUSED_OPTIMIZERS, describe, needs, scannable
-from discreet.engines.sources import DatabaseTable, Files, open_source
+from discreet.engines.duckdb.kept_columns import add_kept, narrowest, wanted
+from discreet.engines.duckdb.source import KEPT, UNUSED_OPTIMIZERS, describe, needs, scannable
+from discreet.engines.sources import DatabaseTable, Files, Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
+from discreet.engines.sql.scope import free_prefix
 from discreet.errors import BadData, BadParameter
 from discreet.query.plan.schema import StoredKind
+from discreet.query.plan.work import Work
 
 _FACTS = "discreet_source"
+_VERSION = 1
+"""Of the meaning of what is kept: copies of another version are made again."""
 
 
 def prepare(
-    source: object, path: Path, *, unit: str | None, table: str = "rows", memory: int | None = None
+    source: object,
+    path: Path,
+    *,
+    unit: str | None,
+    table: str = "rows",
+    memory: int | None = None,
+    works: Sequence[Work] = (),
 ) -> DatabaseTable:
     """Make the copy in a file, in place of one that may be there; a source for ``dp.table``. ``memory`` is in bytes.
+
+    What these works compute again and again is kept beside the rows.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -50,7 +66,7 @@ def prepare(
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))  # for its owner alone
     try:
-        _copy(opened, draft / "copy", unit, table, memory)
+        _copy(opened, draft / "copy", unit, table, memory=memory, works=works)
         (draft / "copy").chmod(0o600)
         (draft / "copy").replace(path)
     finally:
@@ -58,12 +74,20 @@ def prepare(
     return DatabaseTable(str(path.resolve()), table)
 
 
-def keep_copy(source: object, folder: str, name: str, *, unit: str | None, memory: int | None = None) -> DatabaseTable:
+def keep_copy(
+    source: object,
+    folder: str,
+    name: str,
+    *,
+    unit: str | None,
+    memory: int | None = None,
+    works: Sequence[Work] = (),
+) -> DatabaseTable:
     """The copy of a source in a folder, made unless the one that is there is current."""
     path = Path(folder) / f"{name}.duckdb"
-    if is_current(source, path):
+    if is_current(source, path, unit=unit, works=works):
         return DatabaseTable(str(path.resolve()), name)
-    return prepare(source, path, unit=unit, table=name, memory=memory)
+    return prepare(source, path, unit=unit, table=name, memory=memory, works=works)
 
 
 def private_folder(user: object) -> str:
@@ -73,26 +97,30 @@ def private_folder(user: object) -> str:
     return folder
 
 
-def _copy(opened: object, path: Path, unit: str | None, table: str, memory: int | None) -> None:
+def _copy(
+    opened: Opened, path: Path, unit: str | None, table: str, *, memory: int | None, works: Sequence[Work]
+) -> None:
     settings: dict[str, Any] = {
         "temp_directory": str(path.parent),
         **({} if memory is None else {"memory_limit": f"{memory >> 20}MiB"}),
     }
-    facts = _facts(opened)
+    facts = _facts(opened, unit, works)
     try:
         with closing(driver.connect(str(path), config=settings)) as connection:
             connection.execute(f"SET disabled_optimizers = {UNUSED_OPTIMIZERS}; SET enable_progress_bar = false")
-            wanted = needs(opened, "source")  # type: ignore[arg-type]
-            for label, file in wanted.databases.items():
+            wanted_here = needs(opened, "source")
+            for label, file in wanted_here.databases.items():
                 connection.execute(f"ATTACH {DUCKDB.text(file)} AS {DUCKDB.identifier(label)} (READ_ONLY)")
-            for label, arrow in wanted.frames.items():
+            for label, arrow in wanted_here.frames.items():
                 connection.register(label, arrow)
-            origin = describe(opened, "source", connection)  # type: ignore[arg-type]
+            origin = describe(opened, "source", connection)
             if unit is not None and unit not in origin.stored:
                 raise BadParameter("unit", unit, "must be a column of the table")
-            narrow = _narrow(connection, origin)
-            order = "" if unit is None else f" ORDER BY {DUCKDB.identifier(unit)}"
-            connection.execute(f"CREATE TABLE {DUCKDB.identifier(table)} AS SELECT *{narrow} FROM {origin.sql}{order}")
+            rows, kept = _rows(connection, origin, unit, works)
+            connection.execute(f"CREATE TABLE {DUCKDB.identifier(table)} AS SELECT * FROM {rows}")
+            connection.execute(f"CREATE TABLE {KEPT} (copy VARCHAR, holds VARCHAR, name VARCHAR)")
+            for holds, name in kept:
+                connection.execute(f"INSERT INTO {KEPT} VALUES (?, ?, ?)", [table, holds, name])
             connection.execute(f"CREATE TABLE {_FACTS} (name VARCHAR, inode UBIGINT, size UBIGINT, changed BIGINT)")
             for row in facts.items():
                 connection.execute(f"INSERT INTO {_FACTS} VALUES (?, ?, ?, ?)", [row[0], *row[1]])
@@ -103,33 +131,39 @@ def _copy(opened: object, path: Path, unit: str | None, table: str, memory: int 
     raise BadData(f"the source must be a table that DuckDB can read and copy; its error was {kind}")
 
 
+def _rows(
+    connection: driver.DuckDBPyConnection, origin: Origin, unit: str | None, works: Sequence[Work]
+) -> tuple[str, list[tuple[str, str]]]:
+    """The rows of the copy as an item for FROM; and what the columns hold that are kept beside its own."""
+    columns = _narrow(connection, origin)
+    if unit is None:
+        return f"(SELECT {columns} FROM {origin.sql})", []
+    number = free_prefix("discreet_row", origin.stored)
+    ordered = f"SELECT {columns} FROM {origin.sql} ORDER BY {DUCKDB.identifier(unit)}"
+    connection.execute(f"CREATE TEMP TABLE staged AS SELECT *, row_number() OVER () AS {number} FROM ({ordered})")
+    staged = describe(DatabaseTable("", "staged"), "temp", connection)
+    return add_kept(connection, staged, number, wanted(works, unit))
+
+
 def _narrow(connection: driver.DuckDBPyConnection, origin: Origin) -> str:
-    """The integers of a table in the narrowest types that hold them: the REPLACE of a SELECT."""
-    named = [DUCKDB.identifier(name) for name, how in origin.stored.items() if how.kind is StoredKind.INTEGER]
-    if not named:
-        return ""
-    asked = ", ".join(f"min({one}), max({one})" for one in named)
-    ends = connection.execute(f"SELECT {asked} FROM {origin.sql}").fetchone()
-    assert ends is not None  # noqa: S101 - an aggregate has one row
-    kinds = [_kind(low or 0, high or 0) for low, high in zip(ends[::2], ends[1::2], strict=True)]
-    casts = [f"CAST({one} AS {kind}) AS {one}" for one, kind in zip(named, kinds, strict=True) if kind is not None]
-    return f" REPLACE ({', '.join(casts)})" if casts else ""
+    """The columns of a table, integers in the narrowest types that hold them."""
+    columns = {name: DUCKDB.identifier(name) for name in origin.stored}
+    integers = [name for name, how in origin.stored.items() if how.kind is StoredKind.INTEGER]
+    if integers:
+        asked = ", ".join(f"min({columns[name]}), max({columns[name]})" for name in integers)
+        ends = connection.execute(f"SELECT {asked} FROM {origin.sql}").fetchone()
+        assert ends is not None  # noqa: S101 - an aggregate has one row
+        for name, low, high in zip(integers, ends[::2], ends[1::2], strict=True):
+            kind = narrowest(low or 0, high or 0)
+            if kind is not None:
+                columns[name] = f"CAST({columns[name]} AS {kind}) AS {columns[name]}"
+    return ", ".join(columns.values())
 
 
-def _kind(low: int, high: int) -> str | None:
-    """The narrowest signed type for a range; None if BIGINT is too narrow, too.
-
-    >>> _kind(0, 127), _kind(-129, 0), _kind(0, 1 << 63)
-    ('TINYINT', 'SMALLINT', None)
-    """
-    types = ((7, "TINYINT"), (15, "SMALLINT"), (31, "INTEGER"), (63, "BIGINT"))
-    return next((kind for bits, kind in types if -(1 << bits) <= low and high < 1 << bits), None)
-
-
-def is_current(source: object, path: Path) -> bool:
-    """Whether a copy is there, and the files of its source are still those that were copied."""
-    facts = _facts(open_source(source))
-    if not facts or not path.is_file():
+def is_current(source: object, path: Path, *, unit: str | None, works: Sequence[Work] = ()) -> bool:
+    """Whether a copy is there, keeps what these works need, and the files of its source are those that were copied."""
+    facts = _facts(open_source(source), unit, works)
+    if len(facts) < 2 or not path.is_file():
         return False
     try:
         with closing(driver.connect(str(path), read_only=True)) as connection:
@@ -139,8 +173,10 @@ def is_current(source: object, path: Path) -> bool:
     return {name: tuple(rest) for name, *rest in found} == facts
 
 
-def _facts(opened: object) -> Mapping[str, tuple[int, int, int]]:
-    """What is public about the files of a source; nothing for rows in memory."""
+def _facts(opened: Opened, unit: str | None, works: Sequence[Work]) -> Mapping[str, tuple[int, int, int]]:
+    """What is public about the files of a source, none for rows in memory; and what the copy keeps, as a number."""
     paths = opened.paths if isinstance(opened, Files) else (opened.path,) if isinstance(opened, DatabaseTable) else ()
     found = {path: os.stat(path) for path in paths}
-    return {path: (one.st_ino, one.st_size, one.st_mtime_ns) for path, one in found.items()}
+    kept = "" if unit is None else repr((_VERSION, unit, wanted(works, unit).names()))
+    digest = int.from_bytes(blake2b(kept.encode(), digest_size=7).digest())
+    return {path: (one.st_ino, one.st_size, one.st_mtime_ns) for path, one in found.items()} | {KEPT: (0, 0, digest)}

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import duckdb as driver
@@ -51,6 +52,8 @@ UNUSED_OPTIMIZERS = "'statistics_propagation,filter_pushdown,join_filter_pushdow
 scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one person would
 decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST gives NULL, that of CSV
 files would leave out the row."""
+KEPT = "discreet_kept"
+"""The table of a prepared copy that says which columns it keeps beside its own."""
 _MOST_DIGITS = 18
 _UNREADABLE = ("halffloat", "decimal256")
 """What Arrow calls types that DuckDB refuses to scan, also inside others."""
@@ -100,7 +103,7 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> O
             return _typed(_csv(paths, cursor), cursor)
         case DatabaseTable(_, table, schema):
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
-            return _typed(item, cursor, text="{0} COLLATE C")
+            return _typed(item, cursor, text="{0} COLLATE C", kept=_kept(label, schema, table, cursor))
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
             found = _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
@@ -108,14 +111,22 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> O
 
 
 def _typed(
-    item: str, cursor: driver.DuckDBPyConnection, *, text: str | None = None, hidden: Collection[str] = ()
+    item: str,
+    cursor: driver.DuckDBPyConnection,
+    *,
+    text: str | None = None,
+    hidden: Collection[str] = (),
+    kept: Mapping[str, str] = MappingProxyType({}),
 ) -> Origin:
     """The item with its columns turned into the few types that we compute with; moments named ``hidden`` are of none.
+
+    Columns that a prepared copy keeps beside its own are left as they are, and are no columns of the table.
 
     A column of a database may be declared COLLATE NOCASE, which DESCRIBE does not tell: then "a" and "A" would be one
     person. So its ``text`` is compared by code point from here on.
     """
-    found = [(str(row[0]), str(row[1])) for row in cursor.execute(f"DESCRIBE SELECT * FROM {item}").fetchall()]
+    described = cursor.execute(f"DESCRIBE SELECT * FROM {item}").fetchall()
+    found = [(str(row[0]), str(row[1])) for row in described if row[0] not in kept.values()]
     far = {name.lower() for name in hidden}
     stored = {
         name: _stored(f"{kind} in seconds or milliseconds" if _names(name) & far and "TIMESTAMP" in kind else kind)
@@ -129,7 +140,20 @@ def _typed(
         if how is not None:
             turned.append(f"{how.format(column)} AS {column}")
     sql = f"(SELECT * REPLACE ({', '.join(turned)}) FROM {item})" if turned else item
-    return Origin(sql, stored, reach)
+    return Origin(sql, stored, reach, kept)
+
+
+def _kept(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> dict[str, str]:
+    """The columns that a prepared copy keeps, by what they hold; none of any other database."""
+    there = cursor.execute(
+        "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
+        [label, schema, KEPT],
+    ).fetchone()
+    if there is None:
+        return {}
+    facts = ".".join(DUCKDB.identifier(name) for name in (label, schema, KEPT))
+    found = cursor.execute(f"SELECT holds, name FROM {facts} WHERE copy = ?", [table]).fetchall()
+    return {str(holds): str(name) for holds, name in found}
 
 
 def _names(name: str) -> set[str]:

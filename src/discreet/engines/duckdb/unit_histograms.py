@@ -166,7 +166,7 @@ def renamed(expression: Expression, names: Mapping[str, str] | None) -> Expressi
             return expression
 
 
-def _base(facts: Sequence[_Fact], tables: Mapping[str, Origin]) -> Base | None:
+def _base(facts: Sequence[_Fact], tables: Mapping[str, Origin], *, numbered: bool) -> Base | None:
     """The rows with the unit and the key of each of these works; None if they do not agree about the unit."""
     merged = _Merged(facts[0].chain.table, max(1, *(len(fact.chain.steps) for fact in facts)))
     names = [merged.names(fact.chain) for fact in facts]
@@ -184,6 +184,7 @@ def _base(facts: Sequence[_Fact], tables: Mapping[str, Origin]) -> Base | None:
         Work(source=merged.relation, unit=str(unit), keys=keys, cells=(RowSum(Literal(1)),), weights=weights),
         DUCKDB,
         tables,
+        numbered=numbered,
     )
 
 
@@ -211,7 +212,7 @@ def _one_pass(facts: Mapping[int, _Fact], run: Run, tables: Mapping[str, Origin]
 
 
 def _together(facts: Sequence[tuple[int, _Fact]], run: Run, tables: Mapping[str, Origin]) -> dict[int, Exact]:
-    base = _base([fact for _, fact in facts], tables)
+    base = _base([fact for _, fact in facts], tables, numbered=True)
     if base is None:
         return {}
     keyed = dict(zip([i for i, fact in facts if fact.key is not None], base.keys, strict=True))
@@ -316,8 +317,10 @@ def _pairs(facts: Mapping[int, _Fact], run: Run, tables: Mapping[str, Origin]) -
     for i, fact in facts.items():
         partners = [j for j, other in facts.items() if (other.chain, other.key) == (fact.chain, fact.key) and j != i]
         other = facts[partners[0]].work if len(partners) == 1 else None
-        base = _base([fact], tables) if isinstance(fact.work, Work) and isinstance(other, DistinctWork) else None
-        if base is None or not isinstance(fact.work, Work) or not isinstance(other, DistinctWork):
+        if not isinstance(fact.work, Work) or not isinstance(other, DistinctWork):
+            continue
+        base = _base([fact], tables, numbered=False)  # a hash chooses
+        if base is None:
             continue
         order = base.hashed(other.salt, base.keys)
         rows = run(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from discreet.engines.sql.dialects import Dialect, Sort
+from discreet.engines.sql.kept import count_name, key_name, passing, rows_of, unit_name, value_name
 from discreet.engines.sql.primitives import is_one_of, write
 from discreet.engines.sql.relations import Origin, Relations
 from discreet.engines.sql.scope import Piece, Scope, typed
-from discreet.query.plan.expressions import Expression
+from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, GroupingSets, WorkKey
 
@@ -34,16 +36,53 @@ class Key:
 
 
 class Base:
-    """The source of a work with its unit, its keys and what is summed, each under a short name."""
+    """The source of a work with its unit, its keys and what is summed, each under a short name.
 
-    def __init__(self, work: AnyWork | GroupingSets, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
-        self.dialect = dialect
-        self._source = Relations(dialect, tables).rows(work.source)
+    ``numbered``: units are only compared, so that a prepared copy may give their numbers. A number depends on which
+    other units there are: where a hash of the unit chooses among its keys, it must see the unit's own name.
+    """
+
+    def __init__(
+        self,
+        work: AnyWork | GroupingSets,
+        dialect: Dialect,
+        tables: Mapping[str, Origin],
+        *,
+        numbered: bool = False,
+    ) -> None:
+        self.dialect, self._work = dialect, work
+        self.rows_of = rows_of(work.source)
+        self._found = {} if self.rows_of is None else tables[self.rows_of.table].kept
+        self._source = Relations(dialect, tables).rows(passing(work.source, self._found.values()))
         self._scope = Scope(dialect, self._source.columns)
         unit = self._source.columns[work.unit]
-        self.unit = Key("u", unit.sort)
-        self._columns = [("u", self._kept(unit))]
+        number = self._prepared(unit_name(self.over_table(Column(work.unit)))) if numbered else None
+        self._numbered = numbered
+        self.unit = Key("u", unit.sort if number is None else Sort.INTEGER)
+        self._columns = [("u", number or self._kept(unit))]
         self.keys = [self.key(f"k{i}", key) for i, key in enumerate(work.keys)]
+
+    def over_table(self, expression: Expression) -> Expression:
+        """The expression over the stored columns, where each row of the source is made of one row of a table."""
+        return expression if self.rows_of is None else self.rows_of.over_table(expression)
+
+    def _prepared(self, name: str | None) -> str | None:
+        """The column of a prepared copy that holds this, if there is one."""
+        found = None if name is None else self._found.get(name)
+        return None if found is None else self._source.columns[found].sql
+
+    def add_counts(self, counts: Mapping[str, str]) -> bool:
+        """Further columns for counts that the table keeps of its units, by name; none, unless all of them are there.
+
+        Only of all rows of a table: after a filter, there are others to be counted.
+        """
+        if self.rows_of is None or self.rows_of.filtered or not self._found:
+            return False
+        unit = self.over_table(Column(self._work.unit))
+        keys = [(self.over_table(key.expression), key.allowed) for key in self._work.keys]
+        found = {name: self._prepared(count_name(what, unit, keys)) for name, what in counts.items()}
+        self._columns += [(name, sql) for name, sql in found.items() if sql is not None and None not in found.values()]
+        return None not in found.values()
 
     def key(self, name: str, key: WorkKey) -> Key:
         """A further column for a key, in few bits where that is quicker."""
@@ -54,7 +93,8 @@ class Base:
                 sql, coded = f"TRY_CAST({sql} AS ENUM({', '.join(map(self.dialect.literal, allowed))}))", True
         elif self.dialect.codes and piece.sort is Sort.INTEGER:
             sql, coded = self._narrow(piece, allowed)
-        self._columns.append((name, sql))
+        prepared = self._prepared(key_name(self.over_table(key.expression), allowed)) if self._found else None
+        self._columns.append((name, prepared or sql))
         return Key(name, piece.sort, allowed, coded)
 
     def _narrow(self, piece: Piece, allowed: tuple[Value, ...] | None) -> tuple[str, bool]:
@@ -71,16 +111,19 @@ class Base:
         """A further column for a value, under its new name."""
         piece = write(expression, self._scope)
         name = f"v{len(self._columns)}"
-        self._columns.append((name, self._kept(piece)))
+        prepared = self._prepared(value_name(self.over_table(expression))) if self._found else None
+        sql = self._kept(piece) if prepared is None else self.dialect.cast(prepared, piece.sort)
+        self._columns.append((name, sql))
         return Piece(name, piece.sort, piece.reach, simple=True)
 
     def _kept(self, piece: Piece) -> str:
         """A column by which rows are grouped."""
         return self.dialect.marked(piece.sql) if piece.sort is Sort.TEXT else typed(piece, self.dialect)
 
-    def select(self) -> str:
-        """All rows; call it when all columns are there."""
-        listed = ", ".join(f"{sql} AS {name}" for name, sql in self._columns)
+    def select(self, stored: Mapping[str, str] = MappingProxyType({})) -> str:
+        """All rows; call it when all columns are there. ``stored`` are columns of a bare table, by new names."""
+        columns = [*self._columns, *((name, self._scope.columns[of].sql) for name, of in stored.items())]
+        listed = ", ".join(f"{sql} AS {name}" for name, sql in columns)
         return f"SELECT {listed} FROM {self._scope.around(self._source.sql)} AS t"
 
     def counts(self, keys: Sequence[Key]) -> str:
@@ -107,6 +150,8 @@ class Base:
 
     def hashed(self, salt: str, keys: Sequence[Key]) -> str:
         """The salted hash of the unit and these keys."""
+        if self._numbered:
+            raise ValueError("a hash must see the unit's own name")
         d = self.dialect
         parts = [d.text(salt)]
         for key in (self.unit, *keys):

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from discreet.engines.sql.counted_sums import CountedSums
 from discreet.engines.sql.dialects import Dialect, Shape
-from discreet.engines.sql.hashed_sums import HashedSums, Statement, hashed_distinct
+from discreet.engines.sql.hashed_sums import Statement, hashed_distinct
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.sorted_sums import SortedSums, sorted_distinct
 from discreet.engines.sql.windowed_sums import WindowedSums, windowed_distinct
@@ -17,7 +18,7 @@ from discreet.query.plan.work import AnyWork, DistinctWork
 
 __all__ = ["Statement", "emit"]
 _SHAPES = {
-    Shape.HASHED: (HashedSums, hashed_distinct),
+    Shape.HASHED: (CountedSums, hashed_distinct),
     Shape.SORTED: (SortedSums, sorted_distinct),
     Shape.WINDOWED: (WindowedSums, windowed_distinct),
 }

@@ -60,7 +60,7 @@ class HashedSums:
 
     def __init__(self, work: Work, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
         self.work, self.d, self.weights = work, dialect, work.weights
-        self.base = Base(work, dialect, tables)
+        self.base = Base(work, dialect, tables, numbered=work.most_keys is None)
         self.keys = self.base.keys
         self.split = [] if work.split is None else [self.base.key("s", work.split)]
         sums = [cell for cell in dict.fromkeys(work.cells) if isinstance(cell, RowSum) and cell != COUNT]
@@ -108,16 +108,22 @@ class HashedSums:
         weighed = f"SELECT {listed(self._x())}, q, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS g"
         return self._totals(weighed)
 
+    def _only_units(self) -> bool:
+        return self.weights.per_group == 1 and all(isinstance(cell, UnitSum) for cell in self.work.cells)
+
     def _pairs(self) -> str:
-        if self.weights.per_group == 1 and all(isinstance(cell, UnitSum) for cell in self.work.cells):
-            return self._presence()
-        parts = [self._pair_table(f"({self.base.select()}) AS b", having=True)]
+        return self._pairs_of(f"({self.base.select()}) AS b")
+
+    def _pairs_of(self, rows: str) -> str:
+        if self._only_units():
+            return self._presence(rows)
+        parts = [self._pair_table(rows, having=True)]
         return f"WITH {self._weighed(parts)}\n{self._totals(f'SELECT {listed(self.k, self._x())}, w, q FROM weighed')}"
 
-    def _presence(self) -> str:
+    def _presence(self, rows: str) -> str:
         """Units once in each of their groups: how many rows they have there is not needed."""
         u_k = listed(["u"], self.k)
-        pairs = f"SELECT {u_k} FROM ({self.base.select()}) AS b GROUP BY {u_k} HAVING {self.base.counts(self.keys)}"
+        pairs = f"SELECT {u_k} FROM {rows} GROUP BY {u_k} HAVING {self.base.counts(self.keys)}"
         cells = self._cells([self._sum("w")] * len(self.work.cells))
         totals = f"SELECT {listed(self.k, cells)} FROM weighed{grouped(self.k, self.d)}"
         return f"WITH {self._weighed([f'pairs {self.d.once} ({pairs})'], [])}\n{totals}"
@@ -218,7 +224,7 @@ class HashedSums:
         weight = f"SELECT u, n, q, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS t"
         units = f"SELECT u, n, q, w, {row_weight(self.weights, self.d)} AS r FROM ({weight}) AS t"
         totals = self._row_totals("counted AS c JOIN units AS g ON c.u = g.u", "g.r")
-        heavy = "counted AS c JOIN (SELECT * FROM units WHERE r = 0) AS g ON c.u = g.u"
+        heavy = "SELECT c.*, g.n, g.q, g.w FROM counted AS c JOIN (SELECT * FROM units WHERE r = 0) AS g ON c.u = g.u"
         return f"WITH {self._rows()},\nunits {self.d.once} ({units})\n{self._with_heavy(totals, heavy)}"
 
     def _rows_by_pairs(self) -> str:
@@ -232,25 +238,30 @@ class HashedSums:
         else:
             join, weight = "JOIN", "g.r"
         totals = self._row_totals(f"counted AS c {join} weights AS g ON {on}", weight)
-        totals = self._with_heavy(totals, f"counted AS c JOIN (SELECT * FROM weights WHERE r = 0) AS g ON {on}")
+        heavy = f"SELECT c.*, g.n, g.q, g.w FROM counted AS c JOIN (SELECT * FROM weights WHERE r = 0) AS g ON {on}"
+        totals = self._with_heavy(totals, heavy)
         return f"WITH {self._weighed(parts, ['n'])},\nweights {self.d.once} ({row})\n{totals}"
 
-    def _with_heavy(self, totals: str, joined: str) -> str:
-        """The totals with what units add whose rows weigh 0; ``joined`` has their rows, which are few or none."""
+    def _with_heavy(self, totals: str, rows: str) -> str:
+        """The totals with what units add whose rows weigh 0; ``rows`` selects these, which are few or none."""
         by, d = names([*self.keys, *self.split]), self.d
-        rows = f"SELECT c.*, g.n, g.q, g.w FROM {joined}"
         sums = [f"{d.count}(*) AS c", *self._sums()[1:]]
         facts = [*by, "n", "q", "w"]
         one = f"SELECT {listed(facts, sums)} FROM ({rows}) AS h GROUP BY {listed(['u'], facts)}"
-        cells = self._cells([self._sum(self._beyond(cell, "c")) for cell in self.work.cells])
-        heavy = f"SELECT {listed(by, cells)} FROM ({one}) AS h GROUP BY {listed(by)}"
+        beyond = ["0" if isinstance(cell, UnitSum) else self._sum(self._beyond(cell, "c")) for cell in self.work.cells]
+        heavy = f"SELECT {listed(by, self._cells(beyond))} FROM ({one}) AS h{grouped(by, d)}"
+        return self._together(totals, heavy)
+
+    def _together(self, *parts: str) -> str:
+        """The sum of all parts, group by group."""
+        by = names([*self.keys, *self.split])
         both = self._cells([self._sum(f"n{i}") for i in range(len(self.work.cells))])
-        return f"SELECT {listed(by, both)} FROM (\n{totals}\n  UNION ALL {heavy}) AS t GROUP BY {listed(by)}"
+        rows = "\n  UNION ALL ".join(parts)
+        return f"SELECT {listed(by, both)} FROM (\n{rows}) AS t{grouped(by, self.d)}"
 
     def _picked(self, a: int, b: int) -> str:
         """One row per unit and key, with the split that is picked for it: no row is looked at twice."""
-        line = f"(s * {self.d.literal(a)} + {self.d.literal(b)})"
-        code = f"{self.d.call('remainder', line, str(PRIME))} * {SPLITS} + s"
+        code = self._code(a, b)
         having = self.base.counts(self.keys)
         rows = f"SELECT * FROM ({self.base.select()}) AS b WHERE {self.base.counts(self.split)} AND s IS NOT NULL"
         pairs = (
@@ -263,21 +274,29 @@ class HashedSums:
         totals = f"SELECT {listed(self.k, ['s'], cells)} FROM ({named}) AS t GROUP BY {listed(self.k, ['s'])}"
         return f"WITH {self._weighed([pairs], ['m'])}\n{totals}"
 
+    def _code(self, a: int, b: int) -> str:
+        """By what a split is picked, with the split itself at its end."""
+        line = f"(s * {self.d.literal(a)} + {self.d.literal(b)})"
+        return f"{self.d.call('remainder', line, str(PRIME))} * {SPLITS} + s"
+
     def _same(self, key: Key) -> str:
         nullable = key.allowed is None or None in key.allowed
         return self.d.call("same" if nullable else "eq", f"c.{key.name}", f"g.{key.name}")
 
-    def _row_totals(self, joined: str, weight: str) -> str:
+    def _row_totals(self, joined: str, weight: str, units: str | None = None) -> str:
         columns = [f"c.{name}" for name in names([*self.keys, *self.split])]
-        cells = self._cells(self._row_cells(weight))
+        cells = self._cells(self._row_cells(weight, units))
         return f"SELECT {listed(columns, cells)} FROM {joined}{grouped(columns, self.d)}"
 
-    def _row_cells(self, weight: str) -> list[str]:
-        """The cells as sums over rows c with their weights."""
+    def _row_cells(self, weight: str, units: str | None = None) -> list[str]:
+        """The cells as sums over rows c with their weights; ``units`` is what a row adds to a sum over units."""
         cells = []
         for cell in self.work.cells:
             if isinstance(cell, UnitSum):
-                raise ValueError("units cannot be counted row by row")
+                if units is None:
+                    raise ValueError("units cannot be counted row by row")
+                cells.append(self._sum(units))
+                continue
             whole, of = self.rests.get(cell, (None, cell))
             value = self.values.get(of)
             fits = value is not None and value.reach * self.weights.scale < _FITS

@@ -37,6 +37,8 @@ class Origin:
     stored: Mapping[str, Stored]
     reach: Mapping[str, int] = field(default_factory=dict)
     """How far from 0 an integer column can be, by its stored type; unknown if missing."""
+    kept: Mapping[str, str] = field(default_factory=dict)
+    """Further columns of a prepared copy, by what they hold (``kept.py``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ class Relations:
             name: Piece(self.dialect.identifier(name), _SORTS[how.kind], origin.reach.get(name, UNBOUNDED << 64), True)
             for name, how in origin.stored.items()
         }
-        return Rows(origin.sql, columns)
+        kept = {name: Piece(self.dialect.identifier(name), Sort.OTHER, simple=True) for name in origin.kept.values()}
+        return Rows(origin.sql, columns | kept)
 
     def _numbered(self, rows: Rows) -> Rows:
         """The rows, each with a number of its own."""

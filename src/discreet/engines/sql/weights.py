@@ -51,6 +51,23 @@ def beyond(weights: Weights, d: Dialect, total: str) -> str:
     return f"({whole} + {d.call('wide_quotient', f'({rest})', size)})"
 
 
+_MANY = 1024
+
+
+def may_weigh_nothing(weights: Weights, d: Dialect) -> str:
+    """A condition on n and q that holds wherever a row weighs 0, and rarely elsewhere; quicker than the weight itself.
+
+    L1, L2: a row weighs 0 if n > w * per_group. If n is at most T = per_group * t, with t <= S, then w < t, and so q is
+    beyond the largest q that gives w >= t.
+    """
+    most = weights.scale * weights.cap
+    if weights.form is Form.ROWS or weights.per_group is None:
+        return f"q > {d.literal(most)}"
+    t = min(_MANY, weights.scale)
+    largest = most * weights.scale // t**2 if weights.form is Form.L2 else most // t
+    return f"(n > {d.literal(weights.per_group * t)} OR q > {d.literal(largest)})"
+
+
 def row_weight(weights: Weights, d: Dialect) -> str:
     """W_uk, from w and n."""
     if weights.form is Form.ROWS or weights.per_group is None:
