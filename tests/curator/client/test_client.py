@@ -223,7 +223,9 @@ def test_a_remote_session_takes_the_same_parameters() -> None:
 def test_the_same_key_gives_the_same_answer(served: tuple[Town, str]) -> None:
     town, url = served
     query = connect(url, town.ann).sql(COUNT)
-    assert query.release(epsilon="1/3", key="k").reply == query.release(epsilon="1/3", key="k").reply
+    first, again = (query.release(epsilon="1/3", key="k").reply for _ in range(2))
+    assert (first["paid_before"], again["paid_before"]) == (False, True)
+    assert {**first, "paid_before": True} == again
     with pytest.raises(KeyReused):
         query.release(epsilon="1/2", key="k")
     assert query.release(epsilon="1/3").number != query.release(epsilon="1/3").number

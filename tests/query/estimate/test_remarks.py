@@ -44,11 +44,3 @@ def test_an_answer_with_keys_that_nobody_listed_says_from_when_on_they_are_named
     named = query.preview(1).named_from
     for text in _everywhere(query.release(1)):
         assert f"a key is named from about {named} units on" in text
-
-
-def test_an_aggregate_of_different_values_says_why_it_has_no_bar() -> None:
-    answer = _session().sql("SELECT SUM(DISTINCT x) AS s FROM t").release(10**3)
-    assert answer.value == 21
-    assert answer.intervals() == {}
-    for text in _everywhere(answer):
-        assert "s has no error bar" in text

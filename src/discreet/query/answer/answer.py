@@ -159,9 +159,9 @@ class TableAnswer(Answered):
 
     @cached_property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know: columns that say nothing, from how many units on keys are named, what has no bar."""
+        """What a reader must know: columns that say nothing, and from how many units on keys are named."""
         finest = self.released[0]
-        return remarks(self.outcome, finest.part, finest.estimates, self.intervals())
+        return remarks(self.outcome, finest.part, finest.estimates)
 
     @property
     def counted(self) -> str:

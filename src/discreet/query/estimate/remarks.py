@@ -1,13 +1,9 @@
-"""What a reader must be told beside an answer: that it is of no use, from how many units on keys are named, and why a
-number has no error bar.
+"""What a reader must be told beside an answer: that a column is of no use, and from how many units on keys are named.
 
 Promise: a function of released numbers and public metadata; it costs nothing.
 """
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +14,7 @@ from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Units
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
-from discreet.query.plan.nodes import Aggregate, Outcome, outcomes_below
+from discreet.query.plan.nodes import Aggregate, Outcome
 
 MISS = 0.05
 NEARLY_ALL = 0.9
@@ -61,17 +57,12 @@ def without_use(name: str, recipe: Recipe, error: float) -> str | None:
     return f"{name} would say nothing: its error bar is as long as all that its bounds allow; {HELP}"
 
 
-def remarks(
-    outcome: Outcome, part: Part, estimates: Estimates, intervals: Mapping[str, Sequence[Any]]
-) -> tuple[str, ...]:
+def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[str, ...]:
     """All that there is to say of an answer whose finest groups are those of a part."""
     shown = {name for name, _ in outcome.columns}
     both = zip(part.names, part.recipes, strict=True)
     found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
     found.append(_named_from(estimates))
-    chosen = _chosen_by_noise(outcome)
-    bare = [name for name, _ in outcome.columns if name in chosen and name not in intervals]
-    found += [_no_bar(bare)] if bare else []
     return tuple(one for one in found if one is not None)
 
 
@@ -92,20 +83,3 @@ def _named_from(estimates: Estimates) -> str | None:
     if not isinstance(units, Selected) or units.noised is None:
         return None
     return f"a key is named from about {-(-units.threshold // units.noised.scale):,} units on; others are left out"
-
-
-def _chosen_by_noise(outcome: Outcome) -> set[str]:
-    """Aggregates over released rows of which noisy numbers decide whether they are there."""
-    below = outcomes_below(outcome)
-    found = {name for one in below for name in _chosen_by_noise(one)}
-    if outcome.regroup is not None and any(one.having is not None for one in (outcome, *below)):
-        found |= {measure.name for measure in outcome.regroup.measures}
-    return found | {name for name, e in outcome.columns if getattr(e, "name", None) in found}
-
-
-def _no_bar(names: Sequence[str]) -> str:
-    has = "has" if len(names) == 1 else "have"
-    return (
-        f"{' and '.join(names)} {has} no error bar: which values are there is decided by their noisy numbers of "
-        "rows, so values with few rows may be missing, and others counted that nobody has"
-    )
