@@ -70,6 +70,7 @@ check: setup  ## the quick inner loop: lint, types, the tests that are quick and
 	$(BIN)/pytest -n auto --dist loadgroup -m 'not slow'
 
 audit: setup  ## all that the tests sample, property tests from random seeds, every work on Spark, 300 crashes; takes hours
+	$(BIN)/$(PIP_INSTALL) --editable '.[synth]'
 	$(BIN)/discreet check
 	DISCREET_AUDIT=1 $(BIN)/pytest -n auto --dist loadgroup
 	$(BIN)/python -m bench.curator soak=100000

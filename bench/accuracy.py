@@ -2,8 +2,11 @@
 
     python -m bench.accuracy            all parts
     python -m bench.accuracy coverage   one of them
+    python -m bench.accuracy tables     the same end to end, for groups that are listed and not
     python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
     python -m bench.accuracy keys       keys that nobody listed, and users per day
+    python -m bench.accuracy peers      the same beside peers that are installed, with their caps and the best by hand
+    python -m bench.accuracy profile    the time of a profile beside the floor of one Q3 (DISCREET_ROWS=1e7)
     DISCREET_ADULT=adult.csv python -m bench.accuracy report      a report of 12 tables as one plan
 
 A run draws noise for 2,000 copies of one group: the share of intervals that hold the exact value, and their length
@@ -23,9 +26,12 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from bench.accuracy_peers import peers
 from bench.accuracy_raw import keys, raw, report
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
+from bench.coverage import main as end_to_end
+from bench.profile_time import profile
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.choose_estimators import recipes
@@ -275,6 +281,7 @@ def changed() -> None:
 
 PARTS = {
     "coverage": coverage,
+    "tables": end_to_end,
     "unlisted": unlisted,
     "beside": beside,
     "medians": medians,
@@ -283,6 +290,8 @@ PARTS = {
     "quantiles": quantiles,
     "raw": raw,
     "keys": keys,
+    "peers": peers,
+    "profile": profile,
     **({"report": report} if "DISCREET_ADULT" in os.environ else {}),
 }
 

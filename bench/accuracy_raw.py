@@ -105,12 +105,28 @@ def truth(table: pa.Table, keys: list[Any], bound: int | None = None) -> dict[st
     return {"n": n, "s": s, "m": s / np.maximum(n, 1)}
 
 
+def within_reach(table: pa.Table, keys: list[Any], bound: int | None, cut: Any) -> dict[str, NDArray[np.float64]]:
+    """Count, sum and mean of each group as intervals speak of them: of units beyond the reach of the profile, which no
+    noisy number can see, what the cap leaves.
+    """
+    place = np.array([{key: i for i, key in enumerate(keys)}[key] for key in table["g"].to_pylist()])
+    units = table["unit"].to_numpy()
+    sizes = np.bincount(units)
+    weight = np.where(sizes <= cut.reach, 1.0, np.minimum(sizes, cut.cap) / np.maximum(sizes, 1))[units]
+    x = table["x"].to_numpy()
+    n = np.bincount(place, weights=weight, minlength=len(keys)).astype(np.float64)
+    s = np.bincount(place, weights=weight * (x if bound is None else np.minimum(x, bound)), minlength=len(keys)).astype(
+        float
+    )
+    return {"n": n, "s": s, "m": s / np.maximum(n, 1)}
+
+
 def errors(
     table: pa.Table, text: str, cap: int | str, keys: list[Any], bound: int | None, *, runs: int
 ) -> dict[str, Any]:
     """Of each column the median relative error; how often intervals hold the raw value; the cap that was used.
 
-    For a count without groups, how often the interval of noise and cut together holds it, of units within its reach.
+    Intervals are held against what they speak of: units beyond the reach of the profile count up to their cap.
     """
     true = truth(table, keys, bound)
     sizes = np.bincount(table["unit"].to_numpy())
@@ -133,7 +149,10 @@ def errors(
                 within = np.where(sizes <= cut.reach, sizes, np.minimum(sizes, cut.cap)).sum()
                 inside = [answer.total[name][0] <= within <= answer.total[name][1]]
             else:
-                inside = [low <= r <= high for r, (low, high) in zip(real, ends[name], strict=True)]
+                said = real
+                if answer.cut is not None and "g" in answer.columns:
+                    said = within_reach(table, keys, bound, answer.cut)[name][order]
+                inside = [low <= r <= high for r, (low, high) in zip(said, ends[name], strict=True)]
             held.setdefault(name, []).append(float(np.mean(inside)))
     return {
         "error": {name: statistics.median(column) for name, column in found.items()},

@@ -103,7 +103,9 @@ def raw(question: str, path: Path, repeats: int) -> Run:
 # --- OpenDP -----------------------------------------------------------------------------------------------------------
 
 
-def opendp(question: str, path: Path, repeats: int, *, gaussian: bool = False) -> Run:
+def opendp(
+    question: str, path: Path, repeats: int, *, gaussian: bool = False, groups: int = floors.GROUPS, each: int = 1
+) -> Run:
     """OpenDP's Polars interface.
 
     ``keep="first"``, since the default ``"sample"`` fails with "multiple fields with name"; margins for the length at
@@ -136,8 +138,8 @@ def opendp(question: str, path: Path, repeats: int, *, gaussian: bool = False) -
         if key is None:
             query = context.query().truncate_per_group(floors.ROWS).select(*aggregates)
         else:
-            cut = context.query().truncate_per_group(1, by=[key])
-            cut = cut.truncate_num_groups(floors.GROUPS, by=[key], keep="first")
+            cut = context.query().truncate_per_group(each, by=[key])
+            cut = cut.truncate_num_groups(groups, by=[key], keep="first")
             query = cut.group_by(key).agg(*aggregates)
         if key and question != "Q3":
             query = query.with_keys(pl.LazyFrame({key: keys}))
@@ -161,7 +163,9 @@ def _zcdp_loss(op: Any, question: str) -> Any:
 # --- PipelineDP -------------------------------------------------------------------------------------------------------
 
 
-def pipeline_dp(question: str, path: Path, repeats: int, *, gaussian: bool = False) -> Run:
+def pipeline_dp(
+    question: str, path: Path, repeats: int, *, gaussian: bool = False, groups: int = floors.GROUPS, each: int = 1
+) -> Run:
     """PipelineDP on its local backend; rows are Python tuples, made before the clock starts."""
     pipe: Any = import_module("pipeline_dp")
     table: Any = import_module("pyarrow.parquet").read_table(
@@ -182,8 +186,8 @@ def pipeline_dp(question: str, path: Path, repeats: int, *, gaussian: bool = Fal
         params = pipe.AggregateParams(
             metrics=metrics,
             noise_kind=pipe.NoiseKind.GAUSSIAN if gaussian else pipe.NoiseKind.LAPLACE,
-            max_partitions_contributed=1 if question == "Q1" else floors.GROUPS,
-            max_contributions_per_partition=floors.ROWS if question == "Q1" else 1,
+            max_partitions_contributed=1 if question == "Q1" else groups,
+            max_contributions_per_partition=floors.ROWS if question == "Q1" else each,
             **({"min_value": 0, "max_value": 100} if question in {"Q2", "Q5"} else {}),
         )
         extract = pipe.DataExtractors(

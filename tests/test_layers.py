@@ -190,8 +190,9 @@ def complaints(name: str, tree: ast.AST) -> list[str]:
     return found
 
 
-# What imports modules that a user or a cluster names, and the one __init__ that waits with what needs an extra.
-BY_NAME = {"commands.check", "engines.spark.noise", "ledger"}
+# What imports modules that a user or a cluster names, the one __init__ that waits with what needs an extra, and the
+# command line, which imports the one command that is used.
+BY_NAME = {"commands.app", "commands.check", "engines.spark.noise", "ledger"}
 
 
 def _names_no_import(tree: ast.AST, text: ast.Constant) -> bool:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from discreet.commands.app import COMMANDS, load_command
+
 
 def test_without_a_command_it_helps() -> None:
     command = Path(sys.executable).with_name("discreet")
@@ -20,6 +22,27 @@ def test_it_prints_its_version() -> None:
     command = Path(sys.executable).with_name("discreet")
     done = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
     assert done.stdout == f"discreet {version('discreet')}\n"
+
+
+def test_every_command_says_of_itself_what_the_list_says() -> None:
+    for name, (_, line) in COMMANDS.items():
+        assert " ".join((load_command(name).help or "").split("\n\n")[0].split()) == line
+
+
+LIGHT = """
+import sys
+from discreet.commands.app import app
+try:
+    app(["--help"], prog_name="discreet")
+finally:
+    print({"numpy", "duckdb", "sqlglot", "discreet.session", "discreet.errors"} & set(sys.modules), file=sys.stderr)
+"""
+
+
+def test_the_list_of_commands_loads_none_of_them() -> None:
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "set()"
+    assert all(name in done.stdout for name in COMMANDS)
 
 
 PLAIN = """

@@ -34,7 +34,8 @@ BOARD = (COUNT, *VISITS, "--by", "day", "--horizon", 5, "--epsilon", 1)
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Command]]:
     """All commands with their names."""
-    for name, found in group.commands.items():
+    for name in group.list_commands(None):
+        found = group.get_command(None, name)
         if hasattr(found, "commands"):
             yield from commands(found, (*path, name))
         else:

@@ -261,6 +261,15 @@ return [...document.querySelectorAll('input, select, textarea, button, a, [role=
   .map((e) => e.outerHTML.slice(0, 200))
 """
 HEADINGS = "return document.querySelectorAll('h1').length"
+CUT = """
+const cut = (one) => {
+  if (!one.ownerSVGElement) return one.scrollWidth > one.clientWidth;
+  const [text, chart] = [one, one.ownerSVGElement].map((part) => part.getBoundingClientRect());
+  return text.left < chart.left || text.right > chart.right;
+};
+const shown = document.querySelectorAll("#bar nav, .scroll:has(.entries), .chart.steps text");
+return [...shown].filter(cut).map((one) => one.outerHTML.slice(0, 80));
+"""
 WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -283,6 +292,7 @@ def test_every_view_fits_a_phone_and_everything_in_it_has_a_name(
                     browser.click(f"nav a[href='#{view}']")
                     browser.wait(lambda _: not script(browser, "return !!document.querySelector('[aria-busy]')"), view)
                     assert script(browser, WIDER) == 0, (view, width)
+                    assert script(browser, CUT) == [], (view, width)
                     assert script(browser, NAMELESS) == [], (view, width)
                     browser.wait(lambda _: script(browser, HEADINGS) == 1, f"{view} has no heading")
     finally:

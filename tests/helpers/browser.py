@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Literal, Self, TypeVar
 
 from selenium import webdriver
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.expected_conditions import element_to_be_clickable, visibility_of_element_located
@@ -79,9 +80,20 @@ class Browser:
         return self.find(css).text
 
     def click(self, css: str) -> None:
-        element = self.wait(element_to_be_clickable((By.CSS_SELECTOR, css)), f"{css} cannot be clicked")
-        assert isinstance(element, WebElement)
-        element.click()
+        """Click; again if the page drew the element anew between finding and clicking it."""
+        ready = element_to_be_clickable((By.CSS_SELECTOR, css))
+
+        def clicked(driver: webdriver.Chrome) -> bool:
+            try:
+                element = ready(driver)
+                if not isinstance(element, WebElement):
+                    return False
+                element.click()
+            except StaleElementReferenceException:
+                return False
+            return True
+
+        self.wait(clicked, f"{css} cannot be clicked")
 
     def write(self, css: str, text: str) -> None:
         """Replace the content of a field."""

@@ -13,10 +13,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 
 from tests.helpers.processes import tied, until
 
+LATE = ("discreet.curator.service.opening", "discreet.ledger.verify", "discreet.session.local_ledger", "pandas")
+"""What commands import when they need it, with all that it brings."""
 COMMAND = """#!/bin/sh
 exec '{python}' -SE '{call}' "$@"
 """
@@ -51,7 +54,12 @@ def quick_command(folder: Path) -> Iterator[Path]:
 
 
 def _answer(address: str) -> None:
-    from discreet.commands.app import app
+    from discreet.commands.app import COMMANDS, app, load_command
+
+    for name in COMMANDS:
+        load_command(name)
+    for name in LATE:
+        import_module(name)
 
     with socket.socket(socket.AF_UNIX) as line:
         line.bind(address)

@@ -1,5 +1,7 @@
 """A plan shares one price: equal relative errors, shown before, and never more than the price, which is certified."""
 
+import html
+
 import pytest
 
 import discreet as dp
@@ -24,6 +26,7 @@ def test_questions_are_about_equally_far_off_and_better_than_one_by_one() -> Non
     assert max(found.errors) <= 2 * min(found.errors)
     assert found.saving < 1
     assert "times the error of asking one by one" in str(found)
+    assert found._repr_html_() == f"<pre>{html.escape(str(found))}</pre>"
     answers = found.release()
     assert [answer.columns for answer in answers] == [("clinic", "n"), ("clinic", "m"), ("n",)]
     assert own.remaining == dp.Pure(0)

@@ -1,6 +1,6 @@
 """Codes of values: by hand, never failing on what a cell holds, and back inside the declaration."""
 
-from datetime import date, datetime
+from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
 
@@ -119,3 +119,20 @@ def test_bins_cannot_be_cut() -> None:
 def test_bad_declarations(make: object) -> None:
     with pytest.raises(BadParameter):
         make()  # type: ignore[operator]
+
+
+def test_times_come_back_as_times_inside_their_bounds() -> None:
+    low, high = datetime(2024, 1, 1, 8, 30), datetime(2024, 1, 3, 6)
+    column = days(low, high, times=True)
+    assert column.encode(pa.array([low, high, None], pa.timestamp("ns"))).tolist() == [0, 2, 3]
+    back = column.decode(np.repeat([0, 1, 2, 3], 200), np.random.default_rng(1))
+    assert back.type == pa.timestamp("us")
+    given = [at for at in back.to_pylist() if at is not None]
+    assert len(given) == 600
+    assert min(given) >= low
+    assert max(given) <= high
+    assert {at.date() for at in given} == {date(2024, 1, d) for d in (1, 2, 3)}
+    assert len(set(given)) > 300  # not midnight alone
+    whole_days = days("2024-01-01", "2024-01-02", times=True)
+    assert whole_days.between == (datetime(2024, 1, 1), datetime.combine(date(2024, 1, 2), time.max))
+    assert days("2024-01-01", "2024-01-02").decode(np.array([0]), np.random.default_rng(1)).type == pa.date32()

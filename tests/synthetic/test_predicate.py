@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
+from discreet.synthetic.columns import bins
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.predicate import predicate, question
+from discreet.synthetic.predicate import _matches, predicate, question
 
 DOMAIN = Domain({"age": range(5), "sex": ["f", "m"], "ok": [False, True]})
+BINNED = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "cost": bins([0, 10, 20])})
 EVERYONE = np.array(list(np.ndindex(*DOMAIN.sizes)))
 
 
@@ -35,6 +37,14 @@ EVERYONE = np.array(list(np.ndindex(*DOMAIN.sizes)))
         "age > -1 AND age < 2.5",
         "SEX = 'm'",
         "age = 1 OR age = 3",
+        "age % 2 = 1",
+        "(2 * age - 3) % 4 < 0",
+        "6 <= abs(age - 2) * 3 AND sex LIKE '_'",
+        "-age IN (-1, -2)",
+        "(age + 1) BETWEEN 2 AND 3",
+        "sex LIKE 'f%' OR sex LIKE '%M%'",
+        "sex ILIKE 'F'",
+        "sex NOT LIKE 'f'",
     ],
 )
 def test_as_duckdb_says(where: str) -> None:
@@ -64,9 +74,14 @@ def test_conjunctions_are_known_as_such() -> None:
         ("age <", BadQuestion),
         ("height > 1", BadParameter),
         ("age = sex", Unsupported),
-        ("age + 1 = 2", Unsupported),
+        ("age + ok = 2", Unsupported),
+        ("age + 1 = sex", Unsupported),
+        ("sex + 1 = 2", Unsupported),
+        ("age % 0 = 1", BadQuestion),
+        ("age / 2 = 1", Unsupported),
+        ("age LIKE '1'", Unsupported),
+        ("cost + 1 > 5", Unsupported),
         ("age IN (SELECT 1)", Unsupported),
-        ("sex LIKE 'f%'", Unsupported),
         ("random() < 1", Unsupported),
         ("age = 'old'", BadParameter),
         ("sex < 3", BadParameter),
@@ -75,7 +90,17 @@ def test_conjunctions_are_known_as_such() -> None:
 )
 def test_refused(where: str, error: type[Exception]) -> None:
     with pytest.raises(error):
-        predicate(DOMAIN, where)
+        predicate(BINNED, where)
+
+
+def test_patterns_are_those_of_duckdb() -> None:
+    texts = ["", "a", "ab", "ba", "aab", "abab", "a%b", "a_b", "b" * 9]
+    patterns = ["", "%", "%%", "_", "a%", "%a", "%ab", "a%b", "_%_", "%a%b%", "a_b", "%b%b%b%"]
+    for text in texts:
+        for pattern in patterns:
+            (said,) = duckdb.execute("SELECT ? LIKE ?", [text, pattern]).fetchall()[0]
+            assert _matches(text, pattern) is said, (text, pattern)
+    assert not _matches("a" * 2_000, "%a" * 500 + "b")  # at once, not after 2^500 tries
 
 
 def test_questions_are_counts() -> None:

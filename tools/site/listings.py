@@ -44,12 +44,11 @@ def commands() -> Iterator[tuple[str, Any]]:
 
 
 def _below(words: str, command: Any) -> Iterator[tuple[str, Any]]:
-    inside = getattr(command, "commands", None)
-    if inside is None:
+    if not hasattr(command, "list_commands"):
         yield words, command
         return
-    for name, each in inside.items():
-        yield from _below(f"{words} {name}", each)
+    for name in command.list_commands(None):
+        yield from _below(f"{words} {name}", command.get_command(None, name))
 
 
 def commands_page() -> str:

@@ -1,40 +1,112 @@
-"""The command line: ``discreet demo | ask | preview | synthesize | serve | init | ledger | check | audit`` and more."""
+"""The command line: ``discreet demo | ask | preview | synthesize | serve | init | ledger | check | audit`` and more.
+
+The module of a command is imported when the command is used, so that each starts quickly, and the list of them at once.
+"""
 
 from __future__ import annotations
 
-import json
+from importlib import import_module
 from importlib.metadata import version
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from typer.core import TyperCommand, TyperGroup
 
-from discreet.commands import demo as demonstration
-from discreet.commands.ask import ask_command, preview_command
-from discreet.commands.budget import budget_command
-from discreet.commands.check import audit_command, check_command
-from discreet.commands.continual import continual_app
-from discreet.commands.init import init_command
-from discreet.commands.ledger import ledger_app
-from discreet.commands.make.learn import learn_command
-from discreet.commands.make.synthesize import synthesize_command
-from discreet.commands.operate.analysts import analyst_app
-from discreet.commands.operate.audit_log import audit_log_command
-from discreet.commands.operate.keys import key_app
-from discreet.commands.operate.prepare import prepare_command
-from discreet.commands.operate.remote import history_command
-from discreet.commands.operate.serve import serve_command
-from discreet.commands.operate.tokens import token_app
-from discreet.commands.operate.upkeep import add_upkeep
-from discreet.commands.output import fail_plainly
-from discreet.commands.profile import profile_command
-from discreet.commands.receipt import receipt_app
-from discreet.commands.sample_hospital import write_hospital
+COMMANDS = {
+    "demo": (
+        "demo:demo_command",
+        "Questions about a made-up hospital until the budget is spent; exact noise; what composition costs.",
+    ),
+    "sample": ("sample_hospital:sample_command", "Write a made-up hospital, with a curator.toml for discreet serve."),
+    "check": (
+        "check:check_command",
+        "Hold claims of stability and privacy against all small neighbours, exactly.",
+    ),
+    "audit": ("check:audit_command", "Attack a mechanism by samples, and certify a lower bound of epsilon."),
+    "ask": ("ask:ask_command", "Ask a question of a file, pay, and print the answer with its error bars."),
+    "preview": (
+        "ask:preview_command",
+        "What a question would cost and how far off its answer would be. Free: no data is touched.",
+    ),
+    "synthesize": (
+        "make.synthesize:synthesize_command",
+        "Write synthetic rows that look like a file: private, with real types, for any tool.",
+    ),
+    "learn": (
+        "make.learn:learn_command",
+        "Write a private model of one column: dp.learning.from_json reads it, and it predicts.",
+    ),
+    "profile": (
+        "profile:profile_command",
+        "A private profile of a file: rows per person, groups, keys and values, with error bars. Paid once.",
+    ),
+    "init": (
+        "init:init_command",
+        "Write a curator.toml: proposes the unit and lists the columns, from names and types alone.",
+    ),
+    "prepare": (
+        "operate.prepare:prepare_command",
+        "Copy a table into a DuckDB file that only you can read, its rows sorted by unit: questions are faster.",
+    ),
+    "serve": ("operate.serve:serve_command", "Start the service: HTTP API and web page."),
+    "budget": ("budget:budget_command", "Where the budgets stand; or change one. What was spent stays spent."),
+    "audit-log": (
+        "operate.audit_log:audit_log_command",
+        "All entries with full times, who made them, what they say and what was paid.",
+    ),
+    "history": (
+        "operate.remote:history_command",
+        "The questions that you paid for at a curator, with their numbers and prices.",
+    ),
+    "continual": (
+        "continual:continual_app",
+        "A dashboard: one question, answered day by day, at one price.",
+    ),
+    "analyst": ("operate.analysts:analyst_app", "Add, cap and revoke analysts."),
+    "key": ("operate.keys:key_app", "The signing key of the ledger."),
+    "ledger": ("operate.upkeep:ledger_app", "Look at the ledger, check it, copy it."),
+    "receipt": ("receipt:receipt_app", "Check receipts and release cards; needs no ledger."),
+    "token": ("operate.tokens:token_app", "Make, replace and revoke tokens."),
+}
+"""Each command: where its function or its group is, and its line in the list, which its own help begins with."""
 
-app = typer.Typer(help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True)
 
-add_upkeep(ledger_app)
+def load_command(name: str) -> Any:
+    """A command, or a group of them."""
+    module, attribute = COMMANDS[name][0].split(":")
+    found = getattr(import_module(f"discreet.commands.{module}"), attribute)
+    alone = typer.Typer(callback=lambda: None)
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name)
+    else:
+        alone.command(name)(found)
+    return typer.main.get_group(alone).commands[name]
+
+
+class Commands(TyperGroup):
+    """All commands, each imported when it is asked for; in the list each is its line alone."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = {name: TyperCommand(name, help=line) for name, (_, line) in COMMANDS.items()}
+        self._only_lines = False
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """One of them; None if there is none of that name."""
+        if self._only_lines or cmd_name not in COMMANDS:
+            return super().get_command(ctx, cmd_name)
+        return load_command(cmd_name)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The list."""
+        self._only_lines = True
+        super().format_help(ctx, formatter)
+        self._only_lines = False
+
+
+app = typer.Typer(
+    cls=Commands, help="Ask questions of sensitive data; publish the answers safely.", no_args_is_help=True
+)
 
 
 def _version(asked: bool) -> None:
@@ -48,43 +120,3 @@ def main(
     _: Annotated[bool, typer.Option("--version", help="print the version", callback=_version, is_eager=True)] = False,
 ) -> None:
     """Ask questions of sensitive data; publish the answers safely."""
-
-
-@app.command()
-def demo() -> None:
-    """Questions about a made-up hospital until the budget is spent; exact noise; what composition costs."""
-    demonstration.show(Console())
-
-
-@app.command()
-@fail_plainly
-def sample(
-    folder: Annotated[Path, typer.Argument(help="where to put it")] = Path("hospital"),
-    as_json: Annotated[bool, typer.Option("--json", help="print JSON")] = False,
-) -> None:
-    """Write a made-up hospital, with a curator.toml for discreet serve."""
-    config = write_hospital(folder)
-    typer.echo(
-        json.dumps({"config": str(config)}) if as_json else f"wrote {config}; start it with: discreet serve {config}"
-    )
-
-
-app.command("check")(check_command)
-app.command("audit")(audit_command)
-app.command("ask")(ask_command)
-app.command("preview")(preview_command)
-app.command("synthesize")(synthesize_command)
-app.command("learn")(learn_command)
-app.command("profile")(profile_command)
-app.command("init")(init_command)
-app.command("prepare")(prepare_command)
-app.command("serve")(serve_command)
-app.command("budget")(budget_command)
-app.command("audit-log")(audit_log_command)
-app.command("history")(history_command)
-app.add_typer(continual_app, name="continual")
-app.add_typer(analyst_app, name="analyst")
-app.add_typer(key_app, name="key")
-app.add_typer(ledger_app, name="ledger")
-app.add_typer(receipt_app, name="receipt")
-app.add_typer(token_app, name="token")

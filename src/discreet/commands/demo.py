@@ -35,6 +35,11 @@ QUESTIONS = (
 )  # fmt: skip
 
 
+def demo_command() -> None:
+    """Questions about a made-up hospital until the budget is spent; exact noise; what composition costs."""
+    show(Console())
+
+
 def show(console: Console) -> None:
     """The whole demo."""
     _hospital(console)

@@ -5,12 +5,18 @@ Nobody in it exists. Some come often, some once; one clinic is small, one diagno
 
 from __future__ import annotations
 
+import json
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+import typer
+
+from discreet.commands.locations import AsJson
+from discreet.commands.output import fail_plainly
 
 _SEED = 20251
 CLINICS = ("North", "South", "City", "Coast")
@@ -97,3 +103,13 @@ def write_hospital(folder: Path, *, people: int = 20_000) -> Path:
     if not config.exists():
         config.write_text(CONFIG, encoding="utf-8")
     return config
+
+
+@fail_plainly
+def sample_command(
+    folder: Annotated[Path, typer.Argument(help="where to put it")] = Path("hospital"), as_json: AsJson = False
+) -> None:
+    """Write a made-up hospital, with a curator.toml for discreet serve."""
+    config = write_hospital(folder)
+    started = f"wrote {config}; start it with: discreet serve {config}"
+    typer.echo(json.dumps({"config": str(config)}) if as_json else started)

@@ -186,7 +186,7 @@ def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
     if chosen.corrected:
         groups, factors = rescaled(first.released[0], answers[1].released[0])
         first = replace(first, released=(groups,))
-        words = (*words, *(_corrected(name, factor) for name, factor in factors.items()))
+        words = (*words, *(_corrected(name, factor, chosen.cut) for name, factor in factors.items()))
     if chosen.shrinks:
         groups, moved = shrunk(first.released[0], answers[1].released[0] if chosen.corrected else None, factors)
         first = replace(first, released=(groups, *first.released[1:]))
@@ -246,8 +246,9 @@ def _shrunk(name: str) -> str:
     )
 
 
-def _corrected(name: str, factor: float) -> str:
+def _corrected(name: str, factor: float, cut: Cut | None) -> str:
+    reach = "" if cut is None else f", as far as units have no more than {how_many(cut.reach, cut.what)}"
     return (
         f"{name} is corrected: all groups were multiplied by {factor:.4g}, so that they agree with the total; "
-        f"error bars allow a single group to be cut by anything from nothing to a factor of {factor**2:.4g}"
+        f"error bars allow a single group to be cut by anything from nothing to a factor of {factor**2:.4g}{reach}"
     )

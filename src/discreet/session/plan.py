@@ -8,6 +8,7 @@ error: the least price is found for which all keep theirs, a certified bound bel
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -69,6 +70,9 @@ class Plan:
         return "\n".join([*lines, f"on average {self.saving:.2f} times the error of asking one by one"])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{html.escape(str(self))}</pre>"
 
     def release(self) -> tuple[TableAnswer, ...]:
         """Pay once, then answer all."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil
@@ -341,6 +341,8 @@ class Days(Column):
     high: date
     step: int
     nullable: bool
+    between: tuple[datetime, datetime] | None = None
+    """For a column of times: decoded is a moment of the day, never outside these two."""
 
     @property
     def values(self) -> int:
@@ -364,12 +366,17 @@ class Days(Column):
         first, last = (self.low - _EPOCH).days, (self.high - _EPOCH).days
         start = first + codes * self.step
         width = np.minimum(self.step, last + 1 - start)
-        return (start + np.floor(draw.random(len(codes)) * width).astype(np.int64)).astype("datetime64[D]")
+        found = (start + np.floor(draw.random(len(codes)) * width).astype(np.int64)).astype("datetime64[D]")
+        if self.between is None:
+            return found
+        later = np.floor(draw.random(len(codes)) * _PER_DAY["us"]).astype("timedelta64[us]")
+        first_at, last_at = (np.datetime64(at, "us") for at in self.between)
+        return np.minimum(np.maximum(found.astype("datetime64[us]") + later, first_at), last_at)
 
     def _type(self) -> Any:
         import pyarrow as pa
 
-        return pa.date32()
+        return pa.date32() if self.between is None else pa.timestamp("us")
 
     def places(self, test: str, value: Any, name: str) -> NDArray[np.bool_]:
         """Whole stretches before a day; a day inside a stretch is refused."""
@@ -382,12 +389,17 @@ class Days(Column):
         raise BadParameter(name, value, f"must be split where its stretches of {self.step} days begin")
 
 
-def days(low: date | str, high: date | str, *, step: int = 1, nullable: bool = True) -> Days:
-    """A column of days between two public bounds, both included."""
+def days(low: date | str, high: date | str, *, step: int = 1, nullable: bool = True, times: bool = False) -> Days:
+    """A column of days between two public bounds, both included; ``times`` for one of moments, which may bound it."""
     first, last, each = _day(low, "low"), _day(high, "high"), integer(step, "step", at_least=1)
     if last < first or (last - first).days // each >= LARGEST:
         raise BadParameter("high", high, f"must not be before low, with at most {LARGEST} codes; widen step for more")
-    return Days(first, last, each, bool(nullable))
+    between = (_moment(low, first, time.min), _moment(high, last, time.max)) if times else None
+    return Days(first, last, each, bool(nullable), between)
+
+
+def _moment(given: Any, day: date, at: time) -> datetime:
+    return given if isinstance(given, datetime) else datetime.combine(day, at)
 
 
 # --- reading Arrow columns ----------------------------------------------------------------------------------------
@@ -424,8 +436,8 @@ def _day_numbers(column: Any) -> tuple[Codes, NDArray[np.bool_]]:
 
 
 def _day(value: Any, name: str) -> date:
-    if type(value) is date:
-        return value
+    if isinstance(value, date):
+        return value.date() if isinstance(value, datetime) else value
     try:
         return date.fromisoformat(value)
     except (TypeError, ValueError):

@@ -7,7 +7,7 @@ its column is left out of everything, so one row is one cell of the domain, or n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date
+from datetime import date, datetime
 from difflib import get_close_matches
 from fractions import Fraction
 from math import prod
@@ -149,9 +149,7 @@ def _read(name: str, given: Given) -> Column:
             return categories(plain, nullable=nullable or None in listed)
         case Declared(low=date() as low, high=date() as high, nullable=nullable):
             width = (high - low).days // SINGLE + 1
-            return days(
-                date(low.year, low.month, low.day), date(high.year, high.month, high.day), step=width, nullable=nullable
-            )
+            return days(low, high, step=width, nullable=nullable, times=isinstance(low, datetime))
         case Declared(low=Fraction() as low, high=Fraction() as high, nullable=nullable):
             if low.denominator == high.denominator == 1 and high - low < SINGLE:
                 return whole(int(low), int(high), nullable=nullable)

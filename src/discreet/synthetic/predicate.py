@@ -2,14 +2,17 @@
 
 Promise: a condition never sees data. It becomes a table over the codes of the columns it names, with SQL's logic of
 three values: NULL compared with anything is neither true nor false, and only what is true counts. A comparison that
-would cut through a bin is refused.
+would cut through a bin is refused. Arithmetic and patterns (``age % 10 = 0``, ``name LIKE 'A%'``) are computed for
+every value of a column that has a code for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -126,17 +129,20 @@ def _truth(domain: Domain, node: Any) -> _Truth:
             return _joined(domain, low, high, conjunction=True)
         case exp.EQ() | exp.NEQ() | exp.LT() | exp.LTE() | exp.GT() | exp.GTE():
             left, right, test = node.left, node.right, _TESTS[type(node)]
-            if not isinstance(left, exp.Column):
+            if left.find(exp.Column) is None:
                 left, right, test = right, left, _TURNED[test]
             return _compared(domain, left, test, _value(right))
+        case exp.Like() | exp.ILike():
+            return _alike(domain, node)
         case exp.Column():
             return _compared(domain, node, "=", True)
     raise Unsupported(
-        f"{type(node).__name__.upper()} in a condition", "use comparisons, IN, BETWEEN, IS NULL, AND, OR, NOT"
+        f"{type(node).__name__.upper()} in a condition", "use comparisons, IN, BETWEEN, LIKE, IS NULL, AND, OR, NOT"
     )
 
 
 _TESTS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg, exp.Abs)
 _TURNED = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
@@ -148,7 +154,100 @@ def _column(domain: Domain, node: Any) -> tuple[int, Any, str]:
     return domain.places([name])[0], domain[name], name
 
 
+def _each(domain: Domain, node: Any) -> tuple[int, Any, str, list[Any]]:
+    """The one column of an expression, and its values, one for each code."""
+    columns = list(node.find_all(exp.Column))
+    if len({one.name.casefold() for one in columns}) != 1:
+        raise Unsupported("a comparison of columns with each other", "compare one column with a value")
+    place, column, name = _column(domain, columns[0])
+    labels = column.labels
+    if isinstance(labels[0], tuple):
+        raise Unsupported(f"arithmetic on {name}, which has bins", "compare it with an edge of its bins")
+    return place, column, name, labels
+
+
+def _told(place: int, column: Any, yes: Sequence[bool]) -> _Truth:
+    """True for these values, false for the others, neither for NULL."""
+    true, null = np.zeros(column.size, dtype=bool), np.arange(column.size) >= column.values
+    true[: column.values] = yes
+    return _Truth((place,), true, ~true & ~null, {place: true})
+
+
+def _alike(domain: Domain, node: Any) -> _Truth:
+    """LIKE with % and _, over text categories."""
+    place, column, name, labels = _each(domain, node.this)
+    pattern = _value(node.expression)
+    if not isinstance(node.this, exp.Column) or not isinstance(labels[0], str) or not isinstance(pattern, str):
+        raise Unsupported(f"LIKE of {name}", "use it for a column of text and a pattern in quotes")
+    if isinstance(node, exp.ILike):
+        pattern, labels = pattern.lower(), [label.lower() for label in labels]
+    turned = bool(node.args.get("negate"))  # NOT LIKE
+    return _told(place, column, [_matches(label, pattern) is not turned for label in labels])
+
+
+def _matches(text: str, pattern: str) -> bool:
+    """Whether text is like a pattern; each % takes as little as it can, so that time is at most their product.
+
+    >>> _matches("abcd", "a%_d"), _matches("abcd", "a_d")
+    (True, False)
+    """
+    i = j = back = 0
+    star = -1
+    while i < len(text):
+        if pattern[j : j + 1] == "%":
+            star, back, j = j, i, j + 1
+        elif pattern[j : j + 1] in {"_", text[i]}:
+            i, j = i + 1, j + 1
+        elif star >= 0:
+            back += 1
+            i, j = back, star + 1
+        else:
+            return False
+    return not pattern[j:].strip("%")
+
+
+def _computed(domain: Domain, node: Any, test: str, value: Any) -> _Truth:
+    """Arithmetic on one column of whole numbers, compared with a number."""
+    place, column, name, labels = _each(domain, node)
+    if isinstance(labels[0], bool) or not isinstance(labels[0], int) or not isinstance(value, int | Fraction):
+        raise Unsupported(f"arithmetic on {name}", "use it for whole numbers that have a code each, and a number")
+    found = [_arithmetic(node, Fraction(label)) for label in labels]
+    return _told(place, column, [_COMPARE[test](x, value) for x in found])
+
+
+def _arithmetic(node: Any, x: Fraction) -> Fraction:
+    """Exact; the sign of a remainder is that of the number, as in SQL."""
+    match node:
+        case exp.Column():
+            return x
+        case exp.Paren():
+            return _arithmetic(node.this, x)
+        case exp.Neg():
+            return -_arithmetic(node.this, x)
+        case exp.Abs():
+            return abs(_arithmetic(node.this, x))
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
+            a, b = _arithmetic(node.left, x), _arithmetic(node.right, x)
+            if isinstance(node, exp.Mod) and not b:
+                raise BadQuestion("a remainder of a division by 0 is no number")
+            if isinstance(node, exp.Mod):
+                return a - b * int(a / b)
+            return {exp.Add: a + b, exp.Sub: a - b, exp.Mul: a * b}[type(node)]
+    value = _value(node)
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
+        raise Unsupported("this arithmetic", "use numbers, +, -, *, % and ABS")
+    return Fraction(value)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "=": operator.eq, "<>": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+
+
 def _compared(domain: Domain, node: Any, test: str, value: Any) -> _Truth:
+    node = node.unnest()
+    if isinstance(node, _ARITHMETIC) and value is not None:
+        return _computed(domain, node, test, value)
     place, column, name = _column(domain, node)
     null = np.zeros(column.size, dtype=bool)
     null[column.values :] = True

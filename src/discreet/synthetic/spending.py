@@ -28,6 +28,7 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.synthetic.model.fit import Measured
 
+_SHORT = 10**9  # digits of a promised epsilon, rounded up
 _FINE = 1 << 20  # noise and rates are short fractions, rounded against us
 _LARGEST = 1 << 100  # of the variance
 _LARGEST_SCALE = 1 << 50  # of Laplace noise
@@ -110,7 +111,8 @@ class Spending:
         """
         if asked is None:
             return self.spent
-        found = zcdp_to_approx(self.spent, delta=asked.delta)
+        exact = zcdp_to_approx(self.spent, delta=asked.delta)
+        found = Approx(Fraction(ceil(exact.epsilon * _SHORT), _SHORT), asked.delta)  # a number that people can read
         return found if found.epsilon <= asked.epsilon or self.spent.rho > largest_zcdp(asked).rho else asked
 
     def measure(self, clique: Clique, exact: NDArray[np.int64], moves: Moves, rho: Fraction, told: str) -> Measured:

@@ -53,10 +53,16 @@ def test_what_is_not_in_the_table_is_refused_to_everybody(new_town: Town) -> Non
         assert new_town.get("/api/forgotten", token).status_code == 403
 
 
+@pytest.fixture(scope="module")
+def watching(town: Town) -> str:
+    """A token that reads counters."""
+    return town.curator.access.issue("monitor", Role.MONITOR)
+
+
 @pytest.mark.parametrize(("method", "path"), ROUTES)
-def test_each_role_gets_what_the_table_allows(town: Town, method: str, path: str) -> None:
+def test_each_role_gets_what_the_table_allows(town: Town, watching: str, method: str, path: str) -> None:
     roles = TABLE[method, path]
-    for role, token in ((Role.OWNER, town.owner), (Role.ANALYST, town.ann)):
+    for role, token in ((Role.OWNER, town.owner), (Role.ANALYST, town.ann), (Role.MONITOR, watching)):
         status = send(town, method, path, bearer(token))
         if roles is None or role in roles:
             assert status not in (401, 403), (role, status)

@@ -76,3 +76,10 @@ def test_keys_are_ordered_by_the_md5_that_work_py_describes() -> None:
         key: hashlib.md5(f"salt|7|{key or ''}".encode(), usedforsecurity=False).hexdigest() for key in ("a", "b", None)
     }
     assert listed == sorted(hashes, key=lambda key: hashes[key])
+
+
+def test_units_that_may_be_numbers_are_hashed_by_nobody() -> None:
+    """The number of a unit depends on which other units there are."""
+    found = Base(work(Form.ROWS, 1, None, ONE), DUCKDB, {"t": Origin("t", STORED)}, numbered=True)
+    with pytest.raises(ValueError, match="own name"):
+        found.order("salt", found.keys)

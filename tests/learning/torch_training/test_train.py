@@ -154,6 +154,14 @@ def test_a_clip_that_floats_cannot_keep_is_refused(clip: Any) -> None:
         a_run(clip=clip)
 
 
+def test_a_loss_of_the_whole_batch_is_refused_before_anything_is_spent() -> None:
+    plan = Plan.of(BUDGET, "1/4", 2)
+    receipt = Filter(Approx(4, "2e-5")).spend(plan.event)
+    with pytest.raises(BadParameter, match="reduction"):
+        PrivateTraining(nn.Linear(3, 2), (X, Y), nn.CrossEntropyLoss(), plan=plan, rows=400, receipt=receipt)
+    PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=400, receipt=receipt)  # it is still good
+
+
 def test_pieces_follow_from_declared_numbers_and_all_rows_are_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [usual_piece(Fraction(1, 4), n, 512) for n in (1, 400, 3000, 100_000)] == [1, 116, 398, 506]
     monkeypatch.setattr(module, "Noise", Silent)

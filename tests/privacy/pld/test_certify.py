@@ -12,8 +12,12 @@ from discreet.errors import BadParameter, NoPrice
 from discreet.exact import exp_down, exp_up
 from discreet.privacy.accountants.conversions import gdp_epsilon
 from discreet.privacy.pld.atoms import box, response
-from discreet.privacy.pld.certify import Effort, Workload
+from discreet.privacy.pld.certify import Direction, Effort, Plan, Workload
 from discreet.privacy.pld.continuous import GaussianPair, LaplacePair
+from discreet.privacy.pld.dominate import pair_of
+from discreet.privacy.pld.law import Grid, raised
+from discreet.privacy.pld.lower import centred
+from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP
 from tests.helpers.exact_pairs import Masses, both_ways, hockey
 from tests.privacy.pld.cases import delta_is_enclosed, exact_product, workload_of
@@ -144,3 +148,15 @@ def test_efforts_that_make_no_sense(name: str, bad: float) -> None:
 def test_noise_that_protects_nobody_is_refused() -> None:
     with pytest.raises(NoPrice, match="protects nobody"):
         Workload([(GaussianPair(1e8), 1)]).epsilon(F(1, 10**6))
+
+
+def test_a_heap_at_the_top_of_a_grid_that_was_moved_is_not_infinite() -> None:
+    """The loss of a rare sample, removed, ends in a heap narrower than a step; its upper half was lost above the grid,
+    so that 10^6 steps at σ = 0.5 and rate 1e-6 had no upper bound.
+    """
+    pair = pair_of(events.Subsampled(events.Gaussian(sigma="0.5"), rate="1e-6")).reverse
+    grid = Grid.cover(1.8e-6, pair.anchor, *pair.reach(1e-7))
+    assert raised(pair, centred(pair, grid)).infinite > 0.1, "the grid was moved away from the heap"
+    sums, step, _ = Direction([(pair, 100)]).sums(Plan(theta=500.0, tail=1e-7, spread=1e-4, step=1.8e-6))
+    assert step == 1.8e-6
+    assert sums.above.delta_above(1.0) < 1e-4

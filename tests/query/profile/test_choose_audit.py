@@ -22,9 +22,11 @@ from discreet.engines.memory.engine import Memory
 from discreet.errors import NoEstimate
 from discreet.privacy.budgets.filters import Filter
 from discreet.query.plan.schema import Schema
+from discreet.query.plan.types import Number
 from discreet.query.plan.work import AnyWork, Exact
 from discreet.query.profile.choose import Known, choose
 from discreet.query.profile.choose_bounds import choose_bounds
+from discreet.query.profile.clip import clipped
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, table_questions
 from discreet.query.profile.spread import Spread
@@ -49,6 +51,7 @@ SESSION = dp.Session(
     engine=Memory(),
 )
 ASKED = table_questions("t", SESSION.schemas)
+SUM = SESSION.with_columns(t={"x": dp.bounds(0, 10**6)}).sql("SELECT SUM(x) AS s FROM t").prepared
 COUNT = SESSION.sql("SELECT COUNT(*) AS n FROM t").prepared
 
 
@@ -91,6 +94,16 @@ def bound(profile: Profile) -> float:
         return -1.0
 
 
+def clip(profile: Profile) -> float:
+    """The upper bound of a sum that was declared to be a million: beside 28.5 units, 20 of a thousand are worth it."""
+    values = profile.values("x")
+    assert values is not None
+    found, _ = clipped(SUM, {("t", "x"): values}, lambda _: 20 * 10**6 / 28.5)
+    kind = found.asked.measures[0].arguments[0].kind
+    assert isinstance(kind, Number)
+    return float(kind.high * kind.step)
+
+
 def cap(profile: Profile) -> float:
     known = Known(profile.sizes, profile.groups("k"))
     found = choose(COUNT, known, lambda questions: SESSION.quote(questions, Price(EPSILON)))
@@ -113,7 +126,7 @@ def cut(profile: Profile) -> float:
 
 
 CHOICES: dict[str, Callable[[Profile], float]] = {
-    "bound": bound, "cap": cap, "corrected counts": in_rows, "different keys": keys, "cut": cut,
+    "bound": bound, "clip": clip, "cap": cap, "corrected counts": in_rows, "different keys": keys, "cut": cut,
 }  # fmt: skip
 
 

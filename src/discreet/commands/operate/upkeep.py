@@ -9,21 +9,13 @@ from typing import Annotated
 
 import typer
 
+from discreet.commands.ledger import ledger_app
 from discreet.commands.locations import AsJson, ConfigFile, LedgerOrConfig, Reason, ledger_location, open_ledger_of
 from discreet.commands.output import fail_plainly
 from discreet.errors import BadParameter, LedgerMismatch
 
 
-def add_upkeep(app: typer.Typer) -> None:
-    """Add the commands to ``discreet ledger``."""
-    app.command("backup")(backup_ledger)
-    app.command("restore")(restore_ledger)
-    app.command("prune-answers")(prune_answers)
-    app.command("migrate")(migrate_ledger)
-    app.command("move-here")(move_here_command)
-    app.command("accept-witness")(accept_witness_command)
-
-
+@ledger_app.command("backup")
 @fail_plainly
 def backup_ledger(
     config: LedgerOrConfig, to: Annotated[Path, typer.Argument(help="a new file")], as_json: AsJson = False
@@ -43,6 +35,7 @@ def backup_ledger(
     typer.echo(json.dumps(shown) if as_json else f"{to}: {found}")
 
 
+@ledger_app.command("restore")
 @fail_plainly
 def restore_ledger(
     backup: Annotated[Path, typer.Argument(help="what backup wrote")],
@@ -70,6 +63,7 @@ def restore_ledger(
     raise typer.Exit(1 if problems else 0)
 
 
+@ledger_app.command("prune-answers")
 @fail_plainly
 def prune_answers(
     config: LedgerOrConfig,
@@ -87,6 +81,7 @@ def prune_answers(
     typer.echo(json.dumps({"pruned": done, "before": day}) if as_json else f"{done} answers are kept no longer")
 
 
+@ledger_app.command("migrate")
 @fail_plainly
 def migrate_ledger(config: LedgerOrConfig, as_json: AsJson = False) -> None:
     """Bring the tables of a ledger that an earlier version wrote up to this one; opening it does the same."""
@@ -108,6 +103,7 @@ def migrate_ledger(config: LedgerOrConfig, as_json: AsJson = False) -> None:
     typer.echo(json.dumps(shown) if as_json else f"tables of version {before}, now {VERSION}; {found}")
 
 
+@ledger_app.command("move-here")
 @fail_plainly
 def move_here_command(config: ConfigFile, reason: Reason, as_json: AsJson = False) -> None:
     """Serve this ledger from this machine and folder from now on; the one it was copied from must be stopped."""
@@ -118,6 +114,7 @@ def move_here_command(config: ConfigFile, reason: Reason, as_json: AsJson = Fals
     typer.echo(json.dumps({"sequence": done}) if as_json else "recorded")
 
 
+@ledger_app.command("accept-witness")
 @fail_plainly
 def accept_witness_command(config: ConfigFile, reason: Reason, as_json: AsJson = False) -> None:
     """After a restore: record that the witness has seen more than the ledger has, and continue."""

@@ -3,7 +3,7 @@
     engine = create_engine("discreet://curator.example/hospital?epsilon=0.1", connect_args={"token": token})
     with engine.connect() as connection:
         asked = text("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
-        rows = connection.execution_options(epsilon="0.3", key="daily").execute(asked).all()
+        rows = connection.execute(asked.execution_options(epsilon="0.3", key="daily")).all()
 
 Promise: as in dbapi.py. ``epsilon``, ``delta`` and ``key`` are execution options; a statement without a price is
 refused. Addresses mean https; ``?plain=1`` is for a curator on this machine.

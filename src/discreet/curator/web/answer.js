@@ -60,7 +60,7 @@ function oneAnswer(answer, query) {
     h("div", { class: "both" },
       h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Rows" }, table(answer, measures, level)),
       charted.length ? h("figure", {}, tabs, place, h("figcaption", { class: "quiet small" }, `Error bars: ${level}${answer.rows.length > MOST ? `; the first ${MOST} rows` : ""}`)) : null),
-    [answer.counted, ...(answer.notes ?? [])].some(Boolean) ? h("div", { class: "note" }, h("b", {}, "Beside the error bars"), h("ul", { class: "notes" }, [answer.counted, ...(answer.notes ?? [])].filter(Boolean).map((one) => h("li", {}, one)))) : null,
+    [answer.counted, ...(answer.notes ?? [])].some(Boolean) ? h("div", { class: "note" }, h("b", {}, "Beside the error bars"), h("ul", { class: "notes" }, [answer.counted, ...(answer.notes ?? [])].filter(Boolean).map((one) => h("li", {}, hereInWords(one))))) : null,
   ];
 }
 
@@ -76,7 +76,15 @@ function table(answer, measures, level) {
 
 const ratio = (exact) => { const [a, b] = String(exact).split("/"); return b ? a / b : Number(a); };
 
-const paid = (data) => (data.parameters.epsilon ? `ε ${eps(ratio(data.parameters.epsilon))} (${data.price.text})` : data.price.text);
+/** ε first; what the ledger counted in brackets, where that says more. */
+function paid(data) {
+  if (!data.parameters.epsilon) return data.price.text;
+  const same = data.price.epsilon === data.parameters.epsilon && (data.price.delta ?? "0") === "0";
+  return `ε ${eps(ratio(data.parameters.epsilon))}${same ? "" : ` (${data.price.text})`}`;
+}
+
+/** A hint of the library in the words of this page. */
+const hereInWords = (note) => note.replace(/session\.profile\("([^"]+)", epsilon="([^"]*)"\)/, "“Profile of $1”, beside the question, for ε $2,");
 
 const text = (value) => (value === null ? "NULL" : String(value));
 

@@ -105,13 +105,13 @@ export function gauge(spent, asked = 0, { label = "budget", over = false, mine =
 
 /** How a budget went down: shares after each charge. */
 export function steps(shares) {
-  const wide = 420, tall = 150, left = 44, bottom = 34, top = 8, right = 10;
+  const wide = 420, tall = 160, left = 70, bottom = 44, top = 10, right = 10;
   if (shares.length < 2) return h("p", { class: "quiet small" }, "No questions yet.");
   const x = (i) => left + (i / (shares.length - 1)) * (wide - left - right), y = (s) => top + Math.min(1, s) * (tall - top - bottom);
   const axes = [
     [0, 0.5, 1].map((s) => h("g", { class: "tick" }, h("line", { x1: left, x2: wide - right, y1: y(s), y2: y(s) }), h("text", { x: left - 7, y: y(s) + 4, "text-anchor": "end" }, `${100 - 100 * s} %`))),
-    [...new Set([0, Math.round((shares.length - 1) / 2), shares.length - 1])].map((i) => h("text", { class: "axis", x: x(i), y: tall - 18, "text-anchor": i === 0 ? "start" : i === shares.length - 1 ? "end" : "middle" }, String(i))),
-    h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 4, "text-anchor": "middle" }, "questions; how much of the budget was left after each"),
+    [...new Set([0, Math.round((shares.length - 1) / 2), shares.length - 1])].map((i) => h("text", { class: "axis", x: x(i), y: tall - 25, "text-anchor": i === 0 ? "start" : i === shares.length - 1 ? "end" : "middle" }, String(i))),
+    h("text", { class: "axis", x: (left + wide - right) / 2, y: tall - 4, "text-anchor": "middle" }, "left of the budget, after each question"),
   ];
   let path = `M${left} ${y(shares[0])}`;
   shares.forEach((s, i) => { if (i) path += ` H${x(i).toFixed(1)} V${y(s).toFixed(1)}`; });

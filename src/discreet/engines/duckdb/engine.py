@@ -24,6 +24,7 @@ import duckdb as driver
 from discreet.engines.duckdb.object_store import ObjectStore, files_at
 from discreet.engines.duckdb.result import fetch, fetch_by_unit, fetch_sets
 from discreet.engines.duckdb.source import UNUSED_OPTIMIZERS, Needs, describe, needs, scannable
+from discreet.engines.duckdb.unit_histograms import shared_histograms
 from discreet.engines.sources import Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.emit import emit
@@ -118,9 +119,15 @@ class DuckDB:
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work."""
-        return self._guarded(
-            works, schemas, lambda cursor, origins: tuple(fetch(w, emit(w, DUCKDB, origins), cursor) for w in works)
-        )
+
+        def job(cursor: driver.DuckDBPyConnection, origins: dict[str, Origin]) -> tuple[Exact, ...]:
+            found = shared_histograms(works, cursor, origins)
+            return tuple(
+                found[i] if i in found else fetch(work, emit(work, DUCKDB, origins), cursor)
+                for i, work in enumerate(works)
+            )
+
+        return self._guarded(works, schemas, job)
 
     def by_unit(self, works: Sequence[Work], schemas: Mapping[str, Schema]) -> tuple[UnitSums, ...]:
         """The numbers of each work by place and unit, as arrays."""

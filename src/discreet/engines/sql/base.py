@@ -13,7 +13,7 @@ from discreet.engines.sql.relations import Origin, Relations
 from discreet.engines.sql.scope import Piece, Scope, typed
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, GroupingSets, Work, WorkKey
+from discreet.query.plan.work import AnyWork, GroupingSets, WorkKey
 
 _MOST_CODES = 10_000
 _AS_TEXT = {
@@ -36,16 +36,28 @@ class Key:
 
 
 class Base:
-    """The source of a work with its unit, its keys and what is summed, each under a short name."""
+    """The source of a work with its unit, its keys and what is summed, each under a short name.
 
-    def __init__(self, work: AnyWork | GroupingSets, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
+    ``numbered``: units are only compared, so that a prepared copy may give their numbers. A number depends on which
+    other units there are: where a hash of the unit chooses among its keys, it must see the unit's own name.
+    """
+
+    def __init__(
+        self,
+        work: AnyWork | GroupingSets,
+        dialect: Dialect,
+        tables: Mapping[str, Origin],
+        *,
+        numbered: bool = False,
+    ) -> None:
         self.dialect, self._work = dialect, work
         self.rows_of = rows_of(work.source)
         self._found = {} if self.rows_of is None else tables[self.rows_of.table].kept
         self._source = Relations(dialect, tables).rows(passing(work.source, self._found.values()))
         self._scope = Scope(dialect, self._source.columns)
         unit = self._source.columns[work.unit]
-        number = self._prepared(unit_name(self.over_table(Column(work.unit)))) if _only_compared(work) else None
+        number = self._prepared(unit_name(self.over_table(Column(work.unit)))) if numbered else None
+        self._numbered = numbered
         self.unit = Key("u", unit.sort if number is None else Sort.INTEGER)
         self._columns = [("u", number or self._kept(unit))]
         self.keys = [self.key(f"k{i}", key) for i, key in enumerate(work.keys)]
@@ -131,13 +143,20 @@ class Base:
         ``when``: only then is anything computed; otherwise all keys have the same place.
         """
         d = self.dialect
-        parts = [d.text(salt)]
-        for key in (self.unit, *keys):
-            parts += [d.text("|"), self._hashed(key)]
-        terms = [d.call("binary", d.call("md5", d.texts(*parts))), *map(self._compared, keys)]
+        terms = [self.hashed(salt, keys), *map(self._compared, keys)]
         if when is not None:
             terms = [f"CASE WHEN {when} THEN {term} END" for term in terms]
         return ", ".join([terms[0], *(d.call("nulls_last", term) for term in terms[1:])])
+
+    def hashed(self, salt: str, keys: Sequence[Key]) -> str:
+        """The salted hash of the unit and these keys."""
+        if self._numbered:
+            raise ValueError("a hash must see the unit's own name")
+        d = self.dialect
+        parts = [d.text(salt)]
+        for key in (self.unit, *keys):
+            parts += [d.text("|"), self._hashed(key)]
+        return d.call("binary", d.call("md5", d.texts(*parts)))
 
     def _hashed(self, key: Key) -> str:
         d = self.dialect
@@ -157,11 +176,6 @@ class Base:
         columns = [f"{self.dialect.cast(k.name, Sort.TEXT)} AS {k.name}" if k in texts else k.name for k in keys]
         columns += [f"n{i}" for i in range(cells)]
         return f"SELECT {', '.join(columns)} FROM (\n{select}) AS t"
-
-
-def _only_compared(work: AnyWork | GroupingSets) -> bool:
-    """Whether it does not matter how a unit is called: it does where a hash of its name chooses."""
-    return isinstance(work, GroupingSets) or (isinstance(work, Work) and work.most_keys is None)
 
 
 def _in_few_bits(sql: str, reach: int) -> str:

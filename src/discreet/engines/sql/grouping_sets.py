@@ -30,7 +30,7 @@ def emit_sets(work: GroupingSets, d: Dialect, tables: Mapping[str, Origin]) -> S
     Rows of a unit that weigh 0 each are counted by themselves in every set (h is their unit, and NULL for all other
     rows), and weigh together there.
     """
-    base = Base(work, d, tables)
+    base = Base(work, d, tables, numbered=True)
     k, weight = names(base.keys), unit_weight(work.weights, d, "q")
     head, sized = _sized(base, d, k)
     heavy = "CASE WHEN r = 0 THEN u END AS h"

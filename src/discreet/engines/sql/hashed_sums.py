@@ -60,7 +60,7 @@ class HashedSums:
 
     def __init__(self, work: Work, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
         self.work, self.d, self.weights = work, dialect, work.weights
-        self.base = Base(work, dialect, tables)
+        self.base = Base(work, dialect, tables, numbered=work.most_keys is None)
         self.keys = self.base.keys
         self.split = [] if work.split is None else [self.base.key("s", work.split)]
         sums = [cell for cell in dict.fromkeys(work.cells) if isinstance(cell, RowSum) and cell != COUNT]

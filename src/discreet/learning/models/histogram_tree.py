@@ -32,10 +32,10 @@ from discreet.randomness import Bits
 DEEPEST = 3
 MOST_CELLS = 1 << 22
 """Of one exact table: the columns of a path, one more, and the class."""
-_LAST = 4  # the last level gets so many times the budget of a level that only says where to cut
+_LAST = 8  # the last level gets so many times the budget of a level that only says where to cut
 _LEAST = 0.25  # a leaf has at least so many rows for each of its cells, in deviations of the last noise
 _FEWEST = 50.0
-_CLEAR = 2.0  # a cut must gain so many deviations of what noise in the cells of a column adds up to
+_CLEAR = 3.0  # a cut must gain so many deviations of what noise in the cells of a column adds up to
 Chosen = NDArray[np.bool_]
 
 

@@ -140,6 +140,7 @@ class PrivateTraining:
         x, y = _read_data(data)
         length = read_clip(clip)
         self._sums = ClippedSums(model, loss, float(length))
+        self._sums.check_loss(x, y)
         made = RecordedMicroBatches if recorded and x.device.type == "cuda" else MicroBatches
         self._rows = made(self._sums, x, y, Ready.of(x) if _is_table(x) else None)
         declared = integer(rows, "rows", at_least=1)

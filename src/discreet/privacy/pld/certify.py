@@ -119,7 +119,7 @@ class Direction:
         for pair, times in work:
             grid = Grid.cover(step, pair.anchor, *pair.reach(plan.tail))
             moved = centred(pair, grid)
-            above.append((raised(pair, moved), times))
+            above.append((raised(pair, _up_to(moved, grid)), times))
             below.append((lowered(pair, moved), times))
         sums = Sums(total(below, plan.theta), total(above, plan.theta))
         return sums, step, exact or max(span, widest) / step > _LONGEST / 4 or len(work) * span / step > _MOST_WORK
@@ -276,6 +276,11 @@ class Workload:
                 now = ask(self.directions[i], was.step / _finer((was.high - was.low) / goal))
                 best[i] = Answer(max(was.low, now.low), min(was.high, now.high), now.step, now.finest)
         return max(a.low for a in best), max(a.high for a in best)
+
+
+def _up_to(moved: Grid, grid: Grid) -> Grid:
+    """A moved grid that ends no lower than it did: what lies above a grid has infinite loss when it is raised."""
+    return replace(moved, count=moved.count + 1) if moved.origin < grid.origin else moved
 
 
 def _first_step(times: int, theta: float, width: float) -> float:

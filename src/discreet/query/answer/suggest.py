@@ -115,15 +115,16 @@ def by_size(x: Expression, starts: Sequence[int], labels: Sequence[int]) -> Expr
 
     Halving, so that a row costs few comparisons. NULL for NULL.
     """
+    return Call("case", (Call("is_null", (x,)), Literal(None), _halved(x, starts, labels)))
+
+
+def _halved(x: Expression, starts: Sequence[int], labels: Sequence[int]) -> Expression:
     if not starts:
         return Literal(labels[0])
     middle = len(starts) // 2
-    below, above = (
-        by_size(x, starts[:middle], labels[: middle + 1]),
-        by_size(x, starts[middle + 1 :], labels[middle + 1 :]),
-    )
-    start = Literal(starts[middle])
-    return Call("case", (Call("lt", (x, start)), below, Call("ge", (x, start)), above, Literal(None)))
+    below = _halved(x, starts[:middle], labels[: middle + 1])
+    above = _halved(x, starts[middle + 1 :], labels[middle + 1 :])
+    return Call("case", (Call("lt", (x, Literal(starts[middle]))), below, above))
 
 
 SURE = "0.9999999"

@@ -68,9 +68,8 @@ class EngineSource:
         if not lowered.private or lowered.caps is None:
             raise BadParameter("table", table, "must be private: a public table needs no privacy")
         if lowered.caps.auto:
-            raise BadParameter(
-                "max_rows", "auto", f"must be declared of {table} as a number: no question says what fits"
-            )
+            counted = f"dp.table(..., max_rows=1) if a unit of {table} has one row, else how many of its rows count"
+            raise BadParameter("max_rows", "auto", f"must be a number here: {counted}")
         if len(domain) > MOST_COLUMNS:
             raise BadParameter("columns", len(domain), f"must be at most {MOST_COLUMNS}: name those that matter")
         reach = row_reach(lowered.caps, Noise.GAUSSIAN, grouped=False)

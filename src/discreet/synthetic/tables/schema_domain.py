@@ -66,8 +66,8 @@ def column_of(name: str, field: Field, said: Declared | None) -> Column | None:
         case Number(step=step, low=low, high=high):
             return _numbers(step, low, high, nullable=nullable)
         case Date(low=low, high=high) | Timestamp(low=low, high=high):
-            first, last = _day(low), _day(high)
-            return days(first, last, step=(last - first).days // SINGLE + 1, nullable=nullable)
+            width = (_day(high) - _day(low)).days // SINGLE + 1
+            return days(low, high, step=width, nullable=nullable, times=isinstance(field.kind, Timestamp))
     raise BadParameter("column", name, "must have bounds that fit its type")
 
 

@@ -1,0 +1,80 @@
+"""Errors against the raw table, ours beside peers: Q2 of 1e6 trips. Part ``peers`` of ``bench.accuracy``.
+
+    .venv-bench/bin/python -m bench.accuracy peers          DISCREET_PEERS=OpenDP leaves others out
+
+Everyone has ε = 1, δ = 1e-8 in all. Peers with the caps of the field (10 groups of a user, one row in each), and with
+the best of ``CAPS``, found by looking at the data, which is not private. A peer that is not installed is left out.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from rich.console import Console
+from rich.table import Table
+
+from bench.accuracy_raw import ALL, ORACLE, RUNS, answered, truth
+from bench.table_runs import opendp, pipeline_dp
+from bench.trips import REGIONS, trips
+
+CAPS = ((10, 1), (5, 10), (5, 40), (10, 20), (20, 40))
+"""Groups of a user, and rows in each."""
+PEERS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "OpenDP": ("opendp", opendp),
+    "OpenDP, Gaussian": ("opendp", lambda *a, **k: opendp(*a, **k, gaussian=True)),
+    "PipelineDP": ("pipeline_dp", pipeline_dp),
+    "PipelineDP, Gaussian": ("pipeline_dp", lambda *a, **k: pipeline_dp(*a, **k, gaussian=True)),
+}
+
+
+def peers() -> None:
+    """One line for each: with its defaults, and with the best caps by hand."""
+    warnings.simplefilter("ignore")
+    path = trips(1_000_000)
+    table = pq.read_table(path, columns=["user_id", "region", "amount"]).rename_columns(["unit", "g", "x"])
+    true = truth(table, list(REGIONS), 100)
+    real = {key: [true[name][i] for name in "nsm"] for i, key in enumerate(REGIONS)}
+
+    def off(rows: Any) -> list[float]:
+        pairs = [[abs(v - t) / t for v, t in zip(values, real[key], strict=True)] for key, *values in rows]
+        return [statistics.median(column) for column in zip(*pairs, strict=True)]
+
+    def ours(cap: int | str) -> list[float]:
+        answers = (answered(table, ALL, cap, list(REGIONS), 100) for _ in range(RUNS if cap == "auto" else 3))
+        return _middle([off([[row[name] for name in ("g", "n", "s", "m")] for row in a.rows]) for a in answers])
+
+    shown = Table(
+        "", "caps of the field", "best caps by hand", "which", title="COUNT / SUM / AVG by region, 1e6 trips, raw"
+    )
+    fixed = {str(cap): ours(cap) for cap in ORACLE}
+    best = min(fixed, key=lambda cap: fixed[cap][0])
+    shown.add_row('discreet, max_rows="auto"', _percent(ours("auto")), "", "chosen privately")
+    shown.add_row("discreet, fixed caps", _percent(ours(10)), _percent(fixed[best]), f"{best} rows")
+    for name, (module, run) in PEERS.items():
+        if os.environ.get("DISCREET_PEERS", "") not in name:
+            continue
+        if find_spec(module) is None:
+            shown.add_row(name, "not installed", "", "")
+            continue
+        tried = {
+            caps: _middle([off(rows) for rows in run("Q2", path, 1, groups=caps[0], each=caps[1]).answers])
+            for caps in CAPS
+        }
+        least = min(tried, key=lambda caps: tried[caps][0])
+        shown.add_row(name, _percent(tried[CAPS[0]]), _percent(tried[least]), f"{least[0]} groups of {least[1]} rows")
+    Console(width=140).print(shown)
+
+
+def _middle(runs: list[list[float]]) -> list[float]:
+    return [float(one) for one in np.median(np.array(runs), axis=0)]
+
+
+def _percent(errors: list[float]) -> str:
+    return " / ".join(f"{100 * one:.2g} %" for one in errors)
