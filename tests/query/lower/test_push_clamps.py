@@ -24,3 +24,16 @@ def test_a_column_that_a_condition_sees_is_left_alone() -> None:
     assert push_clamps(Filter(READ, call("eq", col("x"), 99)), [CLAMPED])[0] == Filter(READ, call("eq", col("x"), 99))
     join = Join(READ, READ, (("x", "x"),))
     assert push_clamps(join, [CLAMPED])[0] == join
+
+
+def test_a_value_that_stands_in_for_null_stays_what_it_is() -> None:
+    def read(instead: int, low: int = -100, high: int = 100) -> Project:
+        return Project(Scan("t"), (("x", call("coalesce", call("read_integer", col("x"), low, high), instead)),))
+
+    for inside in (0, 9):
+        source, moved = push_clamps(read(inside), [CLAMPED])
+        assert source == read(inside, 0, 9)
+        assert moved(CLAMPED) == col("x")
+    for outside in (-1, 10):
+        assert push_clamps(read(outside), [CLAMPED])[0] == read(outside)
+    assert push_clamps(read(0, 1, 100), [CLAMPED])[0] == read(0, 1, 100)  # reads less than the clamp

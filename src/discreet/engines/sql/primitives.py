@@ -276,7 +276,11 @@ def _round_div(scope: Scope, piece: Piece, n: int) -> Piece:
 
 
 def _floor_div(scope: Scope, piece: Piece, n: int) -> Piece:
-    return _divided(scope, piece, n, "WHEN {0} < 0 THEN -1")
+    """Most arguments are never below 0: a remainder is computed for those that are, and no others."""
+    down = _divided(scope, piece, n, "WHEN {0} < 0 THEN -1")
+    x = scope.named(piece).sql
+    quotient = scope.dialect.call("quotient", x, scope.dialect.literal(n))
+    return replace(down, sql=f"CASE WHEN {x} < 0 THEN {down.sql} ELSE {quotient} END")
 
 
 def _ceil_div(scope: Scope, piece: Piece, n: int) -> Piece:

@@ -1,6 +1,7 @@
 """Columns that nobody looks at but within their bounds are read so: one comparison instead of two.
 
-Promise: the same numbers. Clamping to a part of a range that a value was clamped to before is clamping to that part.
+Promise: the same numbers. Clamping to a part of a range that a value was clamped to before is clamping to that part;
+and a value inside the part, which stands in for NULL, is not moved by it.
 """
 
 from __future__ import annotations
@@ -60,6 +61,9 @@ def _look(expression: Expression, seen: dict[str, set[Ends | None]]) -> None:
 
 
 def _narrowed(read: Expression, ends: Ends | None) -> Expression:
+    match read:
+        case Call("coalesce", (Call() as inner, Literal() as instead)) if ends and _is_within((instead, instead), ends):
+            return Call("coalesce", (_narrowed(inner, ends), instead))
     if ends is None or not isinstance(read, Call) or read.function not in _READS:
         return read
     *rest, low, high = read.arguments
