@@ -68,6 +68,7 @@ TEXT = {
     "docs/how-to/deploy.md": {
         "curator.example": "the configuration of Caddy",
         "server {": "the configuration of nginx",
+        "[Service]": "a drop-in file of systemd",
     },
     "docs/how-to/move-from-diffprivlib.md": {"from diffprivlib": RIVAL},
     "docs/how-to/move-from-opendp.md": {"import opendp": RIVAL, "space =": RIVAL, "count =": RIVAL},
