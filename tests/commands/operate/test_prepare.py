@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
+
+import duckdb
 
 from tests.helpers.commands import run
 
@@ -19,6 +22,20 @@ def test_a_copy_is_made_once_asked_and_removed(visits: Path, tmp_path: Path) -> 
     assert json.loads(asked.stdout)["rows"] == [[2000]], asked.stderr
     assert run("prepare", visits, copy, "--remove").exit_code == 0
     assert not copy.exists()
+
+
+def test_declared_columns_are_prepared_for(visits: Path, tmp_path: Path) -> None:
+    """The copy keeps the key, and how many rows each unit has in its groups; other keys make another one."""
+    copy = tmp_path / "visits.duckdb"
+    given = ("prepare", visits, copy, "--unit", "person", "--json", "--keys")
+    assert run(*given, "clinic=North,South").exit_code == 0
+    with closing(duckdb.connect(str(copy), read_only=True)) as opened:
+        kept = opened.execute("SELECT count(*) FROM discreet_kept").fetchone()
+    assert kept is not None
+    assert kept[0] >= 4
+    assert not json.loads(run(*given, "clinic=North,South").stdout)["made"]
+    assert json.loads(run(*given, "clinic=North,East").stdout)["made"]
+    assert "column=..." in run(*given, "clinic").stderr
 
 
 def test_what_is_wrong_is_refused(visits: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ expected-statuses = ["2xx", "401", "402", "403", "404", "409", "422"]
 # The others (previews have the body of questions; those of the owner that open files start a process each) are tried in
 # `make audit`.
 SOME = {
-    "owner": ["--phases", "coverage", "--include-path-regex", "analysts|retire"],
+    "owner": ["--phases", "coverage", "--include-path-regex", "retire"],
     "ann": ["--phases", "coverage", "--include-path-regex", "questions|answers"],
 }
 ALL = ["--max-examples", "20"]
