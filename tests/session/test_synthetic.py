@@ -225,6 +225,17 @@ def test_a_stream_of_questions_is_one_charge() -> None:
     assert "untested" in stream.ask("smoker").story[0]
 
 
+@pytest.mark.parametrize(
+    ("budget", "numbers"),
+    [(dp.Pure("1/2"), {"epsilon": "1/2"}), (dp.Approx(1, "1e-7"), {"epsilon": 1, "delta": "1e-7"})],
+)
+def test_a_stream_takes_a_promise_as_its_budget(budget: Any, numbers: dict[str, Any]) -> None:
+    one, other = session(), session()
+    one.pmw("people", columns=["clinic"], budget=budget)
+    other.pmw("people", columns=["clinic"], **numbers)
+    assert one.remaining == other.remaining != dp.Approx(4, "1e-6")
+
+
 def test_a_stream_measures_in_rows() -> None:
     s = session(dp.ZCDP(10**9))
     stream = s.pmw("people", rho=10**8, columns=["clinic"], threshold=3)
@@ -253,7 +264,15 @@ def test_approximate_zcdp_lets_nothing_interleave(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "change",
-    [{"hard": 0}, {"questions": 0}, {"threshold": 0}, {"columns": ["town"]}, {"epsilon": "1e-12"}, {"table": "x"}],
+    [
+        {"hard": 0},
+        {"questions": 0},
+        {"threshold": 0},
+        {"columns": ["town"]},
+        {"epsilon": "1e-12"},
+        {"table": "x"},
+        {"budget": dp.Pure(1)},
+    ],
 )
 def test_a_bad_stream_costs_nothing(change: dict[str, Any]) -> None:
     engine = Watched()

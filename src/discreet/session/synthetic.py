@@ -206,6 +206,7 @@ class ManyQuestions:
         *,
         delta: Number | None = None,
         rho: Number | None = None,
+        budget: Measure | None = None,
         columns: Sequence[str] | None = None,
         domain: Mapping[str, Any] | Domain | None = None,
         threshold: Number | None = None,
@@ -215,10 +216,11 @@ class ManyQuestions:
         """A stream of counts of one table under one charge: ``stream.ask("SELECT COUNT(*) ... WHERE ...")``.
 
         A public model answers as long as a test finds it close enough; otherwise the answer is measured, ``hard``
-        times at most. Options as in ``dp.synthetic.pmw``. Under an approximate zCDP budget no other question may be
+        times at most. ``budget`` is ``dp.Pure``, ``dp.Approx`` or ``dp.ZCDP``, in place of epsilon, delta and rho;
+        options as in ``dp.synthetic.pmw``. Under an approximate zCDP budget no other question may be
         asked until ``stream.close()``: no theorem lets them interleave.
         """
-        price, asked = self._priced(Price.of(epsilon, delta, rho), "a stream")
+        price, asked = self._priced(_price(budget, epsilon, delta, rho), "a stream")
         counted = self._counted(table, columns, domain, keep=True)
         words = f"pmw({table}: {', '.join(counted.domain.columns)}; hard {hard})"
         alone = not currency_of(self._terms.budget, self._terms.rule).concurrent
@@ -315,3 +317,19 @@ def _compared(answer: Answer) -> bytes:
 
 def _workload_words(workload: Asked | None) -> str:
     return workload if isinstance(workload, str) else "its default workload" if workload is None else "its workload"
+
+
+def _price(budget: Measure | None, epsilon: Number | Price | None, delta: Number | None, rho: Number | None) -> Price:
+    """The price of a promise, or of numbers; not of both."""
+    if budget is None:
+        return Price.of(epsilon, delta, rho)
+    if (epsilon, delta, rho) != (None, None, None):
+        raise BadParameter("budget", str(budget), "must stand alone: give it, or epsilon, delta and rho")
+    match budget:
+        case Pure(epsilon=amount):
+            return Price(amount)
+        case Approx(epsilon=amount, delta=chance):
+            return Price(amount, chance)
+        case ZCDP(rho=amount, delta=chance):
+            return Price(None, chance or None, amount)
+    raise BadParameter("budget", budget, "must be dp.Pure, dp.Approx or dp.ZCDP")
