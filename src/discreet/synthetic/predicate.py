@@ -23,6 +23,7 @@ from sqlglot.errors import SqlglotError
 
 from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.exact import number
+from discreet.query.plan.evaluate import like
 from discreet.synthetic.domain import Domain
 
 LONGEST = 10_000
@@ -182,28 +183,7 @@ def _alike(domain: Domain, node: Any) -> _Truth:
     if isinstance(node, exp.ILike):
         pattern, labels = pattern.lower(), [label.lower() for label in labels]
     turned = bool(node.args.get("negate"))  # NOT LIKE
-    return _told(place, column, [_matches(label, pattern) is not turned for label in labels])
-
-
-def _matches(text: str, pattern: str) -> bool:
-    """Whether text is like a pattern; each % takes as little as it can, so that time is at most their product.
-
-    >>> _matches("abcd", "a%_d"), _matches("abcd", "a_d")
-    (True, False)
-    """
-    i = j = back = 0
-    star = -1
-    while i < len(text):
-        if pattern[j : j + 1] == "%":
-            star, back, j = j, i, j + 1
-        elif pattern[j : j + 1] in {"_", text[i]}:
-            i, j = i + 1, j + 1
-        elif star >= 0:
-            back += 1
-            i, j = back, star + 1
-        else:
-            return False
-    return not pattern[j:].strip("%")
+    return _told(place, column, [like(label, pattern) is not turned for label in labels])
 
 
 def _computed(domain: Domain, node: Any, test: str, value: Any) -> _Truth:

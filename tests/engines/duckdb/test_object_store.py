@@ -9,6 +9,7 @@ import duckdb as driver
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from fsspec.implementations.local import LocalFileSystem
 
 import discreet as dp
 from discreet.engines.duckdb.engine import duckdb
@@ -26,10 +27,9 @@ class FromFolder(ObjectStore):
     """
 
     def load(self, connection: driver.DuckDBPyConnection) -> None:
-        fsspec = pytest.importorskip("fsspec.implementations.local")
         folder = self.folder
 
-        class Store(fsspec.LocalFileSystem):  # type: ignore[misc, name-defined]
+        class Store(LocalFileSystem):  # type: ignore[misc]
             protocol = ("s3",)
             cachable = False
 

@@ -23,7 +23,7 @@ from discreet.engines.sql.dialects import DUCKDB, Sort
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.weights import unit_weight
 from discreet.query.plan.evaluate import program
-from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns
 from discreet.query.plan.nodes import Aggregate, Filter, Measure, PerUnit, Project, Relation, Scan
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Form, RowSum, Work, WorkKey
@@ -157,13 +157,7 @@ class _Merged:
 
 def renamed(expression: Expression, names: Mapping[str, str] | None) -> Expression:
     """The expression with other names of its columns; None: they are those of a table, which stay."""
-    match expression:
-        case Column(name) if names is not None:
-            return Column(names[name])
-        case Call(function, arguments):
-            return Call(function, tuple(renamed(one, names) for one in arguments))
-        case _:
-            return expression
+    return expression if names is None else replace_columns(expression, lambda name: Column(names[name]))
 
 
 def _base(facts: Sequence[_Fact], tables: Mapping[str, Origin], *, numbered: bool) -> Base | None:

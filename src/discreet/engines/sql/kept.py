@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
 
-from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns, walk
 from discreet.query.plan.nodes import Filter, Project, Relation, Scan
 from discreet.query.plan.types import Value
 
@@ -33,7 +33,7 @@ class RowsOf:
     def over_table(self, expression: Expression) -> Expression:
         """The expression over the stored columns of the table."""
         for layer in self.layers:
-            expression = _replaced(expression, layer)
+            expression = replace_columns(expression, layer.__getitem__)
         return expression
 
 
@@ -63,14 +63,6 @@ def passing(relation: Relation, columns: Iterable[str]) -> Relation:
         more = tuple((name, Column(name)) for name in columns)
         return Project(passing(relation.source, columns), (*relation.columns, *more))
     return Filter(passing(relation.source, columns), relation.predicate) if isinstance(relation, Filter) else relation
-
-
-def _replaced(expression: Expression, columns: Mapping[str, Expression]) -> Expression:
-    if isinstance(expression, Column):
-        return columns[expression.name]
-    if isinstance(expression, Call):
-        return Call(expression.function, tuple(_replaced(a, columns) for a in expression.arguments))
-    return expression
 
 
 def never_null(expression: Expression) -> bool:

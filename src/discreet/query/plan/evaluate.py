@@ -208,7 +208,7 @@ def _curve(x: int, *pieces: int) -> int:
 # --- text -----------------------------------------------------------------------------------------------------------
 
 
-def _like(x: str, pattern: str) -> bool:
+def like(x: str, pattern: str) -> bool:
     """The classic two pointers: never more than len(x) * len(pattern) steps, whatever the pattern."""
     i = j = 0
     star, mark = -1, 0
@@ -337,7 +337,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "ge": lambda x, y: x >= y,
     "in": lambda x, *listed: x in listed,
     "not": lambda x: not x,
-    "like": _like,
+    "like": like,
     "lower": lambda x: x.translate(_TO_LOWER),
     "upper": lambda x: x.translate(_TO_UPPER),
     "trim": lambda x: x.strip(" "),

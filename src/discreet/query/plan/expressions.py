@@ -7,7 +7,7 @@ knows, all total, on 64-bit integers, text, truth, dates and times.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -79,6 +79,21 @@ def walk(expression: Expression) -> Iterator[Expression]:
     if isinstance(expression, Call):
         for argument in expression.arguments:
             yield from walk(argument)
+
+
+def replace_columns(expression: Expression, by: Callable[[str], Expression]) -> Expression:
+    """The same with something else in the place of each column, by its name.
+
+    >>> replace_columns(Call("neg", (Column("x"),)), lambda name: Column(f"{name}_1"))
+    Call(function='neg', arguments=(Column(name='x_1'),))
+    """
+    match expression:
+        case Column(name):
+            return by(name)
+        case Call(function, arguments):
+            return Call(function, tuple(replace_columns(one, by) for one in arguments))
+        case _:
+            return expression
 
 
 def columns(expression: Expression) -> frozenset[str]:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.catalogue import OF_RELEASED
-from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns, walk
 from discreet.query.plan.nodes import Key, Measure, Order, Outcome, Question, Window
 from discreet.query.resolve.build import Rows, filtered, fresh, match, per_unit, projected, show, size, unique, unknown
 from discreet.query.resolve.unresolved import Apply, Name, Output, Said, Total, Windowed, guess, parts_of
@@ -345,13 +345,7 @@ def output_names(outputs: Sequence[Output], scope: Scope) -> list[str]:
 
 
 def _renamed(expression: Expression, final: Mapping[str, str]) -> Expression:
-    match expression:
-        case Column(name=name):
-            return Column(final[name])
-        case Call(function=function, arguments=arguments):
-            return Call(function, tuple(_renamed(a, final) for a in arguments))
-        case _:
-            return expression
+    return replace_columns(expression, lambda name: Column(final[name]))
 
 
 def _renamed_window(window: Window, final: Mapping[str, str]) -> Window:

@@ -27,7 +27,7 @@ from discreet.query.front.sql.clauses import (
 from discreet.query.front.sql.expressions import identifier, output, said
 from discreet.query.front.sql.from_clause import conjuncts, equal_columns
 from discreet.query.front.sql.refusals import only
-from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns, replace_columns
 from discreet.query.plan.nodes import (
     Aggregate,
     How,
@@ -133,7 +133,7 @@ def over_released(
     back: Mapping[str, Expression] = {} if regroup else {key.name: key.expression for key in found.keys}
 
     def put(expression: Expression) -> Expression:
-        made = _replaced(expression, back)
+        made = replace_columns(expression, lambda name: back.get(name, Column(name)))
         _check(made)
         return made
 
@@ -233,16 +233,6 @@ def _window(measure: Measure) -> Window:
     for argument in arguments:
         _check(argument)
     return Window(measure.name, function, arguments)
-
-
-def _replaced(expression: Expression, names: Mapping[str, Expression]) -> Expression:
-    match expression:
-        case Column(name=name):
-            return names.get(name, expression)
-        case Call(function=function, arguments=arguments):
-            return Call(function, tuple(_replaced(a, names) for a in arguments))
-        case _:
-            return expression
 
 
 # --- several questions ------------------------------------------------------------------------------------------------
