@@ -94,6 +94,19 @@ def test_units_with_more_rows_than_a_weight_has_steps_are_left_to_each_work(shar
     assert shared == [2]  # keys that nobody listed, which need no weights of rows
 
 
+def test_rows_without_a_class_do_not_count_in_the_size_of_their_unit() -> None:
+    """Classes of values that are left out: the rows that are left weigh as much as if there were no others."""
+    works, schemas = _works(_rows(8), LISTED)
+    fewer = [
+        replace(work, keys=(replace(work.keys[0], allowed=work.keys[0].allowed[:-1]),))
+        if isinstance(work, Work) and len(work.keys) == 1 and work.keys[0].allowed
+        else work
+        for work in works
+    ]
+    assert fewer != list(works)
+    assert _numbers(duckdb().run(fewer, schemas)) == _numbers(Memory().run(fewer, schemas))
+
+
 @pytest.mark.parametrize("seed", [5, 6, 7])
 def test_a_prepared_copy_chooses_keys_by_the_names_of_units(seed: int, tmp_path: Path) -> None:
     """By their numbers it would not: these depend on which other units there are."""

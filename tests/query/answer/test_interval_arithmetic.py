@@ -90,3 +90,15 @@ def test_a_ratio_with_a_pole_does_not_miss() -> None:
         assert low <= exact <= high
         unbounded += math.isinf(low)
     assert unbounded > 30
+
+
+@pytest.mark.parametrize("function", ["mul", "div"])
+def test_what_floats_take_for_0_is_inside_all_the_same(function: str) -> None:
+    """Products and quotients below all floats: their sign is known, and 0 alone is not the interval."""
+    large = 1e-200 if function == "mul" else 1e200
+    for sign in (1, -1):
+        ends = {"a": (1e-200, 2e-200), "b": tuple(sorted((sign * large, sign * 2 * large)))}
+        found = enclose(Call(function, (A, B)), ends, {"a": 1e-200, "b": sign * large})  # type: ignore[arg-type]
+        assert found is not None
+        a, b = Fraction(1e-200), Fraction(sign * large)
+        assert found[0] <= (a * b if function == "mul" else a / b) <= found[1]

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 import discreet as dp
+from discreet.query.plan.evaluate import program
+from discreet.query.plan.expressions import columns
 from discreet.query.plan.types import Number
 
 MANY = 3000
@@ -48,6 +50,23 @@ def test_wide_bounds_are_narrowed_and_that_is_said(aggregate: str) -> None:
 
 def test_an_end_below_zero_is_narrowed_too() -> None:
     assert _range(_session(-(10**6), 10**6).sql("SELECT AVG(x) AS m FROM t")) == (0, 64)
+
+
+def test_chosen_bounds_never_reach_beyond_declared_ones() -> None:
+    assert _range(_session(-1000, 50).sql("SELECT SUM(x) AS m FROM t")) == (0, 50)
+
+
+@pytest.mark.parametrize("aggregate", ["AVG(x)", "SUM(x)"])
+def test_what_is_read_lies_in_the_range_that_noise_is_made_for(aggregate: str) -> None:
+    """Whatever is stored: the values of a person that a profile never saw, too."""
+    query = _session(-(10**6), 10**6).sql(f"SELECT {aggregate} AS m FROM t")
+    asked: Any = query.quote(1).questions[0].asked
+    (argument,) = asked.measures[0].arguments
+    assert (argument.kind.low, argument.kind.high) == (0, 64 / argument.kind.step)
+    (column,) = columns(argument.lowered)
+    for stored in (-(10**18), -1, 0, 63, 65, 10**6, 10**18):
+        read = program(argument.lowered)({column: stored})
+        assert argument.kind.low <= read <= argument.kind.high, stored
 
 
 def test_what_fits_and_what_others_decided_stays() -> None:
