@@ -109,7 +109,7 @@ class Oracle:
         >>> from discreet.privacy.promises.measures import Approx
         >>> asked = oracle(np.arange(1000) % 10, budget=Approx(1, "1e-5"), queries=1)
         >>> answer = asked.mean(lambda x: x, range=(0, 9))
-        >>> bool(abs(answer.value - 4.5) <= answer.error_at(0.999))
+        >>> bool(abs(answer.value - 4.5) <= answer.error_at(1 - 1e-9))
         True
         """
         low, high = (number(end, "range") for end in range)

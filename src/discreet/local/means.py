@@ -324,8 +324,8 @@ def mean(
 
     >>> oracle = mean(low=0, high=100, epsilon=1)
     >>> result = oracle.estimate(oracle.simulate([20.0] * 5000 + [80.0] * 5000))
-    >>> abs(result.value - 50) < result.error
-    True
+    >>> float(round(result.error, 1))  # the mean of the 10,000 numbers is 50
+    2.9
     >>> mean(low=0, high=1, epsilon="1/2").name, mean(low=0, high=1, epsilon=4).name
     ('duchi', 'hybrid')
     """
