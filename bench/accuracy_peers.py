@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from rich.console import Console
 from rich.table import Table
 
-from bench.accuracy_raw import ALL, ORACLE, RUNS, answered, truth
+from bench.accuracy_raw import ALL, ORACLE, RUNS, Case
 from bench.table_runs import opendp, pipeline_dp
 from bench.trips import REGIONS, trips
 
@@ -39,7 +39,8 @@ def peers() -> None:
     warnings.simplefilter("ignore")
     path = trips(1_000_000)
     table = pq.read_table(path, columns=["user_id", "region", "amount"]).rename_columns(["unit", "g", "x"])
-    true = truth(table, list(REGIONS), 100)
+    case = Case(table, list(REGIONS), 100)
+    true = case.truth()
     real = {key: [true[name][i] for name in "nsm"] for i, key in enumerate(REGIONS)}
 
     def off(rows: Any) -> list[float]:
@@ -47,7 +48,7 @@ def peers() -> None:
         return [statistics.median(column) for column in zip(*pairs, strict=True)]
 
     def ours(cap: int | str) -> list[float]:
-        answers = (answered(table, ALL, cap, list(REGIONS), 100) for _ in range(RUNS if cap == "auto" else 3))
+        answers = (case.answered(ALL, cap) for _ in range(RUNS))
         return _middle([off([[row[name] for name in ("g", "n", "s", "m")] for row in a.rows]) for a in answers])
 
     shown = Table(

@@ -1,5 +1,6 @@
 """max_rows="auto": a tenth of the price finds out, the rest answers; what is cut is reported; refusals cost nothing."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,21 @@ def test_the_whole_price_is_paid_and_no_more() -> None:
     assert "chosen from the profile" in answer.explain()
     own.sql(GROUPS).release(epsilon=1)  # what was found out is known
     assert own.remaining == dp.Pure(2)
+
+
+def test_sizes_that_an_older_version_bought_are_read_and_not_bought_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It did not ask in how many groups units are."""
+    table = dp.table(ROWS, unit="patient", max_rows="auto", columns=COLUMNS)
+    with monkeypatch.context() as older:
+        older.setattr("discreet.session.auto.correctable", lambda _: False)
+        dp.Session(visits=table, budget=dp.Pure(4), ledger=tmp_path / "ledger").sql(GROUPS).release(epsilon=1)
+    own = dp.Session(visits=table, ledger=tmp_path / "ledger")
+    answer = own.sql(GROUPS).release(epsilon=2)
+    assert own.remaining == dp.Pure(1)
+    assert answer["n"] == pytest.approx(truth(), rel=0.2)
+    assert answer.cost == "epsilon 2"  # all of it: nothing was bought
 
 
 def test_with_a_profile_preview_and_answer_agree() -> None:

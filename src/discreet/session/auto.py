@@ -25,7 +25,7 @@ from discreet.query.lower.lower import one_row_each
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
-from discreet.query.profile.choose import Chosen, Known, chosen_caps, with_caps
+from discreet.query.profile.choose import Chosen, Known, chosen_caps, correctable, with_caps
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
@@ -64,12 +64,16 @@ def about(question: Prepared) -> tuple[Any, ...]:
     return question.asked.whole, question.asked.keys, question.asked.sets
 
 
-def sizes_asked(question: Prepared) -> tuple[Asked, ...]:
-    """The histograms that a choice for this question needs."""
+def sizes_asked(question: Prepared, *, tied: bool = True) -> tuple[Asked, ...]:
+    """The histograms that a choice for this question needs; ``tied``: how tied units are to groups, where groups may
+    be corrected by a total.
+    """
     asked, part = question.asked, question.parts[0]
     found = [rows_per_unit(part.whole, asked.unit_kind, asked.tables, importance=8.0)]
     if part.keys and (part.selects or Units() in part.need.statistics):
         found.append(groups_per_unit(part.whole, part.keys, asked.unit_kind, asked.tables, importance=8.0))
+    elif tied and correctable(question):
+        found.append(groups_per_unit(part.whole, part.keys, asked.unit_kind, asked.tables, importance=0.125))
     if len(part.keys) == 1 and part.keys[0].typed.keys is not None:
         found.append(keys_of(part.keys[0], part.whole, asked.unit_kind, asked.tables))
     return tuple(found)
@@ -100,9 +104,9 @@ class Buying:
         return self.known([Histogram.of(one, answer) for one, answer in zip(self.asked, answers, strict=True)])
 
 
-def sizes_to_buy(questions: Sequence[Prepared]) -> Buying:
+def sizes_to_buy(questions: Sequence[Prepared], *, tied: bool = True) -> Buying:
     """What must be bought for these questions; once for those about the same groups of the same rows."""
-    found = {about(question): sizes_asked(question) for question in questions}
+    found = {about(question): sizes_asked(question, tied=tied) for question in questions}
     return Buying(tuple(found), tuple(found.values()))
 
 

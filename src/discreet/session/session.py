@@ -506,12 +506,15 @@ class Session(ManyQuestions):
 
         Returns the price that is left for the answers. Nothing is bought unless the whole price fits the budget.
         """
-        found = sizes_to_buy([one for one in questions if one.asked.caps.auto and not self.knows(one)])
+        unknown = [one for one in questions if one.asked.caps.auto and not self.knows(one)]
+        found = sizes_to_buy(unknown)
         if not found.asked:
             return price
         text = f"sizes of units for: {text}"
         stored = None if self._ledger is None else self._ledger.stored(text)
         if stored is not None:
+            if len(stored) != len(found.asked):
+                found = sizes_to_buy(unknown, tied=False)  # as older versions bought it
             self._sizes |= found.known(sizes_read(found.asked, stored))
             return price
         first, left = split(price)

@@ -64,6 +64,30 @@ def test_one_count_is_near_the_best_fixed_cap() -> None:
     assert error(cap) <= max(1.3 * best, 0.01 * truth.sum())
 
 
+@pytest.mark.parametrize(("many", "most"), [(1, 1), (3, 4), (7, 8)])
+def test_units_that_are_alike_get_a_cap_near_their_size(many: int, most: int) -> None:
+    """What the noise hides beyond is guessed by how few are there, not by how many could be."""
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        cap = chosen(TEXTS["one"], histogram(np.full(20_000, many), 10.0, rng)).caps.max_rows
+        assert cap is not None
+        assert many <= cap <= 1.5 * most + 1
+
+
+def test_groups_to_which_units_are_tied_are_cut_less() -> None:
+    """A correction cannot know from which groups large units were cut if each has one: its error is predicted."""
+    rng, prepared = np.random.default_rng(3), SESSION.sql(TEXTS["groups"]).prepared
+    found, tied = UnitSizes(sizes("heavy")), UnitSizes(histogram(np.ones(20_000, int), 5.0, rng))
+    spread, alone = (
+        choose(prepared, Known(found, groups), lambda questions: SESSION.quote(questions, Price(1)))
+        for groups in (found, tied)
+    )
+    assert alone.caps.max_rows is not None
+    assert spread.caps.max_rows is not None
+    assert alone.caps.max_rows > spread.caps.max_rows
+    assert alone.error > spread.error
+
+
 def test_a_smaller_price_never_gives_a_larger_cap() -> None:
     found = sizes("heavy")
     caps = [chosen(TEXTS["groups"], found, epsilon, correct=False).caps.max_rows for epsilon in (0.01, 0.1, 1, 5)]

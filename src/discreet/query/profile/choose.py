@@ -33,14 +33,14 @@ from discreet.query.profile.clip import clipped
 from discreet.query.profile.histogram import Floats, Histogram
 from discreet.query.profile.rescale import can_rescale
 from discreet.query.profile.sizes import Cut, UnitSizes
-from discreet.query.profile.spread import Spread
+from discreet.query.profile.spread import Spread, same_rank
 from discreet.query.run import Quote, as_estimate
 
 BASE = 2
 """The cap at which noise is looked at; it is in proportion to the cap."""
 ONE_DEVIATION = 0.32
 CLUSTERING = 0.25
-"""How much of the square of its rows a unit keeps, when its rows are spread over some groups."""
+"""How much of the square of its rows a unit keeps at least, when its rows are spread over some groups."""
 MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
 VALUES = 3.0
@@ -51,8 +51,8 @@ MOST_CORRECTED = 4.0
 """Groups are multiplied by no more than this: their intervals reach to its square."""
 FARTHER = 16
 """Caps are tried up to so many times the largest size that stands out."""
-NEARLY = 1.0
-"""Of caps whose predicted error is nearly the least, the largest cuts least."""
+NEARLY = 1.1
+"""Of caps whose predicted error is nearly the least, the largest: noise is in the error bar, what is cut is not."""
 
 Ask = Callable[[Sequence[Prepared]], Quote]
 
@@ -137,12 +137,13 @@ def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chos
     rows = share * sizes.rows()
     noise = relative_noise(quote((_base(asked, most),)), 0, rows, VALUES)
     plain = _best(partial(_plain, sizes, noise), sizes)
-    total = _total(asked) if correct else None
-    if total is None:
+    if not correct or not correctable(asked):
         return _told(asked, (), plain, most, known, rows)
+    total = _total(asked)
     both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
     top = _top(both, sizes)
-    corrected = _best(partial(_corrected, sizes, share, relative_noise(both, 0, rows, VALUES), top.error), sizes)
+    noise = relative_noise(both, 0, rows, VALUES)
+    corrected = _best(partial(_corrected, known, share, noise, top.error), sizes, nearly=1.0)
     if corrected.error >= plain.error:
         return _told(asked, (), plain, most, known, rows)
     return _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
@@ -178,12 +179,12 @@ class _Predicted:
     noise: float
 
 
-def _best(error: Callable[[int], _Predicted], sizes: UnitSizes) -> _Predicted:
+def _best(error: Callable[[int], _Predicted], sizes: UnitSizes, nearly: float = NEARLY) -> _Predicted:
     """The largest cap whose error is nearly the least."""
     caps = [start for start in STARTS if start <= FARTHER * sizes.reach]
     found = [error(cap) for cap in caps]
     least = min(one.error for one in found)
-    return max((one for one in found if one.error <= NEARLY * least), key=lambda one: one.cap)
+    return max((one for one in found if one.error <= nearly * least), key=lambda one: one.cap)
 
 
 def _base(asked: Prepared, most: int | None) -> Prepared:
@@ -230,37 +231,51 @@ def _is_mean(recipe: Recipe) -> bool:
 
 def _plain(sizes: UnitSizes, noise: tuple[float, float], cap: int) -> _Predicted:
     """Noise in proportion to the cap, and what the cap cuts."""
-    cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
-    counted, means = noise[0] * cap / BASE, noise[1] * cap / BASE / max(1 - cut, 1e-9)
-    errors = [math.hypot(counted, cut)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
-    return _Predicted(cap, _together(errors, cut), max(counted, means))
+    cut = sizes.shares_cut(cap)
+    counted, means = noise[0] * cap / BASE, noise[1] * cap / BASE / np.maximum(1 - cut, 1e-9)
+    errors = [np.hypot(counted, cut)] * bool(noise[0]) + [np.hypot(means, MEANS * cut)] * bool(noise[1])
+    return _Predicted(cap, sizes.expected(_together(errors, cut)), max(counted, sizes.expected(means)))
 
 
-def _corrected(sizes: UnitSizes, share: float, noise: tuple[float, float], top: float, cap: int) -> _Predicted:
+def _corrected(known: Known, share: float, noise: tuple[float, float], top: float, cap: int) -> _Predicted:
     """Noise times the factor, the spread of the units over the groups, and the error of the total."""
-    cut = max(1 - sizes.kept(cap) / sizes.rows(), 0.0)
-    factor = 1 / max(1 - cut, 1e-9)
-    if factor > MOST_CORRECTED:
+    sizes = known.sizes
+    cut = sizes.shares_cut(cap)
+    factor = 1 / np.maximum(1 - cut, 1e-9)
+    if sizes.expected(factor) > MOST_CORRECTED:
         return _Predicted(cap, math.inf, math.inf)
     counted, means = (one * cap / BASE * factor for one in noise)
-    spread = sizes.spread_error(cap, share, CLUSTERING)
-    errors = [math.hypot(counted, spread, top)] * bool(counted) + [math.hypot(means, MEANS * cut)] * bool(means)
-    return _Predicted(cap, _together(errors, cut), max(counted, means))
+    spread = sizes.spread_errors(cap, share, _clustering(known))
+    errors = [np.sqrt(counted**2 + spread**2 + top**2)] * bool(noise[0])
+    errors += [np.hypot(means, MEANS * cut)] * bool(noise[1])
+    return _Predicted(cap, sizes.expected(_together(errors, cut)), sizes.expected(np.maximum(counted, means)))
 
 
-def _together(errors: Sequence[float], cut: float) -> float:
+def _clustering(known: Known) -> Callable[[Floats], Floats]:
+    """How much of the square of its rows a unit keeps that is spread over groups: all of it, if it has one group."""
+    if known.groups is None:
+        return lambda n: np.full(n.shape, CLUSTERING)
+    each = known.sizes.typical
+    touched = np.minimum(same_rank(np.maximum(known.sizes.counts, 0.0), known.groups), each)
+    return lambda n: np.clip(1 / np.interp(np.log(n), np.log(each), touched), CLUSTERING, 1.0)
+
+
+def _together(errors: Sequence[Floats], cut: Floats) -> Floats:
     """One error for all columns of a question: the root of the mean square."""
-    return math.sqrt(sum(error * error for error in errors) / len(errors)) if errors else cut
+    return np.asarray(np.sqrt(sum(error * error for error in errors) / len(errors))) if errors else cut
 
 
-def _total(asked: Prepared) -> Prepared | None:
-    """The counts and sums of all groups together, where they add up to a total and keys are listed."""
+def correctable(asked: Prepared) -> bool:
+    """Whether groups may be made to agree with a total: they add up to one, and their keys are listed."""
     part = asked.parts[0]
-    if len(asked.parts) != 1 or not part.keys or part.selects:
-        return None
+    one = len(asked.parts) == 1 and bool(part.keys) and not part.selects
+    return one and asked.asked.caps.correct and any(map(can_rescale, part.recipes))
+
+
+def _total(asked: Prepared) -> Prepared:
+    """The counts and sums of all groups together."""
+    part = asked.parts[0]
     measures = tuple(m for m, r in zip(part.measures, part.recipes, strict=True) if can_rescale(r))
-    if not measures:
-        return None
     question = replace(asked.asked, sets=((),), measures=measures, outcome=_outcome(measures))
     found = prepare(question)
     (only,) = found.parts
@@ -277,7 +292,7 @@ def _top(both: Quote, sizes: UnitSizes) -> _Predicted:
 
     def error(cap: int) -> _Predicted:
         noise = base * cap / BASE
-        return _Predicted(cap, math.hypot(noise, 1 - sizes.kept(cap) / sizes.rows()), noise)
+        return _Predicted(cap, sizes.expected(np.hypot(noise, sizes.shares_cut(cap))), noise)
 
     return _best(error, sizes)
 

@@ -16,19 +16,13 @@ from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.exact import Number
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.tails import Tails, tails
 
 _SURE = 3e-5
 """There are some thirty classes: the chance that noise alone looks like units in any of them is a thousandth."""
 _WINDOWS = (1, 2, 4, 8, 1000)
 """So many classes are looked at together, the last one standing for all."""
 _STEPS = 9
-_POINTS = 60
-_FARTHEST = 1000
-"""Units beyond the reach are guessed to have up to so many times as many rows."""
-_SLACK = 0.5
-"""Units that noise may hide, in deviations of it: more would raise caps for nobody."""
-_FITTED = 10
-_LEAST_POWER = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,47 +115,9 @@ class UnitSizes:
         return self.histogram.values[: self._last + 1]
 
     @cached_property
-    def _tail(self) -> tuple[Floats, Floats]:
-        """Sizes beyond the reach, and how many units are at least so large: a guess, for choices.
-
-        The logarithm of that number is continued as a parabola in the logarithm of the size, fitted to the classes
-        whose tails are known, each by its noise: a tail grows steeper (lognormal, Poisson) or keeps its power (Pareto),
-        which is 2 at least. No error bar rests on it.
-        """
-        counts = self.histogram.values
-        first = self.reach + 1
-        sizes = np.geomspace(first, max(_FARTHEST * first, 2), _POINTS)
-        beyond = np.cumsum(counts[::-1])[::-1]
-        noise = self.histogram.error([1.0], 0.32) * np.sqrt(np.arange(len(counts), 0, -1))
-        known = [i for i in range(len(counts)) if np.all(beyond[: i + 1] > 2 * noise[: i + 1])]
-        if len(known) < 3:
-            return sizes, np.zeros(_POINTS)
-        upper = [i for i in known if beyond[i] <= beyond[0] / 2]
-        used = known[-max(3, min(_FITTED, len(upper))) :]
-        x, y = np.log(np.array(STARTS, dtype=float)[used]), np.log(beyond[used])
-        weights = beyond[used] / noise[used]
-        bend, slope, level = np.polyfit(x - x[-1], y, 2, w=weights)
-        if bend > 0:
-            bend, (slope, level) = 0.0, np.polyfit(x - x[-1], y, 1, w=weights)
-        far = np.log(sizes) - x[-1]
-        steep = np.minimum(slope + 2 * bend * far, -_LEAST_POWER)  # of the parabola, but no flatter than this power
-        start = level + slope * far[0] + bend * far[0] ** 2
-        found = start + np.concatenate([[0.0], np.cumsum(np.diff(far) * (steep[1:] + steep[:-1]) / 2)])
-        most = self._beyond_reach()
-        return sizes, np.exp(np.minimum(found - max(found[0] - np.log(max(most, 1e-9)), 0.0), 50.0))
-
-    def _beyond_reach(self) -> float:
-        """How many units may be beyond the reach: the least that a few classes after it say, if sizes fall as they do
-        at least, each with a deviation of its noise.
-        """
-        after, start = self._last + 1, float(self.reach + 1)
-        rest, one = self.histogram.values[after:], self.histogram.error([1.0], 0.32)
-        found = []
-        for many in _WINDOWS:
-            some = rest[:many]
-            there = 1.0 if after + many >= len(STARTS) else 1 - (start / STARTS[after + many]) ** _LEAST_POWER
-            found.append((max(float(some.sum()), 0.0) + _SLACK * one * np.sqrt(len(some))) / there)
-        return min(found) if len(rest) else 0.0
+    def _tails(self) -> Tails:
+        """Units beyond the reach: a guess, for choices."""
+        return tails(self.histogram, self._last)
 
     def rows(self) -> float:
         """All rows together, about: of units within the reach, and a guess of the rest."""
@@ -180,9 +136,20 @@ class UnitSizes:
 
     def sum_of(self, what: Callable[[Floats], Floats]) -> float:
         """The sum of a function of their size over all units, about: within the reach, and a guess of the rest."""
-        sizes, many = self._tail
-        beyond = (many - np.append(many[1:], 0.0)) @ what(np.sqrt(sizes * np.append(sizes[1:], sizes[-1])))
-        return float(self.counts @ what(self.typical)) + float(beyond)
+        return self._tails.middle(self.sums_of(what))
+
+    def sums_of(self, what: Callable[[Floats], Floats]) -> Floats:
+        """The same for each of the ways in which units beyond the reach may be distributed."""
+        return float(self.counts @ what(self.typical)) + self._tails.units @ what(self._tails.sizes)
+
+    def shares_cut(self, cap: int) -> Floats:
+        """The share of all rows that a cap cuts, for each of these ways."""
+        every, kept = self.sums_of(lambda n: n), self.sums_of(lambda n: np.minimum(n, cap))
+        return np.clip(1 - np.maximum(kept, 1.0) / np.maximum(every, 1.0), 0.0, 1.0)
+
+    def expected(self, errors: Floats) -> float:
+        """One error for those that these ways have: their geometric mean, since a choice is judged by ratios."""
+        return self._tails.mean_by_ratio(errors)
 
     def cut(self, cap: int, confidence: Number = CONFIDENCE, what: str = "rows") -> Cut:
         """What a cap cuts: the share s for which Σ N_j ((m_j - cap)+ - s m_j) is 0, and those that noise allows."""
@@ -211,17 +178,26 @@ class UnitSizes:
             (*wider, more(miss / 2)),
         )
 
-    def spread_error(self, cap: int, share: float, clustering: float = 1.0) -> float:
-        """The relative error, one deviation, of a group with this share of the rows, counted with a cap and rescaled.
+    def spread_errors(self, cap: int, share: float, clustering: Callable[[Floats], Floats]) -> Floats:
+        """The relative error, one deviation, of a group with this share of the rows, counted with a cap and rescaled,
+        for each of these ways.
 
         Where each unit has its rows in groups that do not depend on how many it has, Σ n_uk (1 - r w_u) has about the
-        variance p Σ n_u² (1 - r w_u)²; ``clustering`` is the share of its square that a unit keeps (1: one group each).
+        variance p Σ n_u² (1 - r w_u)²; ``clustering`` is the share of its square that a unit of this size keeps (1: one
+        group each).
         """
-        sizes, there = self.typical, np.maximum(self.counts, 0.0)
-        kept = np.minimum(1.0, cap / sizes)
-        ratio = self.rows() / self.kept(cap)
-        variance = clustering * share * float(there @ (sizes * (1 - ratio * kept)) ** 2)
-        return float(np.sqrt(variance)) / (share * self.rows())
+        every, kept = self.sums_of(lambda n: n), self.sums_of(lambda n: np.minimum(n, cap))
+        ratio = np.maximum(every, 1.0) / np.maximum(kept, 1.0)
+        squares, both, inside = (
+            self.sums_of(part)
+            for part in (
+                lambda n: clustering(n) * n**2,
+                lambda n: clustering(n) * n * np.minimum(n, cap),
+                lambda n: clustering(n) * np.minimum(n, cap) ** 2,
+            )
+        )
+        variance = share * np.maximum(squares - 2 * ratio * both + ratio**2 * inside, 0.0)
+        return np.asarray(np.sqrt(variance) / (share * np.maximum(every, 1.0)))
 
 
 def share_beyond(

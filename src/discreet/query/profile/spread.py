@@ -30,7 +30,7 @@ class Spread:
     def of(cls, sizes: UnitSizes, groups: UnitSizes | None, most: int, *, rooted: bool) -> Spread:
         """For units that count in ``most`` groups fully; larger units are taken to have more groups."""
         many, each = np.maximum(sizes.counts, 0.0), sizes.typical
-        touched = each if groups is None else np.minimum(_same_rank(many, groups), each)
+        touched = each if groups is None else np.minimum(same_rank(many, groups), each)
         over = np.maximum(touched / most, 1.0)
         weights = many / (np.sqrt(over) if rooted else over)
         met = 1 - (1 - _SHARES[:, None]) ** each[None, :]
@@ -42,7 +42,7 @@ class Spread:
         return np.where(units > 0, np.maximum(found, units), units)
 
 
-def _same_rank(many: Floats, groups: UnitSizes) -> Floats:
+def same_rank(many: Floats, groups: UnitSizes) -> Floats:
     """For each class of sizes, the number of groups of units of the same rank."""
     there = np.maximum(groups.counts, 0.0)
     upto = np.cumsum(there) / max(float(there.sum()), 1.0)
