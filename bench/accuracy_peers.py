@@ -4,15 +4,19 @@
 
 Everyone has ε = 1, δ = 1e-8 in all. Peers with the caps of the field (10 groups of a user, one row in each), and with
 the best of ``CAPS``, found by looking at the data, which is not private. A peer that is not installed is left out.
+Tumult pins a Spark of its own: DISCREET_TUMULT=/path/to/python names an environment with tmlt.analytics and duckdb.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import statistics
+import subprocess
 import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,16 +25,27 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.accuracy_raw import ALL, ORACLE, RUNS, Case
-from bench.table_runs import opendp, pipeline_dp
+from bench.table_runs import Run, opendp, pipeline_dp
 from bench.trips import REGIONS, trips
 
 CAPS = ((10, 1), (5, 10), (5, 40), (10, 20), (20, 40))
 """Groups of a user, and rows in each."""
+
+
+def tumult(question: str, path: Path, repeats: int, *, groups: int, each: int) -> Run:
+    """In an environment of its own."""
+    rows = str(pq.read_metadata(path).num_rows)
+    command = [os.environ["DISCREET_TUMULT"], "-m", "bench.table_runs", "tumult", question, rows, str(repeats)]
+    done = subprocess.run([*command, str(groups), str(each)], capture_output=True, text=True, check=True)
+    return Run(**json.loads(done.stdout.splitlines()[-1]))
+
+
 PEERS: dict[str, tuple[str, Callable[..., Any]]] = {
     "OpenDP": ("opendp", opendp),
     "OpenDP, Gaussian": ("opendp", lambda *a, **k: opendp(*a, **k, gaussian=True)),
     "PipelineDP": ("pipeline_dp", pipeline_dp),
     "PipelineDP, Gaussian": ("pipeline_dp", lambda *a, **k: pipeline_dp(*a, **k, gaussian=True)),
+    "Tumult": (os.environ.get("DISCREET_TUMULT", ""), tumult),
 }
 
 
@@ -61,7 +76,7 @@ def peers() -> None:
     for name, (module, run) in PEERS.items():
         if os.environ.get("DISCREET_PEERS", "") not in name:
             continue
-        if find_spec(module) is None:
+        if not (module if run is tumult else find_spec(module)):
             shown.add_row(name, "not installed", "", "")
             continue
         tried = {

@@ -204,7 +204,44 @@ def pipeline_dp(
     return timed(work, repeats)
 
 
+# --- Tumult -----------------------------------------------------------------------------------------------------------
+
+
+def tumult(question: str, path: Path, repeats: int, groups: int | str = floors.GROUPS, each: int | str = 1) -> Run:
+    """Tumult Analytics on a Spark of its own: Q2, a third of the total for each of the three numbers."""
+    tm: Any = import_module("tmlt.analytics")
+    spark: Any = import_module("pyspark.sql").SparkSession.builder.master("local[2]")
+    rows = spark.config("spark.sql.shuffle.partitions", 4).getOrCreate().read.parquet(str(path))
+    rows = rows.select("user_id", "region", "amount")
+    if question != "Q2":
+        raise SystemExit(f"{question} is not asked of Tumult here")
+
+    def work() -> Rows:
+        session = tm.Session.from_dataframe(
+            privacy_budget=tm.ApproxDPBudget(EPSILON, float(DELTA)),
+            source_id="trips",
+            dataframe=rows,
+            protected_change=tm.AddRowsWithID("user_id"),
+        )
+        cut = tm.QueryBuilder("trips").enforce(tm.MaxGroupsPerID("region", int(groups)))
+        cut = cut.enforce(tm.MaxRowsPerGroupPerID("region", int(each)))
+        asked = cut.groupby(tm.KeySet.from_dict({"region": REGIONS}))
+        found: dict[str, list[float]] = {}
+        for query in (
+            asked.count(name="v"),
+            asked.sum("amount", 0, 100, name="v"),
+            asked.average("amount", 0, 100, "v"),
+        ):
+            answer = session.evaluate(query, tm.ApproxDPBudget(EPSILON / 3, float(DELTA) / 3))
+            for row in answer.collect():
+                found.setdefault(row["region"], []).append(float(row["v"]))
+        return [(region, *values) for region, values in found.items()]
+
+    return timed(work, repeats)
+
+
 TOOLS: dict[str, Callable[..., Run]] = {
+    "tumult": tumult,
     "ours": ours,
     "floor": floor,
     "raw": raw,

@@ -51,6 +51,15 @@ def test_bounds_of_times_are_asked_with(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["rows"][0][0].startswith("2024-")
 
 
+def test_bounds_that_nobody_knows_are_chosen_out_of_the_price(tmp_path: Path) -> None:
+    rows = {"person": list(range(3000)), "cost": [i % 40 for i in range(3000)]}
+    pq.write_table(pa.table(rows), tmp_path / "t.parquet")
+    asked = ("ask", tmp_path / "t.parquet", "SELECT AVG(cost) AS m FROM t", "--unit", "person", "--epsilon", "9")
+    done = run(*asked, "--bounds", "cost=auto", "--json")
+    assert done.exit_code == 0, done.output
+    assert any("bounds of cost chosen from the profile: 0 to" in note for note in json.loads(done.stdout)["notes"])
+
+
 def test_blanks_around_keys_do_not_count_unless_quoted(visits: Path) -> None:
     assert read_keys(' North ,South,"a, ""b""", " c "') == ["North", "South", 'a, "b"', " c "]
     assert read_keys('""') == [""]

@@ -79,8 +79,12 @@ def test_with_a_profile_preview_and_answer_agree() -> None:
 def test_corrected_values_are_marked_and_their_intervals_hold_the_raw_counts() -> None:
     own = session(budget=dp.Pure(100))
     own.profile("visits", epsilon=50)
-    answer = own.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward").release(epsilon="0.4")
+    query = own.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
+    shown = query.preview(epsilon="0.4").error("n")
+    answer = query.release(epsilon="0.4")
     assert any("n is corrected" in note for note in answer.notes)
+    bars = [max(n - low, high - n) for n, (low, high) in zip(answer["n"], answer.intervals()["n"], strict=True)]  # type: ignore[misc]
+    assert 0.5 < shown / np.median(bars) < 2, "the preview knows that there will be a correction"
     counts = np.bincount(ROWS["ward"], minlength=60)
     held = [low <= n <= high for n, (low, high) in zip(counts, answer.intervals("0.9999999")["n"], strict=True)]  # type: ignore[misc]
     assert all(held)

@@ -40,7 +40,12 @@ Sql = Annotated[str, typer.Argument(help="one SELECT with aggregates")]
 Unit = Annotated[str, typer.Option(help="of a file: the column that identifies the person (privacy unit) of each row")]
 Name = Annotated[str, typer.Option("--table", help="the table's name in the SQL; the file's stem if left out")]
 Bounds = Annotated[
-    list[str], typer.Option("--bounds", help="public bounds of a column: cost=0:5000 or day=2024-01-01..2024-12-31")
+    list[str],
+    typer.Option(
+        "--bounds",
+        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31, or cost=auto: chosen from a profile, "
+        "or for a tenth of the price",
+    ),
 ]
 Keys = Annotated[
     list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')

@@ -123,9 +123,9 @@ def _column(name: str, stored: Stored) -> str:
     column = f"# columns.{_key(name)} ="
     match stored.kind:
         case StoredKind.INTEGER:
-            return f"{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]"
+            return f'{column} {{bounds = [0, 100]}}    # whole numbers: bounds (or "auto"), or keys = [1, 2, 3]'
         case StoredKind.DECIMAL | StoredKind.REAL:
-            return f"{column} {{bounds = [0, 100]}}    # numbers"
+            return f'{column} {{bounds = [0, 100]}}    # numbers; or bounds = "auto", chosen from a profile'
         case StoredKind.TEXT:
             return f'{column} {{keys = ["...", "..."]}}    # text: a public list of keys, or unknown_keys = true'
         case StoredKind.DATE:

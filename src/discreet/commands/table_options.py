@@ -57,7 +57,7 @@ class TableOptions:
         stored = duckdb().columns(self.file)
         columns: dict[str, Declared] = {}
         for name, text in _pairs(self.bounds, "bounds"):
-            columns[name] = bounds(*read_ends(name, text))
+            columns[name] = bounds(AUTO) if text == AUTO else bounds(*read_ends(name, text))
         for name, text in _pairs(self.keys, "keys"):
             columns[name] = keys(_key(one, stored.get(name)) for one in read_keys(text))
         for name in self.unknown:
@@ -106,7 +106,7 @@ def read_ends(name: str, text: str) -> tuple[str, str]:
         raise BadParameter(
             "bounds",
             f"{name}={text}",
-            "must be the least and the largest value, such as cost=0:5000 or day=2024-01-01..2024-12-31",
+            "must be the least and the largest value, such as cost=0:5000 or day=2024-01-01..2024-12-31; or auto",
         )
     return found[0]
 

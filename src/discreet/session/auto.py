@@ -17,6 +17,7 @@ from discreet.answer import how_many
 from discreet.errors import BadParameter
 from discreet.exact import Number, number
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.preview import Preview
 from discreet.query.estimate.estimators import Plain
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
@@ -29,7 +30,7 @@ from discreet.query.profile.choose import Chosen, Known, chosen_caps, correctabl
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
-from discreet.query.profile.rescale import rescaled
+from discreet.query.profile.rescale import expected_error, is_count, rescaled
 from discreet.query.profile.shrink import shrunk
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import InRows, Spread
@@ -173,6 +174,27 @@ def unknown_yet(question: Prepared) -> Chosen:
         f"this preview is for a cap of {MAX_ROWS} rows, without that tenth"
     )
     return Chosen((with_caps(question, caps),), caps, None, None, math.inf, (words,))
+
+
+def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None) -> Preview:
+    """A preview whose error bars of counts are those after the correction; nobody knows values, so sums keep theirs.
+
+    ``asked``: in a group of how many rows; by default, of as many as are typical.
+    """
+    if chosen is None or (not chosen.corrected and chosen.spread is None):
+        return found
+    rows = float(asked or chosen.rows or 1)
+    part = chosen.questions[0].parts[0]
+    counts = {name for name, recipe in zip(part.names, part.recipes, strict=True) if is_count(recipe)}
+
+    def error(noise: float) -> float:
+        spread = chosen.spread
+        return expected_error(noise, rows, *chosen.factor) if spread is None else spread.expected_error(noise, rows)
+
+    columns = tuple(
+        replace(one, error=error(one.error), rows=round(rows)) if one.name in counts else one for one in found.columns
+    )
+    return replace(found, columns=columns)
 
 
 def finish(chosen: Sequence[Chosen | None], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:

@@ -53,6 +53,7 @@ from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, no_caps, quote, release
 from discreet.session.auto import (
     all_rows,
+    corrected_preview,
     cut_of,
     finish,
     known_of,
@@ -560,14 +561,18 @@ class Session(ManyQuestions):
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
         found = tuple(
-            preview(
-                order.quote,
-                one.parts[0],
-                remaining=left,
-                affordable=fits,
-                rows=self.rows_in_a_group(one, chosen) if rows is None else rows,
-                confidence=order.confidence,
-                notes=() if chosen is None else chosen.words,
+            corrected_preview(
+                preview(
+                    order.quote,
+                    one.parts[0],
+                    remaining=left,
+                    affordable=fits,
+                    rows=self.rows_in_a_group(one, chosen) if rows is None else rows,
+                    confidence=order.confidence,
+                    notes=() if chosen is None else chosen.words,
+                ),
+                chosen,
+                rows,
             )
             for one, chosen in zip_longest(order.quote.questions, order.chosen)
         )

@@ -41,6 +41,22 @@ def test_both_signs_and_constants() -> None:
     assert (zero.declared.low, zero.declared.high) == (Fraction(0), Fraction(1))
 
 
+def test_values_that_noise_hides_are_not_taken_to_be_none() -> None:
+    """Of 3,000 values half lie beyond the last class that surely holds something."""
+    sample = np.ceil(np.random.default_rng(3).lognormal(3, 1, 3000))
+    found = choose_bounds(values(sample, scale=70.0))
+    beyond = np.maximum(sample - float(found.declared.high), 0).sum() / sample.sum()  # type: ignore[arg-type]
+    assert beyond < 0.1
+    assert abs(found.cut - beyond) < 0.06
+
+
+def test_values_that_end_get_the_end() -> None:
+    """Each class up to a million has as many as the one before it, then none."""
+    sample = np.ceil(np.exp(np.random.default_rng(3).uniform(0, np.log(1e6), 30_000)))
+    found = choose_bounds(values(sample, scale=70.0))
+    assert found.declared.high == 1 << 20
+
+
 def test_noise_alone_gives_no_bounds() -> None:
     with pytest.raises(NoEstimate):
         choose_bounds(values(np.array([]), scale=50.0))

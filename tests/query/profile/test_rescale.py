@@ -4,7 +4,7 @@ import numpy as np
 
 from discreet.query.estimate.estimators import Estimate, Estimates, Plain
 from discreet.query.estimate.statistics import ONE, Rows
-from discreet.query.profile.rescale import Rescaled, can_rescale
+from discreet.query.profile.rescale import Rescaled, can_rescale, expected_error
 
 COUNT = Rows(ONE, 1, 1)  # type: ignore[arg-type]
 PLAIN = Plain(COUNT, is_whole=True)
@@ -32,3 +32,9 @@ def test_only_what_adds_up_and_keeps_its_sign_is_multiplied() -> None:
     assert can_rescale(PLAIN)
     assert can_rescale(Plain(COUNT, is_whole=False, is_count=False, sign=1))
     assert not can_rescale(Plain(COUNT, is_whole=False, is_count=False, sign=0))
+
+
+def test_the_interval_that_a_preview_expects_is_the_one_that_comes() -> None:
+    low, high = Rescaled(PLAIN, 1.5, 1.6).ends(noisy([100.0], 5.0), 0.05)
+    noise = 100.0 - float(low[0])
+    assert expected_error(noise, 150.0, 1.5, 1.6) == max(150.0 - float(low[0]), float(high[0]) - 150.0)

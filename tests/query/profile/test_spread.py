@@ -51,6 +51,14 @@ def test_nothing_grows_smaller_and_noise_below_zero_stays() -> None:
     assert spread.rows_of(values)[0] == -5
 
 
+def test_the_interval_that_a_preview_expects_reaches_to_the_square_of_the_correction() -> None:
+    spread = Spread.of(released(SIZES), None, 4, rooted=True)
+    units = float(spread.units[200])
+    rows = float(spread.rows[200])
+    more = float(spread.rows_of(np.array([units + 10]))[0])
+    assert spread.expected_error(10.0, rows) == pytest.approx(max(more**2 / (units + 10) - rows, rows - units + 10))
+
+
 def test_counts_of_keys_that_nobody_listed_are_marked_and_their_intervals_hold() -> None:
     """All of 40 keys have hundreds of units; intervals reach from no correction to its square, so they hold."""
     key = RNG.integers(0, 40, len(UNIT))

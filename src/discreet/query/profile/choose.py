@@ -51,7 +51,7 @@ MOST_CORRECTED = 4.0
 """Groups are multiplied by no more than this: their intervals reach to its square."""
 FARTHER = 16
 """Caps are tried up to so many times the largest size that stands out."""
-NEARLY = 1.1
+NEARLY = 1.2
 """Of caps whose predicted error is nearly the least, the largest: noise is in the error bar, what is cut is not."""
 
 Ask = Callable[[Sequence[Prepared]], Quote]
@@ -90,6 +90,8 @@ class Chosen:
 
     shrinks: bool = False
     """Whether the means of groups may borrow from each other."""
+    factor: tuple[float, float] = (1.0, 1.0)
+    """By how much groups are predicted to be multiplied, so that they agree with a total, and the most of it."""
 
     @property
     def corrected(self) -> bool:
@@ -146,7 +148,9 @@ def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chos
     corrected = _best(partial(_corrected, known, share, noise, top.error), sizes, nearly=1.0)
     if corrected.error >= plain.error:
         return _told(asked, (), plain, most, known, rows)
-    return _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
+    found = _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), corrected, most, known, rows)
+    factor = sizes.expected(1 / np.maximum(1 - sizes.shares_cut(corrected.cap), 1e-9))
+    return replace(found, factor=(factor, factor * (1 + 2 * top.noise)))
 
 
 def chosen_caps(asked: Prepared, rows: int, groups: int | None) -> Caps:

@@ -11,7 +11,6 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from discreet.errors import NoEstimate
 from discreet.query.answer.suggest import SIGNED_POWERS
@@ -19,6 +18,7 @@ from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.tails import Tails, beyond
 
 GROUPS = 20
 """A sum is mostly asked by group: in so many, the noise of a sum whose bound is the mean is so many parts of all units.
@@ -26,8 +26,7 @@ A bound of ten times the mean has ten times as much."""
 _SURE = 0.001
 _WINDOWS = (1, 2, 4, 8)
 _GUESSED = 6
-_FALLING = 0.6
-Integers = NDArray[np.int64]
+"""Classes beyond those that surely hold something that may be within bounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,30 +57,72 @@ def choose_bounds(values: Histogram, *, nullable: bool = True, noise: float | No
     if values.labels[0] == FIRST_YEAR:
         days = date(FIRST_YEAR + first, 1, 1), date(FIRST_YEAR + last, 12, 31)
         return ChosenBounds(values.column, bounds(*days, nullable=nullable), 0.0)
-    ends, there, size = _sizes(values, first, last)
-    total = float(there @ size) or 1.0
-    sign = np.sign([float(a + b) for a, b in ends])
+    below, above = (_side(values, sign, sign * SIGNED_POWERS[end]) for sign, end in ((-1, first), (1, last)))
+    total = sum(side.total for side in (below, above)) or 1.0
     if noise is None:
         noise = GROUPS / total
-    low, below = _end([-a for a, _ in ends], there, np.where(sign < 0, size, 0.0), total, noise)
-    high, above = _end([b for _, b in ends], there, np.where(sign > 0, size, 0.0), total, noise)
+    low, under = below.best(total, noise)
+    high, over = above.best(total, noise)
     if low == high == 0:
         high = values.step
-    return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), below + above)
+    return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), under + over)
 
 
 def typical_size(values: Histogram) -> float:
     """How far from 0 a value is, on average; ``NoEstimate`` if none stands out from the noise."""
-    _, there, size = _sizes(values, *_range(values, values.values[:-1]))
-    return float(there @ size) / (float(there.sum()) or 1.0) or float(values.step)
-
-
-def _sizes(values: Histogram, first: int, last: int) -> tuple[list[tuple[Fraction, Fraction]], Floats, Floats]:
-    """Classes from the first to the last one and some beyond: their ends, how many values, a typical size of each."""
     counts = values.values[:-1]
-    powers, there = _guessed(np.array(SIGNED_POWERS[first : last + 1]), np.maximum(counts[first : last + 1], 0.0))
-    ends = [value_ends(power, values.step) for power in powers]
-    return ends, there, np.array([np.sqrt(float(abs(a)) * float(abs(b))) for a, b in ends])
+    first, last = _range(values, counts)
+    sides = [_side(values, sign, sign * SIGNED_POWERS[end]) for sign, end in ((-1, first), (1, last))]
+    many = sum(side.many for side in sides) + max(float(counts[SIGNED_POWERS.index(0)]), 0.0)
+    return sum(side.total for side in sides) / max(many, 1.0) or float(values.step)
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The values on one side of 0: classes outwards, and how many values each has, in several ways."""
+
+    ends: tuple[Fraction, ...]
+    sizes: Floats
+    counts: Floats
+    """One line for each way."""
+    ways: Tails
+
+    @property
+    def total(self) -> float:
+        """Of the sizes of all values, about."""
+        return self.ways.middle(self.counts @ self.sizes)
+
+    @property
+    def many(self) -> float:
+        """All values, about."""
+        return self.ways.middle(self.counts.sum(axis=1))
+
+    def best(self, total: float, noise: float) -> tuple[Fraction, float]:
+        """The end for which noise and cut together are least, and the share of the total beyond it."""
+        if not self.ends:
+            return Fraction(0), 0.0
+        every = np.maximum(self.counts @ self.sizes + total - self.total, 1e-300)
+
+        def cut(end: Fraction) -> Floats:
+            return np.asarray(self.counts @ np.maximum(self.sizes - float(end), 0.0) / every)
+
+        found = min(self.ends, key=lambda end: self.ways.mean_by_ratio(cut(end) + noise * float(end)))
+        return found, self.ways.middle(cut(found))
+
+
+def _side(values: Histogram, sign: int, last: int) -> _Side:
+    """Up to the class ``last``, which surely holds something, and some beyond; nothing if that is not on this side."""
+    if last < 1:
+        return _Side((), np.zeros(0), np.zeros((1, 0)), Tails(np.zeros(0), np.zeros((1, 0)), np.ones(1)))
+    outward = range(1, SIGNED_POWERS[-1] + 1)
+    counts = values.values[[SIGNED_POWERS.index(sign * power) for power in outward]]
+    ends = [value_ends(power, values.step) for power in outward]
+    sizes = np.array([float(near) * 2**0.5 for near, _ in ends])
+    ways = beyond(counts, sizes, np.full(len(sizes), np.log(2)), values.variance, last - 1, may_end=True)
+    far = min(last + _GUESSED, len(sizes))
+    known = np.broadcast_to(np.maximum(counts[:last], 0.0), (len(ways.weights), last))
+    found = np.hstack([known, ways.units[:, : far - last]])
+    return _Side(tuple(end for _, end in ends[:far]), sizes[:far], found, ways)
 
 
 def _range(values: Histogram, counts: Floats) -> tuple[int, int]:
@@ -108,36 +149,3 @@ def _stands_out(values: Histogram, outward: Floats) -> bool:
 def _error_of_sum(scale: float, many: int, classes: int, gaussian: bool) -> float:
     miss = _SURE / (len(_WINDOWS) * classes)  # a sum that is too large is half of what is missed
     return weighted_error(scale, [1.0] * many, miss, gaussian=gaussian)
-
-
-def _guessed(powers: Integers, counts: Floats) -> tuple[list[int], Floats]:
-    """Classes and their numbers of values, with some beyond on both sides, within the public ones."""
-    below, above = (_continued(counts[powers * sign > 0][::sign]) for sign in (-1, 1))
-    first, last = int(powers[0]), int(powers[-1])
-    below, above = below[: first - SIGNED_POWERS[0]], above[: SIGNED_POWERS[-1] - last]
-    found = range(first - len(below), last + len(above) + 1)
-    return list(found), np.concatenate([below[::-1], counts, above])
-
-
-def _continued(outward: Floats) -> Floats:
-    """How many values the classes beyond the last one have, about: they grow rarer as they did, or faster.
-
-    None if the last one does not have far fewer than the one before it: there values end.
-    """
-    if len(outward) < 3 or not (outward[-3:] > 0).all() or outward[-1] > _FALLING * outward[-2]:
-        return np.zeros(0)
-    ratio = outward[-1] / outward[-2]
-    bend = min(ratio * outward[-3] / outward[-2], 1.0)
-    return np.asarray(outward[-1] * np.cumprod(ratio * bend ** np.arange(1, _GUESSED + 1)))
-
-
-def _end(ends: list[Fraction], counts: Floats, sizes: Floats, total: float, noise: float) -> tuple[Fraction, float]:
-    """The end on one side, and the share of the total beyond it; 0 if there is nothing on that side."""
-    if not sizes.any():
-        return Fraction(0), 0.0
-
-    def cut(end: Fraction) -> float:
-        return float(counts @ np.maximum(sizes - float(end), 0.0)) / total
-
-    best = min((end for end in ends if end > 0), key=lambda end: cut(end) + noise * float(end))
-    return best, cut(best)

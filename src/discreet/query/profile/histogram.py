@@ -67,6 +67,11 @@ class Histogram:
         return np.array(self.counts)
 
     @property
+    def variance(self) -> float:
+        """Of the noise in each count."""
+        return self.scale**2 * (1 if self.gaussian else 2)
+
+    @property
     def title(self) -> str:
         """What it is about, in words."""
         return f"{self.about.value}{' of ' + self.column if self.column else ''}"

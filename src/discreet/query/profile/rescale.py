@@ -80,6 +80,16 @@ class Rescaled(Wrapped):
         return np.minimum(np.minimum(low, low * most), value), np.maximum(np.maximum(high, high * most), value)
 
 
+def expected_error(noise: float, rows: float, factor: float, largest: float) -> float:
+    """How far the interval of a count will reach, in a group of so many rows: that of ``Rescaled`` for this noise.
+
+    >>> expected_error(10.0, 1200.0, 1.2, 1.2), expected_error(10.0, 1000.0, 1.0, 1.0)
+    (254.4, 10.0)
+    """
+    kept = rows / factor
+    return max(rows - (kept - noise), (kept + noise) * largest**2 - rows)
+
+
 def can_rescale(recipe: Recipe) -> bool:
     """Whether it adds up over groups and never changes sign: a count, or a sum of numbers of one sign."""
     match recipe:
@@ -93,6 +103,11 @@ def can_rescale(recipe: Recipe) -> bool:
             return x.low >= 0 or x.high <= 0
         case _:
             return False
+
+
+def is_count(recipe: Recipe) -> bool:
+    """Whether it is a number of rows."""
+    return isinstance(recipe, Count) or (isinstance(recipe, Plain) and recipe.is_count)
 
 
 def rescaled(groups: Released, total: Released) -> tuple[Released, dict[str, float]]:

@@ -41,6 +41,17 @@ class Spread:
         found = np.exp(np.interp(np.log(np.maximum(units, 1e-9)), np.log(self.units), np.log(self.rows)))
         return np.where(units > 0, np.maximum(found, units), units)
 
+    def expected_error(self, noise: float, rows: float) -> float:
+        """How far the interval of a group of so many rows will reach, for this noise of its number of units."""
+        many = float(np.exp(np.interp(np.log(rows), np.log(self.rows), np.log(self.units))))
+        low, high = self.ends(np.array([many - noise]), np.array([many + noise]), np.array([rows]))
+        return max(rows - float(low[0]), float(high[0]) - rows)
+
+    def ends(self, low: Floats, high: Floats, value: Floats) -> tuple[Floats, Floats]:
+        """From no correction to its square, for units between these ends."""
+        more = self.rows_of(high)
+        return np.minimum(low, value), np.maximum(more * more / np.maximum(high, 1.0), value)
+
 
 def same_rank(many: Floats, groups: UnitSizes) -> Floats:
     """For each class of sizes, the number of groups of units of the same rank."""
@@ -62,6 +73,4 @@ class InRows(Wrapped):
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """From no correction to its square, with the noise on both sides."""
-        low, high = self.inner.ends(noisy, miss)
-        value, more = self.value(noisy), self.spread.rows_of(high)
-        return np.minimum(low, value), np.maximum(more * more / np.maximum(high, 1.0), value)
+        return self.spread.ends(*self.inner.ends(noisy, miss), self.value(noisy))

@@ -1,4 +1,4 @@
-"""Units too large to stand out from the noise of a profile: how many there may be, by how the known ones grow rarer.
+"""Units and values too large to stand out from the noise of a profile: how many, by how the known ones grow rarer.
 
 By the logarithm of their size, the number of units beyond the last class that surely holds some is taken to be e to a
 parabola: a power of the size (Pareto), or one that falls ever faster (lognormal and lighter). Each parabola of a grid
@@ -49,21 +49,41 @@ def tails(histogram: Histogram, last: int) -> Tails:
     """Of sizes per unit, beyond the class ``last``."""
     starts = np.array(STARTS, dtype=float)
     ends = np.append(starts[1:], 1.5 * starts[-1])
-    sizes, widths = np.sqrt(starts * (ends - 1)), np.log(ends / starts)
-    counts = histogram.values
+    sizes = np.sqrt(starts * (ends - 1))
+    return beyond(histogram.values, sizes, np.log(ends / starts), histogram.variance, last)
+
+
+def beyond(
+    counts: Floats, sizes: Floats, widths: Floats, noise: float, last: int, *, may_end: bool = False
+) -> Tails:
+    """Of counts with noise of this variance, in classes of these sizes and widths (in logarithms), beyond ``last``.
+
+    ``may_end``: that there is nothing is one of the ways. Values mostly have such an end; sizes of units mostly have
+    none, and a cap that believes in one cuts much where it is wrong.
+    """
     known = np.cumsum(np.maximum(counts[last::-1], 0.0))[::-1]
     half = int(np.flatnonzero(known >= known[0] / 2)[-1])
     some = slice(max(half, last - FITTED), None)
     here, away = counts[some], np.log(sizes[some] / sizes[last])
-    noise = histogram.scale**2 * (1 if histogram.gaussian else 2)
     there = np.where(np.arange(len(counts))[some] <= last, np.maximum(here, 0.0), 0.0)
     variance = noise + there + (UNLIKE * there) ** 2
     slope, bend = (one.reshape(-1, 1) for one in np.meshgrid(SLOPES, BENDS))
     shape = np.exp(np.clip(slope * away + bend * away**2, -200, 60)) * widths[some]
-    level = np.maximum(shape @ (here / variance) / (shape**2 @ (1 / variance)), 0.0)
-    units = level[:, None] * shape
-    off = ((here - units) ** 2 / variance).sum(axis=1)
+    many = len(counts) - 1 - last
+    inside, outside = slice(None, len(here) - many), slice(len(here) - many, None)
+    fits = _fitted(here, shape, variance)
+    off, units = ((here - fits) ** 2 / variance).sum(axis=1), fits[:, outside]
+    if may_end:
+        best = _fitted(here[inside], shape[:, inside], variance[inside])
+        least = ((here[inside] - best) ** 2 / variance[inside]).sum(axis=1).min()
+        off = np.append(off, least + (here[outside] ** 2 / variance[outside]).sum())
+        units = np.vstack([units, np.zeros(many)])
     weights = np.exp((off.min() - off) / 2)
     kept = weights > LIKELY * weights.sum()
-    beyond = len(counts) - 1 - last
-    return Tails(sizes[last + 1 :], units[kept][:, len(here) - beyond :], weights[kept] / weights[kept].sum())
+    return Tails(sizes[last + 1 :], units[kept], weights[kept] / weights[kept].sum())
+
+
+def _fitted(counts: Floats, shape: Floats, variance: Floats) -> Floats:
+    """Each shape at the level at which it is nearest to the counts."""
+    level = np.maximum(shape @ (counts / variance) / (shape**2 @ (1 / variance)), 0.0)
+    return np.asarray(level[:, None] * shape)
