@@ -53,9 +53,7 @@ def tails(histogram: Histogram, last: int) -> Tails:
     return beyond(histogram.values, sizes, np.log(ends / starts), histogram.variance, last)
 
 
-def beyond(
-    counts: Floats, sizes: Floats, widths: Floats, noise: float, last: int, *, may_end: bool = False
-) -> Tails:
+def beyond(counts: Floats, sizes: Floats, widths: Floats, noise: float, last: int, *, may_end: bool = False) -> Tails:
     """Of counts with noise of this variance, in classes of these sizes and widths (in logarithms), beyond ``last``.
 
     ``may_end``: that there is nothing is one of the ways. Values mostly have such an end; sizes of units mostly have

@@ -42,7 +42,7 @@ def test_the_whole_price_is_paid_and_no_more() -> None:
     assert answer["n"] == pytest.approx(truth(), rel=0.2)
     assert answer.cut is not None
     assert 0 <= answer.cut.low <= answer.cut.share <= answer.cut.high <= 1
-    assert "cuts about" in str(answer)
+    assert " rows cuts " in str(answer)
     assert "chosen from the profile" in answer.explain()
     own.sql(GROUPS).release(epsilon=1)  # what was found out is known
     assert own.remaining == dp.Pure(2)
@@ -54,7 +54,7 @@ def test_sizes_that_an_older_version_bought_are_read_and_not_bought_again(
     """It did not ask in how many groups units are."""
     table = dp.table(ROWS, unit="patient", max_rows="auto", columns=COLUMNS)
     with monkeypatch.context() as older:
-        older.setattr("discreet.session.auto.correctable", lambda _: False)
+        older.setattr("discreet.session.caps.auto.correctable", lambda _: False)
         dp.Session(visits=table, budget=dp.Pure(4), ledger=tmp_path / "ledger").sql(GROUPS).release(epsilon=1)
     own = dp.Session(visits=table, ledger=tmp_path / "ledger")
     answer = own.sql(GROUPS).release(epsilon=2)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from discreet.errors import BadQuestion, NoEstimate
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.expressions import columns
-from discreet.query.plan.nodes import Aggregate
+from discreet.query.plan.nodes import Aggregate, Project, Scan, parts_of
 from discreet.query.plan.schema import Declared, Schema, StoredKind, bounds, resolve
 from discreet.query.plan.types import Number
 from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
@@ -115,10 +115,19 @@ def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Map
     for name in question.asked.tables:
         if any(one.auto for one in schemas[name].table.columns.values()):
             chosen, missing = chosen_bounds(name, schemas[name], profiles.get(name))
-            found += map(str, chosen.values())
-            found += [f"bounds of {one.column} could not be chosen: nothing stood out" for one in missing if one.asked]
+            read = _read(question, name)
+            found += [str(one) for one in chosen.values() if one.column in read]
+            vain = [one.column for one in missing if one.asked and one.column in read]
+            found += [f"bounds of {column} could not be chosen: nothing stood out" for column in vain]
         found += map(str, value_cuts(question, schemas[name], profiles.get(name)))
     return tuple(found)
+
+
+def _read(question: Prepared, table: str) -> set[str]:
+    """The columns of a table that a question looks at."""
+    projects = [one for one in parts_of(question.asked.source) if isinstance(one, Project)]
+    above = [one for one in projects if isinstance(one.source, Scan) and one.source.table == table]
+    return {name for one in above for name, _ in one.columns}
 
 
 def value_cuts(question: Prepared, schema: Schema, profile: Profile | None) -> list[ValueCut]:
