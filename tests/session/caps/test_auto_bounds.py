@@ -37,6 +37,8 @@ def test_bounds_are_chosen_from_a_profile_and_told() -> None:
     answer = own.sql(SUM).release(epsilon=5)
     assert answer["s"][0] == pytest.approx(ROWS["cost"].sum(), rel=0.1)
     assert any("bounds of cost chosen from the profile: 0 to" in note for note in answer.notes)
+    count = own.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
+    assert not any("bounds of" in note for note in count.notes), "it does not look at them"
 
 
 def test_all_null_is_refused_and_costs_nothing_more() -> None:
