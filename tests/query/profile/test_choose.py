@@ -1,5 +1,7 @@
 """Caps chosen from released numbers: the same for the same numbers, near the best, and never from the data."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -86,6 +88,14 @@ def test_groups_to_which_units_are_tied_are_cut_less() -> None:
     assert spread.caps.max_rows is not None
     assert alone.caps.max_rows > spread.caps.max_rows
     assert alone.error > spread.error
+
+
+def test_noise_alone_is_never_more_than_all_of_the_predicted_error() -> None:
+    for text in TEXTS.values():
+        words = chosen(text, sizes("light"), 0.3).words[0]
+        if "noise alone" in words:
+            error, noise = (float(one) for one in re.findall(r"([0-9.]+)%", words))
+            assert noise <= error
 
 
 def test_a_smaller_price_never_gives_a_larger_cap() -> None:

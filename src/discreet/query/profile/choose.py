@@ -236,9 +236,10 @@ def _is_mean(recipe: Recipe) -> bool:
 def _plain(sizes: UnitSizes, noise: tuple[float, float], cap: int) -> _Predicted:
     """Noise in proportion to the cap, and what the cap cuts."""
     cut = sizes.shares_cut(cap)
-    counted, means = noise[0] * cap / BASE, noise[1] * cap / BASE / np.maximum(1 - cut, 1e-9)
+    counted, means = noise[0] * cap / BASE + 0 * cut, noise[1] * cap / BASE / np.maximum(1 - cut, 1e-9)
     errors = [np.hypot(counted, cut)] * bool(noise[0]) + [np.hypot(means, MEANS * cut)] * bool(noise[1])
-    return _Predicted(cap, sizes.expected(_together(errors, cut)), max(counted, sizes.expected(means)))
+    alone = [counted] * bool(noise[0]) + [means] * bool(noise[1])
+    return _Predicted(cap, sizes.expected(_together(errors, cut)), sizes.expected(_together(alone, 0 * cut)))
 
 
 def _corrected(known: Known, share: float, noise: tuple[float, float], top: float, cap: int) -> _Predicted:
@@ -252,7 +253,8 @@ def _corrected(known: Known, share: float, noise: tuple[float, float], top: floa
     spread = sizes.spread_errors(cap, share, _clustering(known))
     errors = [np.sqrt(counted**2 + spread**2 + top**2)] * bool(noise[0])
     errors += [np.hypot(means, MEANS * cut)] * bool(noise[1])
-    return _Predicted(cap, sizes.expected(_together(errors, cut)), sizes.expected(np.maximum(counted, means)))
+    alone = [counted] * bool(noise[0]) + [means] * bool(noise[1])
+    return _Predicted(cap, sizes.expected(_together(errors, cut)), sizes.expected(_together(alone, 0 * cut)))
 
 
 def _clustering(known: Known) -> Callable[[Floats], Floats]:
