@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadParameter, MissingExtra, NoPrice, NotATheorem
+from discreet.errors import BadParameter, NoPrice, NotATheorem
 from discreet.exact import Number, integer, number
+from discreet.picture import new_figure
 from discreet.privacy.accountants.advanced import price_advanced
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.compose import Composition, compose
@@ -204,11 +205,7 @@ def growth_rules(delta: Number) -> dict[str, Callable[[Event], float]]:
 
 
 def _canvas(across: str, up: str, title: str) -> tuple[Figure, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("plots", extra="plot") from None
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes = figure.subplots()
     axes.set_xlabel(across)
     axes.set_ylabel(up)

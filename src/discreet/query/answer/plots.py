@@ -1,7 +1,5 @@
 """A picture of released rows: bars with their intervals. One key is an axis, two are grouped bars, whole numbers are
 drawn where they lie, so that a histogram looks like one.
-
-The picture is a matplotlib Figure of its own, not one of pyplot: a notebook shows it once.
 """
 
 from __future__ import annotations
@@ -11,9 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import MissingExtra
+from discreet.picture import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 _MOST_COLOURS = 12
@@ -31,14 +32,10 @@ class Bars:
     """The keys of each row as text."""
 
 
-def draw(bars: Bars, title: str) -> Any:
+def draw(bars: Bars, title: str) -> Figure:
     """The Figure."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("plots", extra="plot") from None
     width = min(max(4.0, 0.35 * len(bars.values)), 24.0)
-    figure = Figure(figsize=(width, 3.5), layout="constrained")
+    figure = new_figure(width, 3.5)
     axes = figure.subplots()
     if any(isinstance(v, date) for v in bars.values):
         _moments(axes, bars)
