@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.answer import Answer
 from discreet.errors import BadParameter
-from discreet.exact import Number, positive
+from discreet.exact import Number, positive, significant
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
 from discreet.picture import new_figure
@@ -155,7 +155,7 @@ class Synthetic(PublicRows):
             cost=str(spending.spent),
             story=(
                 "counted how far data and model are apart",
-                f"discrete Gaussian noise of sigma {sqrt(noisy.variance):.4g}",
+                f"discrete Gaussian noise of sigma {significant(sqrt(noisy.variance), 4)}",
             ),
         )
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 _MOST_COLOURS = 12
+_MOST_LETTERS = 30
+"""So many of all names together stand below the axis side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,10 @@ def _whiskers(bars: Bars, rows: Sequence[int] | None = None) -> dict[str, Any]:
 
 
 def _name_ticks(axes: Any, labels: Sequence[str]) -> None:
-    axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
+    if sum(map(len, labels)) > _MOST_LETTERS:
+        axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
+    else:
+        axes.set_xticks(range(len(labels)), labels)
 
 
 def _moments(axes: Any, bars: Bars) -> None:
@@ -114,4 +119,4 @@ def _grouped(axes: Any, bars: Bars, first: list[Any], second: list[Any]) -> None
         axes.bar(x, _heights(bars, rows), width=width, **_whiskers(bars, rows), color=colour, label=str(value))
     _name_ticks(axes, [str(value) for value in first])
     axes.set_xlabel(outer)
-    axes.legend(title=inner)
+    axes.legend(title=inner, loc="upper left", bbox_to_anchor=(1.01, 1))  # beside the bars, which begin at 0

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.errors import BadParameter
-from discreet.exact import Number
+from discreet.exact import Number, significant
 from discreet.picture import new_figure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.profile.histogram import Histogram
@@ -161,7 +161,7 @@ def _interesting(histogram: Histogram) -> list[int]:
 def _lines(histogram: Histogram) -> list[str]:
     error = histogram.error([1.0], 0.05)
     places = _interesting(histogram)
-    lines = [f"{histogram.title} (units, ± {error:,.3g} each)"]
+    lines = [f"{histogram.title} (units, ± {significant(error, 3)} each)"]
     if not places:
         return [*lines, "  nothing stands out from the noise"]
     widest = max(len(histogram.label(i)) for i in places)
