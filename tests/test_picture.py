@@ -4,9 +4,11 @@ import copy
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 from IPython.core.formatters import DisplayFormatter
+from matplotlib.figure import Figure
 
 from discreet.picture import new_figure
 
@@ -14,13 +16,19 @@ SOURCE = Path(__file__).resolve().parent.parent / "src" / "discreet"
 FOR_TYPES = "if TYPE_CHECKING:\n    from matplotlib.figure import Figure\n"
 
 
+def shown(figure: Any) -> dict[str, Any]:
+    """What a notebook gets, by type."""
+    formats: Any = DisplayFormatter()
+    found: dict[str, Any] = formats.format(figure)[0]
+    return found
+
+
 def test_a_notebook_shows_it_as_a_picture_and_pyplot_does_not_know_it() -> None:
     before = plt.get_fignums()
     figure = new_figure(2, 1)
-    shown, _ = DisplayFormatter().format(figure)
-    assert shown["image/png"]
+    assert shown(figure)["image/png"]
     assert plt.get_fignums() == before
-    assert DisplayFormatter().format(plt.Figure())[0].get("image/png") is None  # what others are without pyplot
+    assert "image/png" not in shown(Figure())  # what others are until pyplot is imported
 
 
 def test_it_can_be_copied_and_kept() -> None:
@@ -28,7 +36,7 @@ def test_it_can_be_copied_and_kept() -> None:
     figure.subplots().set_title("first")
     for again in (copy.deepcopy(figure), pickle.loads(pickle.dumps(figure))):  # noqa: S301
         again.axes[0].set_title("second")
-        assert again._repr_png_() != figure._repr_png_()
+        assert shown(again)["image/png"] != shown(figure)["image/png"]
     assert figure.axes[0].get_title() == "first"
 
 

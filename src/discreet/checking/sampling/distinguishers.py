@@ -22,7 +22,6 @@ import numpy as np
 from discreet.checking.exact.outputs import frozen
 from discreet.checking.sampling.binomial import Floats, lower, upper
 from discreet.checking.sampling.observed import Outcome, Raised
-from discreet.exact import significant
 
 _THRESHOLDS = 400
 _FREQUENT = 24
@@ -394,7 +393,7 @@ def _finite(v: Any) -> float:
 
 def _short(v: Any) -> str:
     if isinstance(v, float):
-        return f"{significant(v, 6)}"
+        return f"{v:.6g}"
     if v.numerator.bit_length() + v.denominator.bit_length() < 90:
         return str(v)
-    return f"{significant(Decimal(v.numerator) / Decimal(v.denominator), 6)}"  # a float may be too small for it
+    return f"{Decimal(v.numerator) / Decimal(v.denominator):.6g}"  # a float may be too small for it
