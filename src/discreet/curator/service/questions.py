@@ -18,8 +18,8 @@ from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
+from discreet.session.caps.profiles import profile_order
 from discreet.session.price import Price
-from discreet.session.profiles import profile_order
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
 from discreet.session.workload import Workload
