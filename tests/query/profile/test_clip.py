@@ -11,6 +11,8 @@ from discreet.query.plan.evaluate import program
 from discreet.query.plan.expressions import columns
 from discreet.query.plan.types import Number
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 MANY = 3000
 TRUE = sum(1 + i % 60 for i in range(MANY)) / MANY
 

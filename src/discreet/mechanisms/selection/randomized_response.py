@@ -39,7 +39,7 @@ from discreet.exact import (
     sqrt_up,
 )
 from discreet.mechanisms.base.laplace_law import ONE, exp_bounds
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Mechanism, Priced
 from discreet.noise.coin import flip, flips
 from discreet.noise.lazy import Probability
 from discreet.noise.uniform import uniforms
@@ -77,7 +77,7 @@ class Frequencies:
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(Mechanism[Values, Values]):
+class RandomizedResponse(Priced[Values, Values]):
     """Made by ``randomized_response(...)``; values are 0, 1, ..., categories - 1."""
 
     epsilon: Fraction
@@ -92,11 +92,6 @@ class RandomizedResponse(Mechanism[Values, Values]):
     def event(self) -> events.RandomizedResponse:
         """What a release writes into the ledger, for each person."""
         return events.RandomizedResponse(self.epsilon, self.categories)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""
