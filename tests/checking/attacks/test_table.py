@@ -52,4 +52,5 @@ def test_an_attack_may_draw_its_own_picture() -> None:
     drawn: list[Any] = []
     table = AttackTable("t", "m", (Row("a", 1.0),), picture=drawn.append)
     assert table.plot().axes == drawn
-    assert [bar.get_width() for bar in TABLE.plot().axes[0].patches] == [1.0, 0.5]
+    bars: list[Any] = list(TABLE.plot().axes[0].patches)
+    assert [bar.get_width() for bar in bars] == [1.0, 0.5]
