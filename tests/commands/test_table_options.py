@@ -60,6 +60,7 @@ def test_bounds_that_nobody_knows_are_chosen_out_of_the_price(tmp_path: Path) ->
     assert any("bounds of cost chosen from the profile: 0 to" in note for note in json.loads(done.stdout)["notes"])
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_blanks_around_keys_do_not_count_unless_quoted(visits: Path) -> None:
     assert read_keys(' North ,South,"a, ""b""", " c "') == ["North", "South", 'a, "b"', " c "]
     assert read_keys('""') == [""]
