@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 from bench import floors
@@ -213,8 +214,8 @@ def tumult(question: str, path: Path, repeats: int, groups: int | str = floors.G
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # Spark's workers need Tumult too
     tm: Any = import_module("tmlt.analytics")
     spark: Any = import_module("pyspark.sql").SparkSession.builder.master("local[2]")
-    rows = spark.config("spark.sql.shuffle.partitions", 4).getOrCreate().read.parquet(str(path))
-    rows = rows.select("user_id", "region", "amount")
+    spark = spark.config("spark.sql.shuffle.partitions", 4).config("spark.sql.warehouse.dir", mkdtemp())
+    rows = spark.getOrCreate().read.parquet(str(path)).select("user_id", "region", "amount")
     if question != "Q2":
         raise SystemExit(f"{question} is not asked of Tumult here")
 
