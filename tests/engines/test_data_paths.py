@@ -37,6 +37,7 @@ BAD = [
     "postgres://internal/db.csv",
     "postgresql://internal:5432/x.csv",
     "x" * 2000 + ".csv",
+    "0" * 300,
     "absent.parquet",
     "absent/*.parquet",
     "link.parquet",

@@ -19,6 +19,7 @@ DATABASES = (".duckdb", ".ddb")
 _PIECE = 1 << 20
 _MOST = 10_000
 _GLOB = frozenset("*?[")
+_LONGEST_NAME = 255  # bytes: to ask a file system for a longer one is an error
 
 
 def find(root: Path, source: str) -> tuple[Path, ...]:
@@ -74,6 +75,8 @@ def _checked(source: str, *, suffixes: tuple[str, ...] = SUFFIXES, folder: bool 
         raise BadParameter("source", given, must)
     path = PurePosixPath(given)
     if not path.parts or any(part == ".." or part.startswith(".") or "**" in part for part in path.parts):
+        raise BadParameter("source", given, must)
+    if len(given.encode()) > 2000 or any(len(part.encode()) > _LONGEST_NAME for part in path.parts):
         raise BadParameter("source", given, must)
     if not folder and not given.lower().endswith(suffixes):
         raise BadParameter("source", given, must)

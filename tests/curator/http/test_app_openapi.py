@@ -44,6 +44,14 @@ def test_every_route_of_the_api_is_described_with_its_errors_and_its_need_of_a_t
     assert town.get("/api/openapi.json").status_code == 401
 
 
+def test_errors_are_described_as_json_and_every_request_that_is_sent_has_a_body(town: Town) -> None:
+    for path, methods in described(town.http.app)["paths"].items():  # type: ignore[arg-type]
+        for method, operation in methods.items():
+            assert ("requestBody" in operation) is (method == "post"), path
+            for status in ("401", "403", "422"):
+                assert list(operation["responses"][status]["content"]) == ["application/json"], path
+
+
 def test_an_answer_has_the_shape_that_is_described(town: Town) -> None:
     sql = "SELECT city, MIN(day) AS first, COUNT(*) AS n FROM trips GROUP BY ROLLUP (city)"
     sizes = {"table": "people", "column": "pay", "epsilon": 1}

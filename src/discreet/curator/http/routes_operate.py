@@ -30,7 +30,7 @@ def add_routes(app: FastAPI, curator: Curator, metrics: Metrics) -> None:
         """The same as /readyz."""
         return ready()
 
-    @app.get("/metrics", response_class=PlainTextResponse)
-    def numbers() -> str:
+    @app.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
+    def numbers() -> Response:
         """Counters for Prometheus, of this server process."""
-        return metrics.text(curator, len(LimitedConnection.places))
+        return PlainTextResponse(metrics.text(curator, len(LimitedConnection.places)))

@@ -40,8 +40,9 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         return responses.SyntheticOut(**jobs.state(caller_of(request), number))
 
     @app.post("/api/synthetic/{number}/cancel")
-    def cancel(request: Request, number: Number) -> responses.SyntheticOut:
+    def cancel(request: Request, number: Number, body: requests.In) -> responses.SyntheticOut:
         """Stop a job after the round that is under way. What was measured is kept; nothing is given back."""
+        _ = body  # nothing, but it must be JSON, as everywhere
         caller = caller_of(request)
         jobs.cancel(caller, number)
         return responses.SyntheticOut(**jobs.state(caller, number))
