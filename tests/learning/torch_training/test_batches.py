@@ -1,6 +1,7 @@
 """Poisson batches: the exact chance of each row, fixed shapes, none at all."""
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -71,12 +72,22 @@ def test_each_row_has_bits_of_its_own() -> None:
     assert not bits.parts
 
 
-def test_rows_are_taken_by_themselves() -> None:
-    """Sizes of 2000 batches of 50 rows have the variance of a binomial law, within 7 deviations; shuffled ones none."""
-    batches = PoissonBatches(50, rate="1/2", micro=8)
-    sizes = [len(batches.draw()) for _ in range(2000)]
-    assert abs(np.var(sizes) / 12.5 - 1) < 7 * math.sqrt(2 / 2000)
-    assert np.var([25] * 2000) / 12.5 < 0.5  # the planted fault: shuffled batches of one size
+def each_by_itself(draw: Callable[[], Any]) -> bool:
+    """Sizes of 2000 batches of half of 50 rows have the variance of a binomial law, and a row is in both of two batches
+    in a row as often as by independent coins, each within 7 deviations (a false alarm below 1e-9).
+    """
+    batches = [draw() for _ in range(2000)]
+    sizes = [len(batch) for batch in batches]
+    both = sum(0 in a and 0 in b for a, b in zip(batches[::2], batches[1::2], strict=True))
+    same_size = abs(np.var(sizes) / 12.5 - 1) < 7 * math.sqrt(2 / 2000)
+    return bool(same_size and abs(both / 1000 - 1 / 4) < 7 * math.sqrt(3 / 16 / 1000))
+
+
+def test_rows_are_taken_by_themselves_and_shuffled_batches_are_noticed() -> None:
+    assert each_by_itself(PoissonBatches(50, rate="1/2", micro=8).draw)
+    dice = np.random.default_rng(0)
+    shuffled = (part for _ in range(1000) for part in np.split(dice.permutation(50), 2))
+    assert not each_by_itself(lambda: next(shuffled))  # the planted fault: two halves of a shuffled epoch
 
 
 def test_pieces_have_one_shape_and_lose_no_row() -> None:

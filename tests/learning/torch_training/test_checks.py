@@ -13,6 +13,11 @@ def test_the_layer_is_named_with_a_hint() -> None:
         check_model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
 
 
+def test_a_model_of_many_workers_is_refused() -> None:
+    with pytest.raises(BadParameter, match="spread over processes"):
+        check_model(nn.DataParallel(nn.Linear(2, 2)))
+
+
 def test_layers_without_a_rule() -> None:
     model = nn.Sequential(nn.Linear(2, 2), nn.Bilinear(2, 2, 2), nn.Conv2d(2, 2, 3, padding="same"))
     assert unsupported(model) == ["1", "2"]

@@ -184,12 +184,15 @@ def test_bad_data_and_foreign_batches() -> None:
         train(nn.Linear(3, 2), DataLoader(TensorDataset(X, Y)), LOSS, budget=BUDGET, rows=400, epochs=1)
 
 
-@pytest.mark.parametrize("honest", [True, False])
-def test_canaries_find_noise_that_was_left_out(monkeypatch: pytest.MonkeyPatch, honest: bool) -> None:
-    """Canaries that each own a weight. The claim stands (false alarm below 1e-8); a hundredth of the noise does not."""
-    canaries = 120
+@pytest.mark.parametrize("divided_by", [1, 100, 200], ids=["honest", "a hundredth", "by the size of the batch"])
+def test_canaries_find_noise_that_was_left_out(monkeypatch: pytest.MonkeyPatch, divided_by: int) -> None:
+    """Canaries that each own a weight. The claim stands (false alarm below 1e-8); less noise than was priced does not:
+    a hundredth, or noise that is scaled by the size of the batch.
+    """
+    canaries = 200
+    honest = divided_by == 1
     if not honest:
-        monkeypatch.setattr(module, "Noise", lambda s2, parameters: Noise(s2 / 10_000, parameters))
+        monkeypatch.setattr(module, "Noise", lambda s2, parameters: Noise(s2 / divided_by**2, parameters))
 
     def learn(included: list[int]) -> Any:
         model = nn.Linear(canaries, 1, bias=False)
@@ -201,6 +204,6 @@ def test_canaries_find_noise_that_was_left_out(monkeypatch: pytest.MonkeyPatch, 
         return model.weight.detach()[0]
 
     report = audit_one_run(
-        learn, range(canaries), score=lambda weight, i: float(weight[i]), claim=Approx(1, "1e-10"), guesses=80
+        learn, range(canaries), score=lambda weight, i: float(weight[i]), claim=Approx(1, "1e-10"), guesses=70
     )
     assert report.refuted is not honest

@@ -29,6 +29,10 @@ def check_model(model: nn.Module) -> None:
             raise BadParameter(
                 "model", where, "must not use it: it mixes the rows of a batch; use GroupNorm or LayerNorm instead"
             )
+        if isinstance(layer, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            raise BadParameter(
+                "model", where, "must not be spread over processes: noise would be added by each of them"
+            )
         if getattr(layer, "track_running_stats", False):
             raise BadParameter("model", where, "must not keep running statistics; set track_running_stats=False")
         if getattr(layer, "inplace", False):
