@@ -33,6 +33,7 @@ def test_its_error_note_is_honest() -> None:
     assert np.all(seen > told / 3)
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_a_tiny_budget_is_not_far_below_the_mean() -> None:
     x, y = load_diabetes(return_X_y=True)
     scores = [

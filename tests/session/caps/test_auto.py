@@ -10,6 +10,8 @@ from discreet.checking.exact.queries import check_query
 from discreet.engines.memory.engine import Memory
 from discreet.errors import BadParameter, BadQuestion, OverBudget
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 RNG = np.random.default_rng(2)
 PEOPLE = np.repeat(np.arange(4000), np.ceil(RNG.lognormal(1.5, 1, 4000)).astype(int))
 CLINICS = ["N", "S", "W", "E"]

@@ -8,6 +8,8 @@ from discreet.errors import (
 )
 from tests.helpers.visits import VISITS
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 
 def test_bounds_are_suggested_for_a_price() -> None:
     s = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.Pure(20))
