@@ -11,6 +11,7 @@ from discreet.errors import BadData
 from discreet.learning.membership import MembershipTrial, membership_trial
 from discreet.learning.models.naive_bayes import CategoricalNB
 from discreet.learning.preprocessing.columns import Categorical
+from discreet.learning.preprocessing.scaling import StandardScaler
 from discreet.learning.sums import ExactSums, release
 from discreet.privacy.promises.measures import GDP, Approx
 
@@ -49,6 +50,27 @@ def test_a_classifier_is_not_refuted() -> None:
 
     made = membership_trial(learn, rows, labels, canary_rows=canary_rows, canary_labels=canary_labels)
     assert audit_one_run(made.mechanism, made.canaries, score=made.score, claim=BUDGET).ok
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_bounds_that_are_taken_from_the_data_are_refuted(declared: bool) -> None:
+    """Each canary reaches far in a column of its own. With declared bounds the claim stands (false alarm below 1e-8);
+    the planted fault reads bounds off the rows, and the scale of a column tells whether its canary is there: 70 right
+    guesses (at least 35 of 200 canaries are in and out, but for 9 deviations), allowed with a chance of 0.732^70.
+    """
+    size = 200
+    promise = Approx(1, "1e-10")
+
+    def learn(x: Any, y: Any) -> Any:
+        found = [(float(low), float(high)) for low, high in zip(x.min(axis=0), x.max(axis=0), strict=True)]
+        return StandardScaler(bounds=(0, 100) if declared else found, budget=promise).fit(x)
+
+    made = membership_trial(
+        learn, np.repeat([[0.0], [1.0]], 20, axis=0) * np.ones(size), np.zeros(40), canary_rows=100 * np.eye(size),
+        canary_labels=np.zeros(size), score=lambda model, row, label: float(model.scale_[int(row.argmax())]),
+    )  # fmt: skip
+    report = audit_one_run(made.mechanism, made.canaries, score=made.score, claim=promise, guesses=70)
+    assert report.refuted is not declared
 
 
 def test_lengths_must_agree() -> None:

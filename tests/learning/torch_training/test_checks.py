@@ -4,13 +4,18 @@ import pytest
 import torch
 from torch import nn
 
-from discreet.errors import BadParameter
-from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
+from discreet.errors import BadData, BadParameter
+from discreet.learning.torch_training.checks import check_losses, check_model, check_targets, unsupported
 
 
 def test_the_layer_is_named_with_a_hint() -> None:
     with pytest.raises(BadParameter, match=r"layer '1'.*GroupNorm"):
         check_model(nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)))
+
+
+def test_a_model_of_many_workers_is_refused() -> None:
+    with pytest.raises(BadParameter, match="spread over processes"):
+        check_model(nn.DataParallel(nn.Linear(2, 2)))
 
 
 def test_layers_without_a_rule() -> None:
@@ -24,3 +29,13 @@ def test_losses() -> None:
     for bad in (torch.zeros(()), torch.zeros(2)):
         with pytest.raises(BadParameter):
             check_losses(bad, 3)
+
+
+def test_classes_without_an_output() -> None:
+    outputs = torch.zeros(2, 3)
+    for bad in ([0, 3], [-1, 2]):
+        with pytest.raises(BadData, match="0 to 2"):
+            check_targets(nn.NLLLoss(), outputs, torch.tensor(bad))
+    check_targets(nn.CrossEntropyLoss(ignore_index=9), outputs, torch.tensor([0, 2, 9]))
+    check_targets(nn.CrossEntropyLoss(), outputs, torch.rand(4, 3))  # shares of classes
+    check_targets(nn.MSELoss(), outputs, torch.tensor([7, 8]))

@@ -18,6 +18,7 @@ from discreet.exact import Number, integer, number
 from discreet.randomness import Bits, SystemBits, words
 
 _BITS = 32
+_REST = 24  # bits that only rows need whose first 8 bits equal those of the threshold
 
 
 class PoissonBatches:
@@ -42,7 +43,13 @@ class PoissonBatches:
         """The rows of one batch, in their order."""
         if self._threshold == 1 << _BITS:
             return np.arange(self.rows)
-        return np.flatnonzero(words(self._bits, self.rows, np.uint32) < np.uint32(self._threshold))
+        first, rest = divmod(self._threshold, 1 << _REST)
+        top = words(self._bits, self.rows, np.uint8)
+        near = np.flatnonzero(top <= np.uint8(first))
+        tied = np.flatnonzero(top[near] == first)
+        taken = np.ones(len(near), dtype=np.bool_)
+        taken[tied] = words(self._bits, len(tied), np.uint32) >> np.uint32(_BITS - _REST) < rest
+        return near[taken]
 
     def micro_batches(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """One batch in pieces: row numbers, and 1 for those that count; no piece at all for an empty batch."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from discreet.errors import BadParameter
+from discreet.errors import BadData, BadParameter
 from discreet.learning.torch_training.layers import rule_for
 
 
@@ -28,6 +28,10 @@ def check_model(model: nn.Module) -> None:
         if isinstance(layer, _BatchNorm):
             raise BadParameter(
                 "model", where, "must not use it: it mixes the rows of a batch; use GroupNorm or LayerNorm instead"
+            )
+        if isinstance(layer, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            raise BadParameter(
+                "model", where, "must not be spread over processes: noise would be added by each of them"
             )
         if getattr(layer, "track_running_stats", False):
             raise BadParameter("model", where, "must not keep running statistics; set track_running_stats=False")
@@ -61,3 +65,20 @@ def check_losses(losses: Any, rows: int) -> Any:
             "loss", tuple(losses.shape), f'must give one loss for each of {rows} rows: use reduction="none"'
         )
     return losses if losses.dim() == 1 else losses.flatten(1).mean(1)
+
+
+def check_targets(loss: Any, outputs: Any, targets: Tensor) -> None:
+    """Refuse classes that the model has no output for, where the loss is torch's own, which would stop in mid-run.
+
+    >>> import torch
+    >>> check_targets(nn.CrossEntropyLoss(), torch.zeros(2, 3), torch.tensor([0, 2, 3]))
+    Traceback (most recent call last):
+        ...
+    discreet.errors.BadData: the targets hold classes that the model has no output for: they must be 0 to 2
+    """
+    if not isinstance(loss, (nn.CrossEntropyLoss, nn.NLLLoss)) or targets.is_floating_point() or outputs.dim() < 2:
+        return
+    last = outputs.shape[1] - 1
+    known = ((targets >= 0) & (targets <= last)) | (targets == loss.ignore_index)
+    if not bool(known.all()):
+        raise BadData(f"the targets hold classes that the model has no output for: they must be 0 to {last}")

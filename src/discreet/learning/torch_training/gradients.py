@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from discreet.errors import BadParameter
-from discreet.learning.torch_training.checks import check_losses, check_model, unsupported
+from discreet.learning.torch_training.checks import check_losses, check_model, check_targets, unsupported
 from discreet.learning.torch_training.integers import RADIUS
 from discreet.learning.torch_training.layers import Outer, Part, Ready, Written, joined, rule_for
 from discreet.learning.torch_training.totals import Totals
@@ -70,13 +70,15 @@ class ClippedSums:
 
     @torch.no_grad()
     def check_loss(self, x: Tensor, y: Tensor) -> None:
-        """Refuse a loss that is not one number for each row, on two rows of zeros: no row of the data is looked at."""
+        """Refuse a loss that is not one number for each row, on two rows of zeros; and classes without an output."""
         two, targets = (t.new_zeros((2, *t.shape[1:])) for t in (x, y))
         try:
-            losses = self.loss(self.model(two), targets)
+            outputs = self.model(two)
+            losses = self.loss(outputs, targets)
         except (RuntimeError, ValueError, IndexError):  # of types that fit under autocast, or zeros that mean nothing
             return
         check_losses(losses, 2)
+        check_targets(self.loss, outputs, y)
 
     def totals(self, rows: int) -> Totals:
         """Zeros to which so many rows may be added."""

@@ -21,7 +21,7 @@ from discreet.randomness import SystemBits
 
 _WIDTH = 36  # bits of σ in the cells in which noise is drawn: rounding down is then rarely in doubt
 _FINEST = 14
-_STOCK = 1 << 18
+_STOCK = 1 << 19  # 4 MB
 
 
 class Noise:
