@@ -43,14 +43,8 @@ from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.arguments import check_budget, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
-from discreet.session.caps.auto import (
-    finish,
-)
-from discreet.session.caps.auto_bounds import (
-    Unknown,
-    no_bounds,
-    with_expected_bounds,
-)
+from discreet.session.caps.auto import finish
+from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds
 from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job

@@ -35,6 +35,7 @@ from discreet.exact import (
     log_up,
     positive,
     probability,
+    significant,
     sqrt_up,
 )
 from discreet.mechanisms.base.laplace_law import ONE, exp_bounds
@@ -71,7 +72,7 @@ class Frequencies:
     def __str__(self) -> str:
         names = [f"{label}: " for label in self.labels] or [""] * len(self.values)
         ends = zip(names, self.values, self.low, self.high, strict=True)
-        bars = (f"{name}{v:.4g} in [{a:.4g}, {b:.4g}]" for name, v, a, b in ends)
+        bars = (f"{name}{significant(v, 4)} in [{significant(a, 4)}, {significant(b, 4)}]" for name, v, a, b in ends)
         return f"{'; '.join(bars)} ({float(100 * self.confidence):g} %)"
 
 
