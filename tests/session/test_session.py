@@ -253,6 +253,17 @@ def test_functions_that_cannot_are_refused_with_what_can(text: str, hint: str) -
         session().sql(text)
 
 
+def test_bounds_are_asked_for_of_the_stored_column_or_not_at_all() -> None:
+    """A count for each person has no bounds to declare; a column under another name has."""
+    s = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.Pure(1))
+    with pytest.raises(BadQuestion, match=r"AVG of n needs bounds; write CLAMP\(n, low, high\)$"):
+        s.sql("SELECT AVG(n) AS m FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) AS t")
+    with pytest.raises(BadQuestion, match=r"declare bounds of cost with .* or write CLAMP\(c, low, high\)"):
+        s.sql("SELECT SUM(c) AS m FROM (SELECT cost AS c FROM visits) AS t")
+    with pytest.raises(BadQuestion, match="for the column clinic, or list"):
+        s.sql("SELECT where_ AS w, COUNT(*) AS n FROM (SELECT clinic AS where_ FROM visits) AS t GROUP BY w")
+
+
 def test_count_if_counts_under_a_condition() -> None:
     s = session()
     same = s.sql("SELECT COUNT(*) FILTER (WHERE cost > 50) AS n FROM visits")

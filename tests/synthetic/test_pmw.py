@@ -46,6 +46,20 @@ def test_the_whole_stream_costs_what_was_given_and_answers_are_as_good_as_they_s
     assert stream.promise.rho <= 1  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("count", "rho", "least", "most"), [(20_000, "1", 50, 50), (10_000, "1/66", 15, 30), (2_000, "1/66", 1, 2)]
+)
+def test_few_rows_have_few_hard_questions_unless_said(count: int, rho: str, least: int, most: int) -> None:
+    """The number of rows has noise of deviation 41 at most: beyond 5 % of 10,000 with a chance below 1e-30."""
+    stream = pmw(rows(count=count), rho=rho)
+    assert least <= stream.hard_left <= most
+    assert stream.threshold <= 1.05 * count / 8 or stream.hard_left == 1
+    assert pmw(rows(count=count), rho=rho, hard=50).hard_left == 50
+    for question in QUESTIONS:
+        stream.ask(question)
+    assert stream.promise.rho <= Fraction(rho)  # type: ignore[union-attr]
+
+
 def test_it_learns() -> None:
     source = rows()
     stream = pmw(source, rho=4, hard=40)

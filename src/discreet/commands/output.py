@@ -64,10 +64,13 @@ def in_flags(message: str) -> str:
 
     >>> in_flags("declare bounds of cost with dp.bounds(low, high), or write CLAMP(cost, low, high)")
     'declare bounds with --bounds cost=low:high, or write CLAMP(cost, low, high)'
+    >>> in_flags("declare dp.keys([...]), dp.unknown_keys() or dp.bounds(first, last) for the column clinic, or")
+    'declare --keys clinic=a,b, --unknown-keys clinic or --bounds clinic=low:high for the column clinic, or'
     """
     for pattern, flag in _FLAGS:
         message = re.sub(pattern, flag, message)
-    return message
+    named = re.search(r"for the column ([^\s,]+)", message)
+    return message if named is None else re.sub(r"(--[\w-]+) column\b", rf"\1 {named[1]}", message)
 
 
 def _refuse(body: dict[str, Any], as_json: bool) -> NoReturn:

@@ -33,7 +33,7 @@ Json = Mapping[str, Any]
 BEFORE_ALL = "0" * 64
 """What the first entry names as the hash before it."""
 _ENCODE = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-_DECODE = json.JSONDecoder().decode
+_DECODE = json.JSONDecoder().raw_decode
 _ATOMS = frozenset({str, int, bool, type(None)})
 _FIELDS = {"body", "by", "kind", "ledger", "previous", "salt", "sequence", "time"}
 
@@ -109,11 +109,12 @@ def write_entry(
 def read_entry(text: str) -> Entry:
     """The entry in a line, or Broken if it is none. Whether it fits its chain is for ``follows``."""
     try:
-        parsed = _DECODE(text)
+        parsed, end = _DECODE(text)
         kind, by, time = parsed["kind"], parsed["by"], parsed["time"]
         ledger, previous, body = parsed["ledger"], parsed["previous"], parsed["body"]
         texts = type(kind) is type(by) is type(time) is type(ledger) is type(previous) is str
-        if not texts or parsed.keys() != _FIELDS or type(parsed["sequence"]) is not int or type(body) is not dict:
+        whole = end == len(text) and parsed.keys() == _FIELDS
+        if not texts or not whole or type(parsed["sequence"]) is not int or type(body) is not dict:
             raise Broken("it does not read as an entry")
         return Entry(parsed["sequence"], digest(text), text, kind, by, time, ledger, previous, body)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
@@ -194,12 +195,16 @@ def read_amounts(texts: Any) -> tuple[Fraction, ...]:
     if not isinstance(texts, list):
         raise Broken("its amounts are not a list")
     try:
-        return tuple(map(_rational, texts))
+        return _rationals(*texts)
     except TypeError:
         raise Broken("its amounts are not texts") from None
 
 
-@lru_cache(maxsize=1024)  # prices repeat
+@lru_cache(maxsize=1024)  # prices repeat, and what was spent after one charge was spent before the next
+def _rationals(*texts: Any) -> tuple[Fraction, ...]:
+    return tuple(map(_rational, texts))
+
+
 def _rational(text: Any) -> Fraction:
     try:
         top, _, bottom = text.partition("/")

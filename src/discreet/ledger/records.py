@@ -214,11 +214,9 @@ class GrantRecord(Record):
 def _adds_up(before: Amounts, price: Amounts, after: Amounts) -> bool:
     """Whether ``after`` is the sum, or what ``add`` makes of it; in integers, since all of a long ledger is checked."""
     for b, p, a in zip(before, price, after, strict=True):
-        (b_top, b_low), (p_top, p_low), (a_top, a_low) = (
-            b.as_integer_ratio(),
-            p.as_integer_ratio(),
-            a.as_integer_ratio(),
-        )
+        b_top, b_low = b.as_integer_ratio()
+        p_top, p_low = p.as_integer_ratio()
+        a_top, a_low = a.as_integer_ratio()
         if (b_top * p_low + p_top * b_low) * a_low != a_top * b_low * p_low:
             return after == add(before, price)  # a sum whose fraction would grow too long is a hair more
     return True

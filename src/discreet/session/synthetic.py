@@ -29,7 +29,7 @@ from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.pmw import HARD, QUESTIONS, Stream, pmw
+from discreet.synthetic.pmw import QUESTIONS, Stream, pmw
 from discreet.synthetic.result import Synthetic
 from discreet.synthetic.source import Clique, Counts
 from discreet.synthetic.spending import read_budget
@@ -210,19 +210,19 @@ class ManyQuestions:
         columns: Sequence[str] | None = None,
         domain: Mapping[str, Any] | Domain | None = None,
         threshold: Number | None = None,
-        hard: int = HARD,
+        hard: int | None = None,
         questions: int = QUESTIONS,
     ) -> Stream:
         """A stream of counts of one table under one charge: ``stream.ask("SELECT COUNT(*) ... WHERE ...")``.
 
         A public model answers as long as a test finds it close enough; otherwise the answer is measured, ``hard``
-        times at most. ``budget`` is ``dp.Pure``, ``dp.Approx`` or ``dp.ZCDP``, in place of epsilon, delta and rho;
-        options as in ``dp.synthetic.pmw``. Under an approximate zCDP budget no other question may be
-        asked until ``stream.close()``: no theorem lets them interleave.
+        times at most (unless said, 50, fewer where rows are few). ``budget`` is ``dp.Pure``, ``dp.Approx`` or
+        ``dp.ZCDP``, in place of epsilon, delta and rho; options as in ``dp.synthetic.pmw``. Under an approximate zCDP
+        budget no other question may be asked until ``stream.close()``: no theorem lets them interleave.
         """
         price, asked = self._priced(_price(budget, epsilon, delta, rho), "a stream")
         counted = self._counted(table, columns, domain, keep=True)
-        words = f"pmw({table}: {', '.join(counted.domain.columns)}; hard {hard})"
+        words = f"pmw({table}: {', '.join(counted.domain.columns)}; hard {hard or 'as the number of rows allows'})"
         alone = not currency_of(self._terms.budget, self._terms.rule).concurrent
         held: list[Open] = []
         if alone and (self._ledger is not None or not isinstance(self._budget_store, Filter)):

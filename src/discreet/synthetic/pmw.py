@@ -40,6 +40,11 @@ from discreet.synthetic.synthesize import source_of
 TOTAL = Fraction(1, 50)
 """The share of the budget that pays for the number of rows."""
 HARD = 50
+"""The most questions that are measured unless more are asked for."""
+COARSE = 8
+"""The threshold is at most this part of all rows, unless ``hard`` is given and one hard question allows it."""
+TESTING = Fraction(9, 10)
+"""The share of a hard question's budget that its test gets: its noise is far larger than that of a measurement."""
 QUESTIONS = 1000
 _FINE = 1 << 20
 _FACTORED_CELLS = 1 << 20
@@ -171,21 +176,28 @@ class Stream:
         budget: tuple[Fraction, Approx | None],
         *,
         threshold: Number | None,
-        hard: int,
+        hard: int | None,
         questions: int,
     ) -> None:
         rho, slack = budget
-        self._source, self._slack, self._hard, self._questions = source, slack, hard, questions
+        self._source, self._slack, self._questions = source, slack, questions
         self._moves = _moves(source)
         self._spending = Spending.of(rho, source.scale)
         self._lock = Lock()
-        each = rho * (1 - TOTAL) / (2 * hard)
-        self._measuring = each
-        self._test = _test(each, self._moves.l1, threshold, questions, source.scale)
-        gaussian_for(min(rho * TOTAL, each), self._moves, 2)  # refuses what is too little, before anything is read
+
+        def each(many: int) -> tuple[Fraction, AboveThreshold]:
+            """What a measurement may cost, and the test, if so many questions are hard."""
+            of_one = rho * (1 - TOTAL) / many
+            return of_one * (1 - TESTING), _test(of_one * TESTING, self._moves.l1, threshold, questions, source.scale)
+
+        least, _ = each(hard or HARD)
+        gaussian_for(min(rho * TOTAL, least), self._moves, 2)  # refuses what is too little, before anything is read
         counted = source.marginals([()])[0]
         paid = self._spending.measure((), counted, source.moves(()), rho * TOTAL, "the total")
         self._total = max(1.0, float(paid.noisy))
+        fine = self._total * source.scale / COARSE
+        self._hard = hard or next((many for many in range(HARD, 1, -1) if each(many)[1].threshold <= fine), 1)
+        self._measuring, self._test = each(self._hard)
         explicit = source.domain.cells <= MOST
         self._model: Model = (_Explicit if explicit else _Factored)(source, self._spending, self._total)
         self._learned = 0
@@ -298,13 +310,14 @@ def pmw(
     delta: Number | None = None,
     rho: Number | None = None,
     threshold: Number | None = None,
-    hard: int = HARD,
+    hard: int | None = None,
     questions: int = QUESTIONS,
 ) -> Stream:
     """Open a stream of questions under one budget.
 
-    ``hard`` is how many questions may be measured; ``threshold``, in rows, how far off the model may be: unless said,
-    just beyond the noise of the test over ``questions`` questions. Up to 2^24 combinations have a weight each; larger
+    ``hard`` is how many questions may be measured: unless said, as many as 50, but so few that the threshold is at most
+    an eighth of the noisy number of rows. ``threshold``, in rows, is how far off the model may be: unless said, just
+    beyond the noise of the test over ``questions`` questions. Up to 2^24 combinations have a weight each; larger
     domains are modelled by marginals.
 
     >>> people = {"sex": ["f", "m"] * 5000, "smoker": ["no", "no", "no", "yes"] * 2500}
@@ -314,7 +327,7 @@ def pmw(
     True
     """
     budget = read_budget(epsilon, delta, rho)
-    many = integer(hard, "hard", at_least=1)
+    many = None if hard is None else integer(hard, "hard", at_least=1)
     asked = integer(questions, "questions", at_least=1)
     if domain is not None and columns is not None:
         domain = (domain if isinstance(domain, Domain) else Domain(domain)).only(columns)

@@ -183,9 +183,10 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
                 "group by it in a subquery, and aggregate across people outside"
             )
         if typed.keys is None and not typed.unknown:
+            stored = "the column" if typed.origin is None else f"the column {typed.origin[1]}"
             raise BadQuestion(
                 f"the keys of {key.name} are not known: declare dp.keys([...]), dp.unknown_keys() or, of days and "
-                "whole numbers, dp.bounds(first, last) for the column, or list them with WHERE ... IN (...)"
+                f"whole numbers, dp.bounds(first, last) for {stored}, or list them with WHERE ... IN (...)"
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
             raise BadQuestion(

@@ -113,11 +113,15 @@ def refuse(text: str) -> NoReturn:
 
 
 def bound(*parts: Typed) -> str:
-    """The hint CLAMP, with the name of the first column among the parts that has no bounds."""
+    """The hint CLAMP, with the name of the first column among the parts that has no bounds; only stored ones have any
+    to declare.
+    """
     for x in parts:
         if isinstance(x.lowered, Column) and (isinstance(x.kind, Real) or is_wide(x)):
             name = quoted(x.lowered.name)
-            return CLAMP.replace("its bounds", f"bounds of {name}").replace("(x,", f"({name},")
+            if x.origin is None:
+                return f"write CLAMP({name}, low, high)"
+            return CLAMP.replace("its bounds", f"bounds of {quoted(x.origin[1])}").replace("(x,", f"({name},")
     return CLAMP
 
 
