@@ -13,6 +13,7 @@ import discreet as dp
 from discreet.errors import (
     BadData,
     BadParameter,
+    DiscreetError,
 )
 from tests.helpers.visits import VISITS, session
 
@@ -63,8 +64,21 @@ def test_a_file_in_place_of_tables_and_a_number_in_place_of_a_budget_get_a_hint(
     with pytest.raises(BadParameter, match=r"dp\.table\(\.\.\., unit="):
         dp.Session(VISITS, budget=dp.Pure(1))
     for given in (1, 0.5, "1/2"):
-        with pytest.raises(BadParameter, match=rf"budget=dp\.Pure\({given}\)"):
+        with pytest.raises(BadParameter, match=rf"budget=dp\.Pure\({given!r}\)"):
             session(budget=given)
+    with pytest.raises(BadParameter, match=r"budget=dp\.Approx\(1, '1e-6'\)"):
+        session(budget=(1, "1e-6"))
+    with pytest.raises(BadParameter, match=r"t=dp\.table\('adult\.csv', unit="):
+        dp.Session(t="adult.csv", budget=dp.Pure(1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("frame", [dict, pa.table, pandas.DataFrame])
+def test_rows_in_the_wrong_place_are_not_printed(frame: Any) -> None:
+    rows = frame({"who": ["Ada Lovelace"]})
+    for call in (lambda: dp.Session(t=rows, budget=dp.Pure(1)), lambda: dp.Session(rows, budget=dp.Pure(1))):  # fmt: skip
+        with pytest.raises(DiscreetError) as caught:
+            call()
+        assert "Ada" not in str(caught.value)
 
 
 def test_a_unit_of_floats_in_a_file_is_told_how_to_become_whole(tmp_path: Path) -> None:
