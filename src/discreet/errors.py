@@ -43,7 +43,9 @@ _SHOWN = 60
 
 
 def _show(value: object) -> str:
-    """The value as text, cut short: a message must stay a sentence whatever was passed in."""
+    """The value as text, cut short: a message must stay a sentence whatever was passed in. Of a frame, its type."""
+    if getattr(value, "shape", ()) or hasattr(value, "__arrow_c_stream__"):
+        return f"a {type(value).__name__}"
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 200:
         return f"an integer of {value.bit_length()} bits"
     try:

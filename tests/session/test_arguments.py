@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas
+import polars
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -13,6 +14,7 @@ import discreet as dp
 from discreet.errors import (
     BadData,
     BadParameter,
+    DiscreetError,
 )
 from tests.helpers.visits import VISITS, session
 
@@ -63,8 +65,21 @@ def test_a_file_in_place_of_tables_and_a_number_in_place_of_a_budget_get_a_hint(
     with pytest.raises(BadParameter, match=r"dp\.table\(\.\.\., unit="):
         dp.Session(VISITS, budget=dp.Pure(1))
     for given in (1, 0.5, "1/2"):
-        with pytest.raises(BadParameter, match=rf"budget=dp\.Pure\({given}\)"):
+        with pytest.raises(BadParameter, match=rf"budget=dp\.Pure\({given!r}\)"):
             session(budget=given)
+    with pytest.raises(BadParameter, match=r"budget=dp\.Approx\(1, '1e-6'\)"):
+        session(budget=(1, "1e-6"))
+    with pytest.raises(BadParameter, match=r"t=dp\.table\('adult\.csv', unit="):
+        dp.Session(t="adult.csv", budget=dp.Pure(1))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("frame", [dict, pa.table, pandas.DataFrame])
+def test_rows_in_the_wrong_place_are_not_printed(frame: Any) -> None:
+    rows = frame({"who": ["Ada Lovelace"]})
+    for given in ({"t": rows}, rows):
+        with pytest.raises(DiscreetError) as caught:
+            dp.Session(given, budget=dp.Pure(1))
+        assert "Ada" not in str(caught.value)
 
 
 def test_a_unit_of_floats_in_a_file_is_told_how_to_become_whole(tmp_path: Path) -> None:
@@ -73,7 +88,7 @@ def test_a_unit_of_floats_in_a_file_is_told_how_to_become_whole(tmp_path: Path) 
         dp.Session(people=dp.table(tmp_path / "people.parquet", unit="who"), budget=dp.Pure(1))
 
 
-@pytest.mark.parametrize("frame", [pa.table, pandas.DataFrame])
+@pytest.mark.parametrize("frame", [pa.table, pandas.DataFrame, polars.DataFrame, dict])
 def test_whole_units_with_gaps_as_pandas_has_them_are_read_and_all_else_is_nobody(frame: Any) -> None:
     """1 has two rows and counts once; 2 and -0.0 count; NULL, NaN, infinity, a fraction and 2^60 are nobody."""
     who = [1.0, 1.0, 2.0, -0.0, None, float("nan"), float("inf"), 1.5, float(2**60)]

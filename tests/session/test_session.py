@@ -371,6 +371,8 @@ def test_an_answer_can_be_pickled_and_copied_without_its_receipt() -> None:
         assert again.rows == answer.rows
         assert again.errors(0.9) == answer.errors(0.9)
         assert again.receipt is None
+        assert (again.notes, again.total, again.cut) == (answer.notes, answer.total, answer.cut)
+        assert str(again) == str(answer)
     assert answer.receipt is not None
 
 

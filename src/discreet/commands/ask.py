@@ -153,7 +153,8 @@ def _print_answer(
         printed.add_row(*cells)
     console = Console()
     console.print(printed)
-    told = in_flags("\n".join((answer.counted, *answer.notes, *answer.remarks)))
+    remote = isinstance(answer, RemoteAnswer)
+    told = in_flags("\n".join((answer.counted, *answer.notes, *answer.remarks)), remote=remote)
     spent = (
         f"paid before under this key ({answer.cost}), nothing was spent now" if paid_before else f"spent {answer.cost}"
     )

@@ -33,7 +33,8 @@ def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
         except (typer.Exit, typer.Abort):
             raise
         except DiscreetError as error:
-            _refuse(reply(error, to_owner=True)[1], bool(kwargs.get("as_json")))
+            remote = "://" in str(kwargs.get("file", ""))
+            _refuse(reply(error, to_owner=True)[1], bool(kwargs.get("as_json")), remote=remote)
         except OSError as error:
             message = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
             _refuse(error_body("File", message), bool(kwargs.get("as_json")))
@@ -59,25 +60,42 @@ _FLAGS = (
 )
 
 
-def in_flags(message: str) -> str:
-    """A hint of the library in the words of the command line.
+_TO_A_CURATOR = (
+    (
+        r'session\.profile\("([^"]+)", epsilon="([^"]*)"\)',
+        r"a profile of \1 for epsilon \2, bought on the curator's page or with dp.connect(...).profile in Python,",
+    ),
+    (
+        r"(?:with )?session\.profile\([^)]*\)",
+        "on the curator's page or with dp.connect(...).profile(table, epsilon=...) in Python",
+    ),
+    (r"\bdeclare (?=[^:]*(?:dp\.|max_rows))", "ask the owner to declare "),
+)
+"""Who asks a curator has neither the file nor a say in what is declared of it."""
 
-    >>> in_flags("declare bounds of cost with dp.bounds(low, high), or write CLAMP(cost, low, high)")
+
+def in_flags(message: str, *, remote: bool = False) -> str:
+    """A hint of the library in the words of the command line; ``remote``: for somebody who asks a curator.
+
+    >>> hint = "declare bounds of cost with dp.bounds(low, high), or write CLAMP(cost, low, high)"
+    >>> in_flags(hint)
     'declare bounds with --bounds cost=low:high, or write CLAMP(cost, low, high)'
     >>> in_flags("declare dp.keys([...]), dp.unknown_keys() or dp.bounds(first, last) for the column clinic, or")
     'declare --keys clinic=a,b, --unknown-keys clinic or --bounds clinic=low:high for the column clinic, or'
+    >>> in_flags(hint, remote=True)
+    'ask the owner to declare bounds of cost with dp.bounds(low, high), or write CLAMP(cost, low, high)'
     """
-    for pattern, flag in _FLAGS:
+    for pattern, flag in _TO_A_CURATOR if remote else _FLAGS:
         message = re.sub(pattern, flag, message)
-    named = re.search(r"for the column ([^\s,]+)", message)
+    named = re.search(r'for the column ("[^"]+"|[^\s,]+)\', message)
     return message if named is None else re.sub(r"(--[\w-]+) column\b", rf"\1 {named[1]}", message)
 
 
-def _refuse(body: dict[str, Any], as_json: bool) -> NoReturn:
+def _refuse(body: dict[str, Any], as_json: bool, *, remote: bool = False) -> NoReturn:
     if as_json:
         typer.echo(json.dumps(body), err=True)
     else:
-        message = escape(in_flags(body["error"]["message"]))
+        message = escape(in_flags(body["error"]["message"], remote=remote))
         Console(stderr=True).print(f"[red]refused[/] {message}", highlight=False, soft_wrap=True)
     raise typer.Exit(REFUSED) from None
 

@@ -96,7 +96,8 @@ def with_whole_unit(source: object, unit: str) -> object:
     that number, and anything else is NULL, a row of nobody.
     """
     kind, package = type(source).__name__, type(source).__module__.partition(".")[0]
-    if (package, kind) not in (("pandas", "DataFrame"), ("pyarrow", "Table")):
+    frames = (("pandas", "DataFrame"), ("pyarrow", "Table"), ("polars", "DataFrame"))
+    if (package, kind) not in frames and not isinstance(source, Mapping):
         return source
     import pyarrow as pa  # heavy, and not needed for files
     import pyarrow.compute as pc

@@ -21,7 +21,7 @@ def given_tables(tables: object, named: Mapping[str, Table]) -> dict[str, Table]
 
     >>> given_tables({"visits": 7}, {})
     Traceback (most recent call last):
-    discreet.errors.BadParameter: visits must be made by dp.table(...), got 7
+    discreet.errors.BadParameter: visits is 'int', but it must be made by dp.table: ...
     """
     given = {**_named_tables(tables), **named}
     if not given:
@@ -29,7 +29,8 @@ def given_tables(tables: object, named: Mapping[str, Table]) -> dict[str, Table]
     for name, table in given.items():
         found: object = table
         if not isinstance(found, Table):
-            raise BadParameter(name, found, "must be made by dp.table(...)")
+            rule = f'must be made by dp.table: {name}=dp.table({_source(found)}, unit="person_id")'
+            raise BadParameter(name, type(found).__name__, rule)
     return given
 
 
@@ -39,11 +40,15 @@ def _named_tables(tables: object) -> dict[str, Table]:
         return {}
     if isinstance(tables, Mapping) and all(isinstance(name, str) for name in tables):
         return dict(tables)
-    what = repr(str(tables)) if isinstance(tables, str | PathLike) else "..."
     raise BadParameter(
         "tables", type(tables).__name__, "must be tables by name, each with the unit that is protected: "
-        f'dp.Session(people=dp.table({what}, unit="person_id"), budget=dp.Pure(1))',
+        f'dp.Session(people=dp.table({_source(tables)}, unit="person_id"), budget=dp.Pure(1))',
     )  # fmt: skip
+
+
+def _source(given: object) -> str:
+    """A file by its name; of anything else nothing is shown, since it may be the rows."""
+    return repr(str(given)) if isinstance(given, str | PathLike) else "..."
 
 
 def check_budget(budget: object) -> None:
@@ -55,7 +60,9 @@ def check_budget(budget: object) -> None:
 def _which_budget(given: object) -> str:
     which = "must be dp.Pure(epsilon), dp.Approx(epsilon, delta) or dp.ZCDP(rho)"
     if isinstance(given, int | float | str) and not isinstance(given, bool):
-        return f"{which}: budget=dp.Pure({given}) is a pure epsilon of {given}"
+        return f"{which}: budget=dp.Pure({given!r}) is a pure epsilon of {given}"
+    if isinstance(given, tuple | list) and len(given) == 2:
+        return f"{which}: budget=dp.Approx({given[0]!r}, {given[1]!r}) is epsilon {given[0]} and delta {given[1]}"
     return which
 
 

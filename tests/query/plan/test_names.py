@@ -1,8 +1,11 @@
 """Names in quotes where they need them: a hint that is pasted must work."""
 
+from datetime import date
+
 import pytest
 
 import discreet as dp
+from discreet.engines.memory.engine import memory
 from discreet.errors import BadQuestion
 from discreet.query.front.sql.parse import question
 from discreet.query.front.sql.syntax_tree import _KEYWORDS
@@ -39,3 +42,22 @@ def test_a_hint_can_be_pasted(column: str) -> None:
         session.sql(f"SELECT COUNT({quoted(column + 'x')}) AS s FROM t")
     name = str(caught.value).split("did you mean ")[1].removesuffix("?")
     assert session.sql(f"SELECT COUNT({name}) AS s FROM t")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'SELECT "first name", COUNT(*) AS n FROM "my table" GROUP BY "first name"',
+        'SELECT SUM("pay day") AS s FROM "my table"',
+        'SELECT "pay day", COUNT(*) AS n FROM "my table" GROUP BY "pay day"',
+        'SELECT "the id", COUNT(*) AS n FROM "my table" GROUP BY "the id"',
+        'SELECT MIN("born on") AS d FROM "my table"',
+        'SELECT AVG(n) AS a FROM (SELECT "the id", "pay day", COUNT(*) AS n FROM "my table" GROUP BY 1, 2)',
+    ],
+)
+def test_refusals_quote_names_as_sql_does(text: str) -> None:
+    rows = {"the id": [1], "first name": ["a"], "pay day": [1.5], "born on": [date(2000, 1, 1)]}
+    table = dp.table(rows, unit="the id", max_rows=1)
+    session = dp.Session({"my table": table}, budget=dp.Pure(1), engine=memory())
+    with pytest.raises(BadQuestion, match=r'"(first name|pay day|the id|born on)"'):
+        session.sql(text).preview(epsilon=1)

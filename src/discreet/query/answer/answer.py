@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta
 from functools import cached_property
 from typing import Any
@@ -63,8 +63,7 @@ class TableAnswer(Answered):
 
     def __getstate__(self) -> dict[str, Any]:
         """What a copy or a file holds: all but the receipt, of which there is only one."""
-        kept = {name: getattr(self, name) for name in ("outcome", "released", "event", "cost", "story", "beside")}
-        return {**kept, "receipt": None}
+        return {one.name: getattr(self, one.name) for one in fields(self)} | {"receipt": None}
 
     # --- values -----------------------------------------------------------------------------------------------------
 

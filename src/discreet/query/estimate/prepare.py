@@ -179,18 +179,18 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
         typed = key.typed
         if typed.is_unit:
             raise BadQuestion(
-                f"{key.name} is the unit itself: groups of one person each cannot be released; "
+                f"{quoted(key.name)} is the unit itself: groups of one person each cannot be released; "
                 "group by it in a subquery, and aggregate across people outside"
             )
         if typed.keys is None and not typed.unknown:
-            stored = "the column" if typed.origin is None else f"the column {typed.origin[1]}"
+            stored = "the column" if typed.origin is None else f"the column {quoted(typed.origin[1])}"
             raise BadQuestion(
-                f"the keys of {key.name} are not known: declare dp.keys([...]), dp.unknown_keys() or, of days and "
-                f"whole numbers, dp.bounds(first, last) for {stored}, or list them with WHERE ... IN (...)"
+                f"the keys of {quoted(key.name)} are not known: declare dp.keys([...]), dp.unknown_keys() or, of days "
+                f"and whole numbers, dp.bounds(first, last) for {stored}, or list them with WHERE ... IN (...)"
             )
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
             raise BadQuestion(
-                f"{key.name} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
+                f"{quoted(key.name)} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
             )
     many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:

@@ -20,6 +20,7 @@ from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, check_names, reads_numbered
 from discreet.query.lower.relations import lower_all, lower_relation
 from discreet.query.plan.expressions import Expression, columns
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import (
     Aggregate,
     Filter,
@@ -168,16 +169,17 @@ def _key(key: Key, source: Lowered) -> LoweredKey:
     x = typed(key.expression, source.fields)
     if x.is_unit:
         raise Unsupported(
-            f"a group for each unit ({key.name})",
+            f"a group for each unit ({quoted(key.name)})",
             "one person's numbers cannot be released; group by it in a subquery and aggregate across people outside",
         )
     if isinstance(x.kind, Real) or is_null_literal(x):
-        refuse(f"{key.name} cannot be a group key: floats are not exact; bound it and take FLOOR, or WIDTH_BUCKET")
+        what = f"{quoted(key.name)} cannot be a group key"
+        refuse(f"{what}: floats are not exact; bound it and take FLOOR, or WIDTH_BUCKET")
     listed = source.listings.get(x.lowered)
     if listed is not None:
         x = replace(x, keys=meet(x.keys, listed))
     if x.keys == ():
-        refuse(f"WHERE leaves no key of {key.name} that could be answered")
+        refuse(f"WHERE leaves no key of {quoted(key.name)} that could be answered")
     return LoweredKey(key.name, x)
 
 
@@ -226,7 +228,7 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
         refuse("the level of a quantile lies between 0 and 1")
     arguments = tuple(bounded(x) for x in arguments)
     if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
-        days, span = since(arguments[0], what, ", ".join(sorted(columns(measure.arguments[0]))))
+        days, span = since(arguments[0], what, _names(measure.arguments[0]))
         return LoweredMeasure(measure, (days,), where, span)
     return LoweredMeasure(
         measure, tuple(_bounded(x, what, e) for x, e in zip(arguments, measure.arguments, strict=True)), where
@@ -242,6 +244,9 @@ def _bounded(x: Typed, what: str, asked: Expression) -> Typed:
         hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else "it needs a number"
         raise Unsupported(f"{what} of {words(x)}", hint)
     if is_wide(x) or isinstance(x.kind, Real):
-        names = ", ".join(sorted(columns(asked)))
-        refuse(f"{what} of {names} needs bounds; {bound(x)}")
+        refuse(f"{what} of {_names(asked)} needs bounds; {bound(x)}")
     return x
+
+
+def _names(asked: Expression) -> str:
+    return ", ".join(map(quoted, sorted(columns(asked))))

@@ -29,6 +29,7 @@ from discreet.query.functions.typed_values import (
 )
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, carried, check_names
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Aggregate, Measure, PerUnit, Project, Relation
 from discreet.query.plan.types import LARGEST, Boolean, Kind, Number, Real
 from discreet.query.typing.declared_bounds import bounded
@@ -86,7 +87,7 @@ def _read_unit(kind: Kind) -> Expression:
 
 def _key(name: str, x: Typed) -> Typed:
     if isinstance(x.kind, Real) or is_null_literal(x):
-        refuse(f"{name} cannot be grouped by: floats are not exact; ROUND it, or {bound(x)}")
+        refuse(f"{quoted(name)} cannot be grouped by: floats are not exact; ROUND it, or {bound(x)}")
     return x
 
 

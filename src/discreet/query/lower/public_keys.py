@@ -9,6 +9,7 @@ from discreet.errors import BadQuestion
 from discreet.query.engine import Engine
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredQuestion, lower_relation
 from discreet.query.plan.expressions import Column, Literal
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Project, Relation, Scan
 from discreet.query.plan.schema import MOST_KEYS, Schema
 from discreet.query.plan.types import Kind, Number, Real, Value
@@ -31,17 +32,20 @@ def _filled(key: LoweredKey, engine: Engine, schemas: Mapping[str, Schema], know
     if place not in known:
         known[place] = public_values(*place, engine, schemas)
     if not known[place]:
-        raise BadQuestion(f"the public column {place[0]}.{place[1]} is empty, so there is no group to answer")
+        raise BadQuestion(
+            f"the public column {quoted(place[0])}.{quoted(place[1])} is empty, so there is no group to answer"
+        )
     return replace(key, typed=replace(key.typed, keys=known[place]))
 
 
 def public_values(table: str, column: str, engine: Engine, schemas: Mapping[str, Schema]) -> tuple[Value, ...]:
     """The different values of a public column, sorted; NULL is none."""
     if not schemas[table].table.public:
-        raise BadQuestion(f"{table} is private: its keys cannot be listed")
+        raise BadQuestion(f"{quoted(table)} is private: its keys cannot be listed")
     values = _different(Scan(table), column, engine, schemas)[0]
     if len(values) > MOST_KEYS:
-        raise BadQuestion(f"the public column {table}.{column} has more than {MOST_KEYS:,} values: list fewer keys")
+        name = f"{quoted(table)}.{quoted(column)}"
+        raise BadQuestion(f"the public column {name} has more than {MOST_KEYS:,} values: list fewer keys")
     return tuple(sorted(value for value in values if value is not None))
 
 
@@ -64,7 +68,7 @@ def _different(
         raise BadQuestion("a private table cannot be looked up")
     kind = lowered.fields[column].kind
     if isinstance(kind, Real):
-        raise BadQuestion(f"{column} of a public table is a float without bounds: declare dp.bounds for it")
+        raise BadQuestion(f"{quoted(column)} of a public table is a float without bounds: declare dp.bounds for it")
     rows = Project(lowered.relation, (("k", Column(column)), (UNIT, Literal(1))))
     weights = Weights(form=Form.L1, cap=1, scale=1, per_group=1)
     key = WorkKey("k", Column("k"), None)

@@ -19,6 +19,7 @@ from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, carried, check_names
 from discreet.query.lower.scan import scan, through_of
 from discreet.query.plan.expressions import Column, Expression
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.query.typing.declared_bounds import notes
 from discreet.query.typing.infer import predicate, typed
@@ -133,6 +134,6 @@ def _project(source: Lowered, columns: Columns) -> Lowered:
 
 def _column(name: str, x: Typed, source: Lowered) -> Typed:
     if is_null_literal(x):
-        refuse(f"the column {name} is always NULL and has no kind; leave it out")
+        refuse(f"the column {quoted(name)} is always NULL and has no kind; leave it out")
     keys = source.listings.get(x.lowered)
     return x if keys is None or x.is_unit else replace(x, keys=meet(x.keys, keys))

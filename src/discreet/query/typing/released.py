@@ -19,6 +19,7 @@ from discreet.query.functions.released_values import as_number
 from discreet.query.functions.typed_values import refuse
 from discreet.query.plan.evaluate import text_to_moment
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
+from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Outcome, ReleasedJoin, ReleasedUnion, Window, outcomes_below
 from discreet.query.plan.types import Boolean, Date, Kind, Text, Timestamp, Value
 from discreet.query.resolve.build import joined_names
@@ -92,7 +93,7 @@ def _same_in_all(name: str, i: int, parts: Sequence[Mapping[str, Sort]]) -> Sort
     found = {list(part.values())[i] for part in parts} - {Sort.NULL}
     if len(found) > 1:
         kinds = " in one part and ".join(sorted(sort.value for sort in found))
-        refuse(f"the column {name} of UNION ALL is {kinds} in another")
+        refuse(f"the column {quoted(name)} of UNION ALL is {kinds} in another")
     return next(iter(found), Sort.NULL)
 
 
