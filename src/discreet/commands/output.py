@@ -87,7 +87,7 @@ def in_flags(message: str, *, remote: bool = False) -> str:
     """
     for pattern, flag in _TO_A_CURATOR if remote else _FLAGS:
         message = re.sub(pattern, flag, message)
-    named = re.search(r'for the column ("[^"]+"|[^\s,]+)\', message)
+    named = re.search(r'for the column ("[^"]+"|[^\s,]+)', message)
     return message if named is None else re.sub(r"(--[\w-]+) column\b", rf"\1 {named[1]}", message)
 
 
