@@ -8,6 +8,7 @@ matter little, for that sum is least at them. Proof: inversion.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -30,6 +31,11 @@ class Noisy:
     values: Floats
     noise: Noised
     unit: float = 1.0
+
+    @property
+    def deviation(self) -> float:
+        """Of its noise."""
+        return math.sqrt(float(self.noise.variance)) / self.unit
 
 
 @dataclass(frozen=True, slots=True)
