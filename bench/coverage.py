@@ -6,7 +6,8 @@ A run is one release over 2,000 groups of the same rows, each person with one ro
 each with noise of its own. A bar that is all that is publicly possible (the declared bounds, -1 to 1 for CORR) holds
 for sure; those are counted apart, and where most are, the noise left no information. Lengths are beside twice the 95 %
 quantile of the error of the values shown, which no bar of one length around them can be shorter than. Bars that hold in
-more than 98.5 % have a reason beside them.
+more than 98.5 % have a reason beside them. Of 2,000 bars that hold with 95 %, the share that does has a deviation of
+0.5 %: in a table of 80 some are below 94 %.
 """
 
 from __future__ import annotations
