@@ -14,6 +14,7 @@ from hypothesis import settings
 
 from discreet.query.plan import schema
 from tests.helpers.extent import AUDIT
+from tests.helpers.seeded_bytes import noise_from
 from tools import sampled_tests, slow_tests
 
 if TYPE_CHECKING:
@@ -125,6 +126,15 @@ def ten_rows(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if not getattr(request.module, "CHOSEN_CAPS", False):
             patch.setattr(schema, "UNDECLARED", None)
+        yield
+
+
+@pytest.fixture
+def fixed_noise(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The same noise in every run, of ``make audit`` too: for tests of what follows from a choice, where the choice is
+    wrong by design once in a thousand runs (``_SURE`` in query/profile), and of models, whose scores have no known law.
+    """
+    with noise_from(request.node.nodeid):
         yield
 
 

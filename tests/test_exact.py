@@ -1,9 +1,11 @@
 """exact.py against python-flint's ball arithmetic, an independent implementation."""
 
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -181,3 +183,23 @@ def test_roots_and_logs_of_the_impossible() -> None:
             call(Fraction(-1))
     with pytest.raises(BadParameter):
         exact.log_down(Fraction(0))
+
+
+def test_numbers_for_people_are_written_by_one_function() -> None:
+    """A format such as ``.3g`` makes 1.07e+03 of 1,070: it is only for what is small, or is read by machines."""
+    root = Path(exact.__file__).parent
+    found = {
+        str(path.relative_to(root).with_suffix(""))
+        for path in root.rglob("*.py")
+        if re.search(r"\{[^{}\n]*:,?(\.\d+)?g\}", path.read_text(encoding="utf-8"))
+    }
+    probabilities = {
+        "biased/laplace", "biased/randomized_response", "biased/weak_source", "checking/attacks/coins",
+        "checking/attacks/membership", "checking/exact/laws",
+        "checking/sampling/distinguishers", "checking/sampling/audit", "checking/sampling/one_run",
+        "continual/release", "local/means", "local/oracle", "mechanisms/base/law", "privacy/attacker/plots",
+        "mechanisms/selection/randomized_response", "query/answer/answer_base", "query/resolve/unresolved",
+        "session/auto",
+    }  # fmt: skip
+    machines = {"curator/http/metrics", "curator/public_schema", "privacy/promises/record"}
+    assert found <= probabilities | machines

@@ -64,7 +64,7 @@ LAYERS = """
     privacy.numerics
     privacy
     randomness
-    progress
+    progress picture
     errors+exact
 """
 GROUPS = [(row, group) for row, line in enumerate(LAYERS.split("\n")) for group in line.split()]
@@ -75,7 +75,8 @@ OPTIONAL = {"matplotlib", "dp_accounting", "fastapi", "starlette", "pydantic", "
             "pyspark", "polars", "pandas", "IPython", "mbi", "jax", "torch", "sklearn"}  # fmt: skip
 # Heavy parts of the core that wait until they are needed, so that the import stays quick.
 LATE = {"scipy", "pyarrow", "rich"}
-# Only these touch disk or network. query.answer.export writes the file that the user named.
+# Only these touch disk or network. query.answer.export writes the file that the user named,
+# picture into memory.
 TOUCH_THE_WORLD = (
     "engines",
     "ledger",
@@ -84,6 +85,7 @@ TOUCH_THE_WORLD = (
     "session.local_ledger",
     "session.ledger_budget",
     "query.answer.export",
+    "picture",
 )
 WORLD = {"socket", "subprocess", "shutil", "tempfile", "pathlib", "sqlite3", "urllib", "http", "io", "ftplib"}
 HARMLESS = {"PathLike", "getpid", "urandom", "cpu_count"}  # of ``os``
@@ -295,7 +297,7 @@ def is_private(name: str) -> bool:
     return name.startswith("_") and not name.startswith("__")
 
 
-NOT_OURS = {"os._exit", "torch._int_mm"}  # they have no public name
+NOT_OURS = {"os._exit", "torch._int_mm", "figure._repr_png_"}  # they have no public name
 NOT_OURS_OF_ANY = ("._asdict", "._version")  # of a named tuple, of a tensor
 
 

@@ -6,17 +6,15 @@ Promise: an answer is a value, not a plan: reading it twice draws nothing and co
 from __future__ import annotations
 
 import html
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
 from discreet.errors import BadParameter
-from discreet.exact import Number
+from discreet.exact import Number, significant
 from discreet.exact import number as exact_number
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.receipt import Receipt
@@ -105,18 +103,6 @@ def _show_value(value: Any) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return significant(value, 6) if isinstance(value, float) else str(value)
-
-
-def significant(value: float, digits: int) -> str:
-    """A number to so many digits, as people write it.
-
-    >>> significant(1070.4, 3), significant(0.01234, 3), significant(1234567.8, 6), significant(1e20, 3)
-    ('1,070', '0.0123', '1,234,570', '1e+20')
-    """
-    short = f"{value:.{digits}g}"
-    if not math.isfinite(value) or (value and not 1e-4 <= abs(value) < 1e15):
-        return short
-    return f"{Decimal(short):,f}"
 
 
 def how_many(number: int, things: str) -> str:

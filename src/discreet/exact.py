@@ -324,3 +324,15 @@ def _log(x: Fraction, bits: int) -> tuple[int, int, int]:
     low = 2 * low + (k * ln2_low if k >= 0 else k * ln2_high)
     high = 2 * high + (k * ln2_high if k >= 0 else k * ln2_low)
     return low, high, -w
+
+
+def significant(value: float, digits: int) -> str:
+    """A number to so many digits, as people write it.
+
+    >>> significant(1070.4, 3), significant(0.01234, 3), significant(1234567.8, 6), significant(1e20, 3)
+    ('1,070', '0.0123', '1,234,570', '1e+20')
+    """
+    short = f"{value:.{digits}g}"
+    if not math.isfinite(value) or (value and not 1e-4 <= abs(value) < 1e15):
+        return short
+    return f"{Decimal(short):,f}"

@@ -51,6 +51,7 @@ def test_bounds_of_times_are_asked_with(tmp_path: Path) -> None:
         assert json.loads(done.stdout)["rows"][0][0].startswith("2024-")
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_blanks_around_keys_do_not_count_unless_quoted(visits: Path) -> None:
     assert read_keys(' North ,South,"a, ""b""", " c "') == ["North", "South", 'a, "b"', " c "]
     assert read_keys('""') == [""]

@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 
 from tests.helpers.processes import tied, until
+from tests.helpers.seeded_bytes import noise_from
 
 LATE = ("discreet.curator.service.opening", "discreet.ledger.verify", "discreet.session.local_ledger", "pandas")
 """What commands import when they need it, with all that it brings."""
@@ -84,7 +85,8 @@ def _child(call: socket.socket, app: object) -> None:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(environment)
-        app()  # type: ignore[operator]
+        with noise_from(repr(sys.argv)):  # a page shows one run
+            app()  # type: ignore[operator]
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     finally:

@@ -41,6 +41,8 @@ def test_what_is_read_back_predicts_the_same(place: int) -> None:
     assert type(again) is type(model)
     rows: Any = [[0.2], [0.9]] if place == 0 else ROWS[:40]
     assert np.array_equal(model.predict(rows), again.predict(rows))
+    if isinstance(model, LinearRegression) and isinstance(again, LinearRegression):
+        assert np.array_equal(model.predict_interval(rows), again.predict_interval(rows))
     assert to_json(again) == to_json(model)
 
 

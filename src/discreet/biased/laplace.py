@@ -28,7 +28,7 @@ from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_fixed, exp_up, float_up, log_up, positive
 from discreet.mechanisms.additive.laplace import laplace_under
 from discreet.mechanisms.base.inputs import finite_real
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Priced
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
 from discreet.privacy.promises.record import show
@@ -57,7 +57,7 @@ _EVERYWHERE: Offsets = tuple((Fraction(i, 2 * _OFFSETS), Fraction(i + 1, 2 * _OF
 
 
 @dataclass(frozen=True, slots=True)
-class BiasedLaplace(Mechanism[Fraction, int | float]):
+class BiasedLaplace(Priced[Fraction, int | float]):
     """Made by ``biased_laplace(...)``: that is where the price is certified."""
 
     scale: Fraction
@@ -76,11 +76,6 @@ class BiasedLaplace(Mechanism[Fraction, int | float]):
     def event(self) -> events.Pure:
         """What a release writes into the ledger."""
         return events.Pure(self.epsilon)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""

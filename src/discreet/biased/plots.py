@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.biased.certify import certify_laplace
 from discreet.biased.laplace import biased_laplace
-from discreet.errors import BadParameter, MissingExtra
+from discreet.errors import BadParameter
 from discreet.exact import Number, positive
+from discreet.picture import new_figure
 from discreet.privacy.promises.bound import Bound
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 GAMMAS: tuple[Number, ...] = ("0.01", "0.02", "0.05", "0.1", "0.2", "0.3")
 
@@ -30,7 +35,7 @@ def accuracy_curve(epsilon: Number, gammas: Sequence[Number] = GAMMAS, *, sensit
     return [biased_laplace(sensitivity, epsilon, gamma).expected_error for gamma in gammas]
 
 
-def plot_privacy(base_epsilon: Number = "0.1", gammas: Sequence[Number] = GAMMAS) -> Any:
+def plot_privacy(base_epsilon: Number = "0.1", gammas: Sequence[Number] = GAMMAS) -> Figure:
     """A figure: certified ε' against γ, with the fine grid of ordinary additive noise and with the coarse one."""
     scale = 1 / positive(base_epsilon, "base_epsilon")
     figure, axes = _figure()
@@ -42,7 +47,7 @@ def plot_privacy(base_epsilon: Number = "0.1", gammas: Sequence[Number] = GAMMAS
     return figure
 
 
-def plot_accuracy(epsilon: Number = 1, gammas: Sequence[Number] = GAMMAS) -> Any:
+def plot_accuracy(epsilon: Number = 1, gammas: Sequence[Number] = GAMMAS) -> Figure:
     """A figure: certified expected error against γ, of the mechanism that keeps ε, for sensitivity 1."""
     figure, axes = _figure()
     axes.plot(_floats(gammas), accuracy_curve(epsilon, gammas), "o-", label="any source of bias γ")
@@ -58,10 +63,6 @@ def _floats(gammas: Sequence[Number]) -> list[float]:
     return [float(Fraction(gamma)) for gamma in gammas]
 
 
-def _figure() -> tuple[Any, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("plots", extra="plot") from None
-    figure = Figure(figsize=(6, 4), layout="constrained")
+def _figure() -> tuple[Figure, Any]:
+    figure = new_figure(6, 4)
     return figure, figure.add_subplot()

@@ -21,7 +21,7 @@ from discreet.biased.certify import Pair, depth_for
 from discreet.biased.sources import SanthaVazirani, largest_probability
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, positive
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Priced
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
 from discreet.privacy.promises.record import show
@@ -35,7 +35,7 @@ Stretch = tuple[Fraction, Fraction, int]
 
 
 @dataclass(frozen=True, slots=True)
-class BiasedResponse(Mechanism[int, int]):
+class BiasedResponse(Priced[int, int]):
     """Made by ``biased_randomized_response(...)``: that is where the price is certified."""
 
     share: Fraction
@@ -52,11 +52,6 @@ class BiasedResponse(Mechanism[int, int]):
     def event(self) -> events.Pure:
         """What a report writes into the ledger."""
         return events.Pure(self.epsilon)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""

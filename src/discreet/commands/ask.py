@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
-from discreet.answer import significant
 from discreet.commands.operate.remote import Dataset, TokenFile, is_address, open_remote
 from discreet.commands.output import fail_plainly, in_flags, number
 from discreet.commands.table_options import TableOptions
@@ -27,6 +26,7 @@ from discreet.curator.client.client import RemoteSession
 from discreet.curator.client.remote_answer import RemoteAnswer
 from discreet.errors import BadParameter
 from discreet.exact import number as exact
+from discreet.exact import significant
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer

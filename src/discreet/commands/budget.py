@@ -17,6 +17,7 @@ from discreet.commands.operate.remote import TokenFile, is_address, show_budget
 from discreet.commands.output import fail_plainly, gauge
 from discreet.curator.amounts import write_amount
 from discreet.errors import BadParameter
+from discreet.exact import significant
 
 LedgerOrAddress = Annotated[
     str, typer.Argument(help="the curator.toml, a ledger of ask --ledger, or https://... of a curator")
@@ -70,7 +71,7 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
             escape(row["budget"]["text"]),
             gauge(row["share"]),
             f"{row['share']:.1%}",
-            escape(row["remaining"]["text"] if left is None else f"epsilon {left:.4g}"),
+            escape(row["remaining"]["text"] if left is None else f"epsilon {significant(left, 4)}"),
         )
     console = Console()
     console.print(table)

@@ -32,6 +32,7 @@ from discreet.commands.ask import (
 from discreet.commands.output import fail_plainly, number
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
+from discreet.exact import significant
 from discreet.privacy.promises.measures import Approx, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.session.board import Board, BoardDay
@@ -185,7 +186,7 @@ def _printed(one: BoardDay, title: str, answer: TableAnswer, confidence: str) ->
         cells = []
         for name in answer.columns:
             error = bars[name][i] if name in bars else None
-            bar = "" if error is None else f" [dim]± {error:,.3g}[/]"
+            bar = "" if error is None else f" [dim]± {significant(error, 3)}[/]"
             cells.append(f"{escape(number(row[name]))}{bar}")
         printed.add_row(*cells)
     return printed

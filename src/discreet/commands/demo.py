@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from discreet import noise
-from discreet.answer import significant
 from discreet.commands.sample_hospital import patients, visits
 from discreet.errors import OverBudget
+from discreet.exact import significant
 from discreet.privacy.attacker.plots import growth_rules
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx

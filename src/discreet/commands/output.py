@@ -15,9 +15,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from discreet.answer import significant
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
+from discreet.exact import significant
 
 REFUSED = 1
 P = ParamSpec("P")

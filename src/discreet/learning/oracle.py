@@ -19,7 +19,7 @@ import numpy as np
 
 from discreet.answer import Answer, confidence_level
 from discreet.errors import BadData, BadParameter, OverBudget
-from discreet.exact import Number, float_up, integer, number, positive
+from discreet.exact import Number, float_up, integer, number, positive, significant
 from discreet.learning.budget import Budget, event_of, mu_squared
 from discreet.learning.sums import ExactSums, Floats, clipped_rows, on_grid, release
 from discreet.mechanisms.base.mechanism import check_receipt
@@ -134,7 +134,10 @@ class Oracle:
             value=float(mean[0]) if width == 1 else np.clip(mean, float(low), float(high)),
             event=events.Gaussian(sigma_squared=1 / square),
             cost=f"{price} of {self._queries} questions of ({self._event})",
-            story=(f"averaged between {low} and {high}", f"Gaussian noise of sigma {sigma * unit:.4g} on the sum"),
+            story=(
+                f"averaged between {low} and {high}",
+                f"Gaussian noise of sigma {significant(sigma * unit, 4)} on the sum",
+            ),
             accuracy=MeanAccuracy(sigma * unit, self._count_sigma, reach * half, self._count, width, unit),
         )
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadData, BadParameter
-from discreet.exact import Number, exp_down, integer, number
+from discreet.exact import Number, exp_down, integer, number, significant
 from discreet.local.chances import down, flip_chance, grown
 from discreet.local.oracle import Law, Reports, Values, bytes_for, pack, read_domain, unpack
 from discreet.noise.coin import flips, rational
@@ -44,7 +44,7 @@ class Mean:
     people: int
 
     def __str__(self) -> str:
-        return f"{self.value:.6g} ± {self.error:.4g} ({float(100 * self.confidence):g} %)"
+        return f"{significant(self.value, 6)} ± {significant(self.error, 4)} ({float(100 * self.confidence):g} %)"
 
 
 class MeanOracle(ABC):

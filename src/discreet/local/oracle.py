@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadData, BadParameter
-from discreet.exact import Number, integer, positive
+from discreet.exact import Number, integer, positive, significant
 from discreet.local.consistency import on_simplex
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
@@ -53,9 +53,9 @@ class Frequencies:
         return on_simplex(self.values)
 
     def __str__(self) -> str:
-        shown = ", ".join(f"{v:.4g}" for v in self.values[:6])
+        shown = ", ".join(significant(v, 4) for v in self.values[:6])
         more = ", ..." if len(self.values) > 6 else ""
-        return f"[{shown}{more}] ± {self.error:.4g} ({float(100 * self.confidence):g} %)"
+        return f"[{shown}{more}] ± {significant(self.error, 4)} ({float(100 * self.confidence):g} %)"
 
 
 class Oracle(ABC):

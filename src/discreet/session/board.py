@@ -28,7 +28,7 @@ from discreet.continual.release import Stream
 from discreet.continual.strategies import Floats
 from discreet.continual.table_streams import TablePlan, plan_table
 from discreet.errors import BadData, BadParameter, EngineFailed, NotATheorem, StaleState
-from discreet.exact import Number, integer
+from discreet.exact import Number, integer, significant
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
@@ -103,9 +103,9 @@ class BoardPreview:
     def __str__(self) -> str:
         lines = [f"costs {self.cost} for {self.horizon} days"]
         for name, error in self.day_errors.items():
+            day, total = significant(error, 4), significant(self.total_errors[name], 4)
             lines.append(
-                f"{name}: ± {error:.4g} for the last day, ± {self.total_errors[name]:.4g} for the total after all days "
-                f"({self.confidence:.0%})"
+                f"{name}: ± {day} for the last day, ± {total} for the total after all days ({self.confidence:.0%})"
             )
         return "\n".join([*lines, self.counted, self.method])
 

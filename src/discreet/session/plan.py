@@ -26,7 +26,7 @@ from discreet.query.estimate.prepare import Prepared
 from discreet.query.profile.agreeing_tables import expected_gains
 from discreet.query.profile.choose import Chosen, relative_noise
 from discreet.query.run import Quote
-from discreet.session.auto_bounds import no_bounds
+from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price, least, rounded, wanted_errors
 from discreet.session.query import Order, Query, QuerySession
 

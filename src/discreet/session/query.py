@@ -38,8 +38,8 @@ from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
-from discreet.session.auto import unknown_yet
-from discreet.session.auto_bounds import Unknown, no_bounds
+from discreet.session.caps.auto import unknown_yet
+from discreet.session.caps.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price, shares
 
 

@@ -12,32 +12,22 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import zip_longest
-from operator import itemgetter
 from os import PathLike
 from typing import Any
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.duckdb.engine import duckdb
-from discreet.engines.sources import with_whole_unit
-from discreet.errors import BadParameter, BadQuestion, EngineFailed, NotATheorem, OverBudget
-from discreet.exact import Number, number
+from discreet.errors import BadParameter, BadQuestion, EngineFailed, OverBudget
+from discreet.exact import Number
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
-from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story
 from discreet.query.answer.preview import Preview, preview
-from discreet.query.answer.suggest import (
-    Suggestion,
-    bounds_words,
-    find_column,
-    rows_question,
-    sizes_question,
-    suggested,
-)
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
@@ -46,37 +36,21 @@ from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
-from discreet.query.plan.schema import Declared, Schema, Table, resolve
+from discreet.query.plan.schema import Declared, Schema, Table
 from discreet.query.profile.agreeing_tables import made_to_agree
-from discreet.query.profile.choose import Chosen, Known, choose, typical_rows
+from discreet.query.profile.choose import Known
 from discreet.query.profile.profile import Profile
-from discreet.query.run import Answers, Quote, no_caps, quote, release
-from discreet.session.auto import (
-    all_rows,
-    cut_of,
-    finish,
-    known_of,
-    sizes_read,
-    sizes_to_buy,
-    split,
-    unknown_yet,
-    with_total,
-)
-from discreet.session.auto_bounds import (
-    Unknown,
-    bounds_told,
-    columns_to_buy,
-    no_bounds,
-    with_bounds,
-    with_expected_bounds,
-)
+from discreet.query.run import Answers, Quote, quote, release
+from discreet.session.arguments import check_budget, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
+from discreet.session.caps.auto import finish
+from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds
+from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
 from discreet.session.plan import Plan, Target, make_plan, make_target_plan
 from discreet.session.price import Price, Terms
-from discreet.session.profiles import buy_profile, profile_order, stored_profile
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.workload import Workload
@@ -84,7 +58,7 @@ from discreet.session.workload import Workload
 __all__ = ["Query", "Session", "Workload"]
 
 
-class Session(ManyQuestions):
+class Session(ManyQuestions, KnownUnits):
     """Tables, an engine and a budget.
 
     ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. An (ε, δ) budget is
@@ -95,6 +69,7 @@ class Session(ManyQuestions):
     then be left out; others than those it was opened with are refused, and so are another unit and other data. Without
     a ledger the budget is forgotten with the process, or kept by a ``budget_store`` of your own.
 
+    >>> from discreet.privacy.promises.measures import Pure
     >>> from discreet.query.plan.schema import table
     >>> visits = table({"patient": [1, 2, 2]}, unit="patient")
     >>> session = Session(visits=visits, budget=Pure(1))
@@ -119,25 +94,14 @@ class Session(ManyQuestions):
         progress: bool | None = None,
         **named: Table,
     ) -> None:
-        given = {**_named_tables(tables), **named}
-        if not given:
-            raise BadParameter("tables", "none", "must be given, such as visits=dp.table(...)")
-        for name, table in given.items():
-            found: object = table
-            if not isinstance(found, Table):
-                raise BadParameter(name, found, "must be made by dp.table(...)")
-        if not isinstance(budget, Pure | Approx | ZCDP) and (budget is not None or ledger is None):
-            raise BadParameter("budget", budget, _which_budget(budget))
-        if neighbours is not None and not isinstance(neighbours, Neighbours):
-            raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
+        given = given_tables(tables, named)
+        if budget is not None or ledger is None:
+            check_budget(budget)
+        check_terms(neighbours, rule)
         if ledger is not None and budget_store is not None:
             raise BadParameter("budget_store", "given", "must be left out: the ledger keeps the budget")
-        if rule not in (None, Rule.EITHER, Rule.BASIC, Rule.ZCDP):
-            raise NotATheorem("a session counts by Rule.EITHER, Rule.BASIC or Rule.ZCDP")
         self._engine = duckdb() if engine is None else engine
-        read = {name: _readable(table) for name, table in given.items()}
-        self._schemas = {name: resolve(name, table, self._engine.columns(table.source)) for name, table in read.items()}
-        _check_foreign_keys(self._schemas)
+        self._schemas = read_schemas(given, self._engine)
         self._ledger: SessionLedger | None = None
         if ledger is not None:
             from discreet.session.local_ledger import open_local_ledger  # it needs an extra
@@ -152,7 +116,6 @@ class Session(ManyQuestions):
         self._profiles: dict[str, Profile] = {}
         self._sizes: dict[Any, Known] = {}
         self._in_vain: set[tuple[str, str]] = set()
-        """Columns whose values a release paid for."""
         self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
@@ -218,51 +181,6 @@ class Session(ManyQuestions):
             lowered = lower_question(asked, schemas)
         lowered = with_public_keys(lowered, self._engine, schemas)
         return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
-
-    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
-        """Buy the values of columns whose bounds are to be chosen, if queries wait for that; the price that is left.
-
-        Nothing is bought unless the whole price fits the budget.
-        """
-        tables = {one.table for query in queries for one in query.waiting}
-        if not tables:
-            return tuple(queries), price
-        keys = [key.name for query in queries for key in query.prepared.asked.keys]
-        todo: dict[str, tuple[str, ...]] = {}
-        for table in sorted(tables):
-            missing = [one for query in queries for one in query.waiting if one.table == table]
-            columns = columns_to_buy(missing, keys, self._schemas[table])
-            stored = None if self._ledger is None else stored_profile(self, table, columns, self._ledger.stored)
-            if stored is None:
-                todo[table] = columns
-            else:
-                self._add_profile(table, stored)
-        if todo:
-            self._check_whole([one for query in queries for one in query.prepared.all], price)
-            first, price = split(price, len(todo))
-            for table, columns in todo.items():
-                self._add_profile(table, buy_profile(self, table, first, columns))
-                self._in_vain |= {(table, column) for column in columns}
-        return tuple(query.again(query.plan) if query.waiting else query for query in queries), price
-
-    def _add_profile(self, table: str, found: Profile) -> None:
-        before = self._profiles.get(table)
-        self._profiles[table] = found if before is None else before.joined(found)
-
-    def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
-        """Refuses before a part of a price is spent, if the whole does not fit the budget."""
-        whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
-        left = self._budget_store.remaining
-        # a δ that is named twice is counted twice; one that follows from the budget is shared
-        apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
-        if not self._budget_store.fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
-            raise OverBudget(asked=whole.price, left=left)
-
-    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
-        """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
-        if not any(one.auto for schema in self._schemas.values() for one in schema.table.columns.values()):
-            return self._schemas, ()
-        return with_bounds(self._schemas, self._known_profiles(self.tables))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
@@ -349,79 +267,7 @@ class Session(ManyQuestions):
         found._progress = False  # an analyst must not see how long reading takes
         return found
 
-    # --- estimates that are paid for ----------------------------------------------------------------------------------
-
-    def suggest_bounds(
-        self,
-        column: str,
-        epsilon: Number | Price | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-    ) -> Suggestion:
-        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
-
-        ``NoEstimate`` if no value stands out from the noise of what was paid for.
-        """
-        name, column = find_column(column, self._schemas)
-        asked, step = sizes_question(name, column, self._schemas)
-        quote = self.quote((prepare(asked),), Price.of(epsilon, delta, rho))
-        order = Order(quote, (asked.outcome,), partial(bounds_words, name, column))
-        answer: TableAnswer = self.release(order, itemgetter(0))
-        return suggested(f"{name}.{column}", step, answer)
-
-    def suggest_max_rows(
-        self,
-        table: str,
-        epsilon: Number | Price | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        level: Number = "0.95",
-        most: int = 1000,
-    ) -> int:
-        """How many rows all but a few units have, as a private estimate, paid like any question."""
-        asked = rows_question(self[table], table, self._schemas[table].table, level, most)
-        return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
-
-    def profile(
-        self,
-        table: str,
-        epsilon: Number | Price | None = None,
-        *,
-        delta: Number | None = None,
-        rho: Number | None = None,
-        columns: Sequence[str] | None = None,
-    ) -> Profile:
-        """A private profile of a table: rows per unit, groups per unit, and how keys and values are spread.
-
-        Paid like any question, and kept: without a price it is the one that was bought last, which costs nothing.
-        ``columns``: only these; fewer histograms are less noisy.
-
-        >>> from discreet.query.plan.schema import table
-        >>> session = Session(visits=table({"patient": [1, 2, 2]}, unit="patient"), budget=Pure(2))
-        >>> profile = session.profile("visits", epsilon=1)
-        >>> profile is session.profile("visits"), session.remaining
-        (True, Pure(epsilon=1))
-        """
-        if epsilon is not None or rho is not None:
-            self._profiles[table] = buy_profile(self, table, Price.of(epsilon, delta, rho), columns)
-        if table not in self._schemas:
-            raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
-        found = self._known_profiles((table,)).get(table)
-        if found is None:
-            raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
-        return found
-
-    def has_profile(self, table: str) -> bool:
-        """Whether a profile of a table is known."""
-        return table in self._profiles
-
-    def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
-        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
-        found = stored_profile(self, table, columns, lambda _: stored)
-        if found is not None:
-            self._profiles[table] = found
+    # --- models, other columns, other copies --------------------------------------------------------------------------
 
     def learn(
         self,
@@ -490,56 +336,6 @@ class Session(ManyQuestions):
         store = self._budget_store
         return self._terms.quote(questions, price, store.affords if isinstance(store, Affords) else store.fits)
 
-    def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
-        """The question with caps chosen from what was released about its units. No data is touched."""
-        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
-        if known is None:
-            raise no_caps(question)
-        return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
-
-    def knows(self, question: Prepared) -> bool:
-        """Whether something was released about the units of a question."""
-        return known_of(question, self._known_profiles(question.asked.tables), self._sizes) is not None
-
-    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
-        """Buy the sizes of the units of questions whose caps are to be chosen, where nothing is known of them.
-
-        Returns the price that is left for the answers. Nothing is bought unless the whole price fits the budget.
-        """
-        found = sizes_to_buy([one for one in questions if one.asked.caps.auto and not self.knows(one)])
-        if not found.asked:
-            return price
-        text = f"sizes of units for: {text}"
-        stored = None if self._ledger is None else self._ledger.stored(text)
-        if stored is not None:
-            self._sizes |= found.known(sizes_read(found.asked, stored))
-            return price
-        first, left = split(price)
-        self._check_whole(questions, price)
-        self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
-        return left
-
-    def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
-        """The answers with what their caps cut, or that this is unknown."""
-        found = [cut_of(one, self._known_profiles(one.asked.tables)) for one in order.quote.questions]
-        told = [replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True)]
-        both = zip(told, order.quote.questions, strict=True)
-        return tuple(with_total(a, one) if all_rows(one) else a for a, one in both)
-
-    def _with_bounds_told(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
-        """The answers with the bounds that were chosen for columns that they are about."""
-        told = [bounds_told(one, self._schemas, self._profiles) for one in order.quote.questions]
-        return tuple(replace(a, notes=(*a.notes, *words)) for a, words in zip(answers, told, strict=False))
-
-    def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
-        """The profiles of these tables that were bought, also those that only the ledger has."""
-        for name in tables:
-            if name not in self._profiles and self._ledger is not None and not self._schemas[name].table.public:
-                found = stored_profile(self, name, None, self._ledger.stored)
-                if found is not None:
-                    self._profiles[name] = found
-        return self._profiles
-
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.
 
@@ -569,13 +365,6 @@ class Session(ManyQuestions):
             for one, chosen in zip_longest(order.quote.questions, order.chosen)
         )
         return gathered_previews(order.sizes, found)
-
-    def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
-        """How many rows a group has, about, if a profile says it of all rows of the question's table."""
-        if chosen is not None or not all_rows(question):
-            return None if chosen is None else chosen.rows
-        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
-        return None if known is None else typical_rows(question, known)
 
     def release(
         self,
@@ -610,33 +399,6 @@ class Session(ManyQuestions):
         return shown(answers)
 
 
-def _named_tables(tables: object) -> dict[str, Table]:
-    """The tables that were given by name; a file or a frame that was given instead gets a hint."""
-    if tables is None:
-        return {}
-    if isinstance(tables, Mapping) and all(isinstance(name, str) for name in tables):
-        return dict(tables)
-    what = repr(str(tables)) if isinstance(tables, str | PathLike) else "..."
-    raise BadParameter(
-        "tables", type(tables).__name__, "must be tables by name, each with the unit that is protected: "
-        f'dp.Session(people=dp.table({what}, unit="person_id"), budget=dp.Pure(1))',
-    )  # fmt: skip
-
-
-def _readable(table: Table) -> Table:
-    """The table with a unit of whole numbers, where a frame has them as floats."""
-    if table.unit is None or (source := with_whole_unit(table.source, table.unit)) is table.source:
-        return table
-    return replace(table, source=source)
-
-
-def _which_budget(given: object) -> str:
-    which = "must be dp.Pure(epsilon), dp.Approx(epsilon, delta) or dp.ZCDP(rho)"
-    if isinstance(given, int | float | str) and not isinstance(given, bool):
-        return f"{which}: budget=dp.Pure({given}) is a pure epsilon of {given}"
-    return which
-
-
 def _answers(order: Order, found: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:
     asked = order.quote
     return tuple(
@@ -650,20 +412,3 @@ def _answers(order: Order, found: Answers, receipt: Receipt) -> tuple[TableAnswe
         )
         for prepared, outcome, released in zip(asked.questions, order.outcomes, found, strict=True)
     )
-
-
-def _check_foreign_keys(schemas: Mapping[str, Schema]) -> None:
-    """Every foreign key leads, in the end, to a table with a unit of its own."""
-    for name, schema in schemas.items():
-        seen = [name]
-        at: Any = schema.table
-        while at.through is not None:
-            table, column = at.through
-            if table not in schemas or column not in schemas[table].stored:
-                raise BadParameter("unit", f"{at.unit} -> {table}.{column}", "must lead to a column of a table here")
-            if table in seen:
-                raise BadParameter("unit", f"{at.unit} -> {table}.{column}", "must not lead in a circle")
-            seen.append(table)
-            at = schemas[table].table
-            if at.public:
-                raise BadParameter("unit", f"{table}.{column}", "must lead to a private table: people are not public")

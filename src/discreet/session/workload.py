@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from dataclasses import dataclass, replace
 
 from discreet.answer import CONFIDENCE
@@ -10,8 +9,8 @@ from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
-from discreet.query.answer.several import Explanation, Several
-from discreet.session.auto_bounds import no_bounds
+from discreet.query.answer.several import Explanation, Several, preformatted
+from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession, order_together
 
@@ -82,4 +81,4 @@ class Workload:
         return [f"{i}. {query!r}" for i, query in enumerate(self.queries, 1)]
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(repr(self))}</pre>"
+        return preformatted(repr(self))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
 from discreet.mechanisms.base.marks import Ruler, ruler
+from discreet.privacy.promises.record import show
 
 Codes = NDArray[np.int64]
 Value = str | int | bool | date | None
@@ -309,7 +310,7 @@ class Bins(Column):
             return np.array([high <= at for _, high in self.labels]) if at <= last else np.ones(self.values, dtype=bool)
         near = min(self.edges, key=lambda e: abs(e - at))
         raise BadParameter(
-            name, value, f"must be split at an edge of its bins, as in < {float(near):g} or >= {float(near):g}"
+            name, value, f"must be split at an edge of its bins, as in < {show(near)} or >= {show(near)}"
         )
 
 

@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import Answer
-from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number, positive
+from discreet.errors import BadParameter
+from discreet.exact import Number, positive, significant
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
+from discreet.picture import new_figure
 from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.privacy.promises.receipt import Receipt
@@ -154,18 +155,14 @@ class Synthetic(PublicRows):
             cost=str(spending.spent),
             story=(
                 "counted how far data and model are apart",
-                f"discrete Gaussian noise of sigma {sqrt(noisy.variance):.4g}",
+                f"discrete Gaussian noise of sigma {significant(sqrt(noisy.variance), 4)}",
             ),
         )
 
     def plot(self) -> Figure:
         """Distance from what was measured, marginal by marginal, beside what noise alone would make it."""
-        try:
-            from matplotlib.figure import Figure as Canvas
-        except ImportError:
-            raise MissingExtra("plots", extra="plot") from None
         rows = sorted(self.report(), key=lambda q: q.noise)
-        figure = Canvas(figsize=(8, 0.25 * len(rows) + 1.5), layout="constrained")
+        figure = new_figure(8, 0.25 * len(rows) + 1.5)
         axes = figure.subplots()
         place = range(len(rows))
         axes.plot([q.distance for q in rows], place, "o", label="model from the noisy table")

@@ -21,7 +21,7 @@ def test_tables_print_travel_and_draw() -> None:
     assert "no promise" in str(table)
     assert json.loads(json.dumps(table.to_dict()))["rows"][0]["attack"] == 1.0
     assert "<table>" in table.to_html()
-    assert table.plot().get_title() == "differencing"
+    assert table.plot().axes[0].get_title() == "differencing"
 
 
 def test_columns_stand_below_each_other() -> None:
@@ -51,6 +51,6 @@ def test_a_row_is_found_by_how_it_starts() -> None:
 def test_an_attack_may_draw_its_own_picture() -> None:
     drawn: list[Any] = []
     table = AttackTable("t", "m", (Row("a", 1.0),), picture=drawn.append)
-    axes = table.plot()
-    assert drawn == [axes]
-    assert [bar.get_width() for bar in TABLE.plot().patches] == [1.0, 0.5]
+    assert table.plot().axes == drawn
+    bars: list[Any] = list(TABLE.plot().axes[0].patches)
+    assert [bar.get_width() for bar in bars] == [1.0, 0.5]

@@ -7,12 +7,14 @@ from contextlib import closing
 from pathlib import Path
 
 import duckdb
+import pytest
 
 from tests.helpers.commands import run
 
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_a_copy_is_made_once_asked_and_removed(visits: Path, tmp_path: Path) -> None:
     copy = tmp_path / "out" / "visits.duckdb"
     made = json.loads(run("prepare", visits, copy, "--unit", "person", "--json").stdout)

@@ -12,7 +12,6 @@ import pytest
 
 import discreet as dp
 from discreet import connect
-from discreet.answer import significant
 from discreet.curator.client.client import RemoteQuery, RemoteSession, RemoteWorkload
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview
 from discreet.errors import (
@@ -24,6 +23,7 @@ from discreet.errors import (
     OverBudget,
     Unsupported,
 )
+from discreet.exact import significant
 from discreet.ledger import verify_card, verify_receipt
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview

@@ -372,3 +372,44 @@ def test_files_need_neither_arrow_nor_frames(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "2\n[]\n"
+
+
+JUPYTER = """
+import sys, types
+sys.modules["ipywidgets"] = None
+sys.modules["IPython"] = types.ModuleType("IPython")
+sys.modules["IPython"].get_ipython = lambda: types.SimpleNamespace(config={"IPKernelApp": {}})
+import duckdb
+try:
+    duckdb.connect().execute("SET enable_progress_bar = false")
+    print("not taken for Jupyter")
+except duckdb.InvalidInputException:
+    pass
+"""
+"""DuckDB takes this process for a kernel of Jupyter without ipywidgets, in which that setting cannot be changed."""
+
+
+def test_a_session_opens_in_jupyter_without_ipywidgets() -> None:
+    program = JUPYTER + (
+        "import tempfile\n"
+        "from pathlib import Path\n"
+        "from discreet.engines.duckdb.engine import duckdb\n"
+        "from discreet.engines.duckdb.prepared import prepare\n"
+        "print(sorted(duckdb().columns({'a': [1], 'b': [2]})))\n"
+        "with tempfile.TemporaryDirectory() as folder:\n"
+        "    print(prepare({'id': [2, 1]}, Path(folder) / 'copy.duckdb', unit='id').table)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=60)
+    assert done.stdout == "['a', 'b']\nrows\n", done.stderr
+
+
+def test_an_engine_that_cannot_start_does_not_blame_a_size_that_nobody_gave(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise driver.InvalidInputException("no")
+
+    monkeypatch.setattr(sys.modules[DuckDB.__module__], "_locked", refuse)
+    with pytest.raises(BadParameter, match="refused with InvalidInputException") as caught:
+        duckdb()
+    assert "memory_limit" not in str(caught.value)
+    with pytest.raises(BadParameter, match="memory_limit is 'lots'"):
+        duckdb(memory_limit="lots")

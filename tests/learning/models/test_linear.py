@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes
 
+from discreet.errors import BadParameter
 from discreet.learning.models.linear import LinearRegression, _shrunk
 from discreet.privacy.promises.measures import GDP, Approx
 
@@ -32,6 +33,7 @@ def test_its_error_note_is_honest() -> None:
     assert np.all(seen > told / 3)
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_a_tiny_budget_is_not_far_below_the_mean() -> None:
     x, y = load_diabetes(return_X_y=True)
     scores = [
@@ -56,3 +58,51 @@ def test_it_fits_from_released_moments() -> None:
 def test_noise_alone_shrinks_to_nothing() -> None:
     assert np.all(_shrunk(np.array([0.5, -0.5]), 1.0) == 0)
     assert np.allclose(_shrunk(np.array([500.0, -500.0]), 1.0), [500, -500], rtol=1e-3)
+
+
+def lines(rows: int, deviation: float, budget: Any, fits: int) -> list[tuple[LinearRegression, Any, Any]]:
+    """Models of targets around a line, each with new rows and targets of the same kind."""
+    found = []
+    for _ in range(fits):
+        x = RNG.uniform(-1, 1, (2 * rows, 3))
+        y = x @ np.array([1.0, -2.0, 0.5]) + 0.3 + RNG.normal(0, deviation, 2 * rows)
+        model = LinearRegression(**PUBLIC, budget=budget, length=3**0.5).fit(x[:rows], y[:rows])
+        found.append((model, x[rows:], y[rows:]))
+    return found
+
+
+@pytest.mark.parametrize(("deviation", "most"), [(0.5, 4.5), (0.1, 22.0)])
+def test_intervals_hold_new_targets_as_often_as_they_say(deviation: float, most: float) -> None:
+    """Eight fits of 1000 rows at (1, 1e-5); 400 fits held 0.993, deviation 0.006, and widths were 9 deviations below
+    the most. The planted fault counts the spread of targets alone, and forgets what noise does to the line: it held
+    0.75, deviation 0.055 (so eight of them stay below 0.9 by 7.8 deviations).
+    """
+    told, naive = [], []
+    for model, x, y in lines(1000, deviation, Approx(1, "1e-5"), 8):
+        low, high = model.predict_interval(x, "0.9")
+        told.append(np.mean((low <= y) & (y <= high)))
+        naive.append(np.mean(np.abs(y - model.predict(x)) < 1.645 * deviation))
+        assert np.all(low <= model.predict(x))
+        assert np.all(model.predict(x) <= high)
+        assert np.mean(high - low) < most * 2 * 1.645 * deviation
+    assert np.mean(told) > 0.9
+    assert np.mean(naive) < 0.9
+
+
+def test_intervals_are_as_narrow_as_without_noise_where_there_is_little() -> None:
+    """Of 20,000 rows at mu = 50: within a tenth of the normal law's own, and 0.9 within 8 deviations of two counts."""
+    ((model, x, y),) = lines(20_000, 0.5, GDP(50), 1)
+    low, high = model.predict_interval(x, "0.9")
+    assert np.mean(high - low) == pytest.approx(2 * 1.645 * 0.5, rel=0.1)
+    assert abs(np.mean((low <= y) & (y <= high)) - 0.9) < 8 * (2 * 0.09 / 20_000) ** 0.5 + 0.01
+
+
+def test_intervals_know_nothing_where_nothing_is_known() -> None:
+    """Ten rows at epsilon 0.1: the whole declared range."""
+    model = LinearRegression(**PUBLIC, budget=Approx("0.1", "1e-5"), length=2).fit(X[:10], Y[:10])
+    low, high = model.predict_interval(X[:5])
+    assert np.all(low == -4)
+    assert np.all(high == 4)
+    for bad in (0, 1, "1.5"):
+        with pytest.raises(BadParameter, match="confidence"):
+            model.predict_interval(X, bad)

@@ -12,6 +12,7 @@ X = RNG.uniform(0, 1, (6000, 4))
 BUDGET = Approx(1, "1e-5")
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_two_classes() -> None:
     y = (X[:, 0] + X[:, 1] > 1).astype(int)
     assert LogisticRegression(bounds=(0, 1), classes=[0, 1], budget=BUDGET).fit(X, y).score(X, y) > 0.9
@@ -21,6 +22,7 @@ def test_two_classes() -> None:
     assert np.allclose(model.predict_proba(X).sum(axis=1), 1)
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_three_classes_by_name() -> None:
     y = np.array(["low", "middle", "high"])[np.minimum((X[:, 2] * 3).astype(int), 2)]
     model = TabularClassifier(columns=[Numeric(0, 1)] * 4, classes=["low", "middle", "high"], budget=Approx(3, "1e-5"))
@@ -28,6 +30,7 @@ def test_three_classes_by_name() -> None:
     assert model.predict_proba(X).shape == (6000, 3)
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_text_and_unseen_values() -> None:
     rows = [[i % 7, "ab"[i % 2]] for i in range(3000)]
     y = [int(word == "b") for _, word in rows]

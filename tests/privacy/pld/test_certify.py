@@ -4,6 +4,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,10 +13,10 @@ from discreet.errors import BadParameter, NoPrice
 from discreet.exact import exp_down, exp_up
 from discreet.privacy.accountants.conversions import gdp_epsilon
 from discreet.privacy.pld.atoms import box, response
-from discreet.privacy.pld.certify import Direction, Effort, Plan, Workload
+from discreet.privacy.pld.certify import Direction, Effort, Plan, Sums, Workload, _around
 from discreet.privacy.pld.continuous import GaussianPair, LaplacePair
 from discreet.privacy.pld.dominate import pair_of
-from discreet.privacy.pld.law import Grid, raised
+from discreet.privacy.pld.law import Grid, Law, raised
 from discreet.privacy.pld.lower import centred
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP
@@ -160,3 +161,33 @@ def test_a_heap_at_the_top_of_a_grid_that_was_moved_is_not_infinite() -> None:
     sums, step, _ = Direction([(pair, 100)]).sums(Plan(theta=500.0, tail=1e-7, spread=1e-4, step=1.8e-6))
     assert step == 1.8e-6
     assert sums.above.delta_above(1.0) < 1e-4
+
+
+def test_a_heap_at_the_bottom_of_a_grid_that_was_moved_keeps_its_mean() -> None:
+    """Its lower half was lifted to the middle: an error of the first order in each of 10^6 steps."""
+    pair = pair_of(events.Subsampled(events.Gaussian(sigma="0.5"), rate="1e-5"))
+    grid = Grid.cover(2.5e-5, pair.anchor, *pair.reach(1e-9))
+    lifted = raised(pair, centred(pair, grid))
+    assert _q_mass(lifted) < 1.0 - 1e-7, "the grid was moved to the middle of the heap"
+    assert _q_mass(raised(pair, _around(centred(pair, grid), grid))) > 1.0 - 1e-10
+
+
+def _q_mass(law: Law) -> float:
+    return float((law.mass * np.exp(-law.grid.losses)).sum())
+
+
+def test_one_large_loss_that_makes_delta_is_found_by_a_second_tilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tilt for a sum of many small losses puts the sum far above ε: the second one is centred at what was found."""
+    sample = pair_of(events.Subsampled(events.Gaussian(sigma="0.5"), rate="1e-6"))
+    seen: list[float] = []
+    real = Direction.sums
+
+    def spied(self: Direction, plan: Plan) -> tuple[Sums, float, bool]:
+        if self.work[0][0] is sample:
+            seen.append(plan.theta)
+        return real(self, plan)
+
+    monkeypatch.setattr(Direction, "sums", spied)
+    low, high = Workload([(sample, 100_000)], Effort(absolute=0.05)).epsilon(F(1, 10**7))
+    assert seen[1] < seen[0]
+    assert 0.9 * high < low < high  # one large loss alone: 10^5 E[(1 - e^{ε - L})_+] = 1e-7 at ε = 0.058

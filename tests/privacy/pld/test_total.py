@@ -6,14 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.special import gammaln
 
 from discreet.exact import float_down, float_up
 from discreet.privacy.accountants.conversions import gdp_delta, gdp_epsilon
 from discreet.privacy.pld import certify
 from discreet.privacy.pld import total as total_module
+from discreet.privacy.pld.beliefs import FOURIER
 from discreet.privacy.pld.certify import Workload
 from discreet.privacy.pld.continuous import GaussianPair, LaplacePair
-from discreet.privacy.pld.law import Grid, raised
+from discreet.privacy.pld.law import Grid, Law, raised
 from discreet.privacy.pld.lower import lowered
 from discreet.privacy.pld.total import Tilted, Total, Window, total
 from discreet.privacy.promises.measures import GDP
@@ -75,6 +77,18 @@ def test_the_fft_agrees_with_direct_convolution_within_its_bound() -> None:
     seen = direct[start : start + len(made.y)]
     assert np.linalg.norm(seen - made.y[: len(seen)]) <= made.error + 2e-11
     assert made.error < 1e-10
+
+
+def test_a_loss_that_is_nearly_always_the_same_has_a_small_error() -> None:
+    """10^6 coins: the sum is binomial. The bound in l2 alone was n·‖x‖₂, as if all frequencies mattered alike."""
+    times, rare = 10**6, 1e-3
+    coin = Law(Grid(0.01, 0.0, 0, 2), np.array([1.0 - rare, rare]), 0.0, 0.0)
+    made = total([(coin, times)], 0.0)
+    k = np.rint((made.origin + made.step * np.arange(len(made.y))) / made.step)
+    log_mass = gammaln(times + 1) - gammaln(k + 1) - gammaln(times - k + 1)
+    truth = np.exp(log_mass + k * np.log(rare) + (times - k) * np.log1p(-rare))
+    assert np.linalg.norm(truth - made.y) <= made.error + 2e-11 + 1e-8 * np.linalg.norm(truth)
+    assert made.error < 1e-8 < FOURIER * 8 * times
 
 
 def test_a_float_of_a_fraction_goes_the_right_way() -> None:

@@ -1,5 +1,7 @@
 """The story of an answer names every step from the rows to the price."""
 
+import re
+
 import pyarrow as pa
 import pytest
 
@@ -44,3 +46,16 @@ def test_a_question_without_a_condition_names_none() -> None:
     found = told("SELECT COUNT(*) AS n FROM t")
     for absent in ("WHERE", "HAVING", "post-processing", "nobody listed", "tree"):
         assert absent not in found
+
+
+def test_large_numbers_are_written_out() -> None:
+    """Bounds, caps, noise and thresholds beyond a thousand: 1,070 and not 1.07e+03."""
+    columns = COLUMNS | {"cost": dp.bounds(0, 3_000_000)}
+    session = dp.Session(
+        t=dp.table(ROWS, unit="who", columns=columns, max_rows=2_000), budget=dp.Approx(10, "1e-6"), engine=memory()
+    )
+    wide = "SELECT kind, COUNT(*) AS n, SUM(cost) AS s, AVG(cost) AS m FROM t GROUP BY kind"
+    words = str(session.workload([wide, "SELECT MEDIAN(cost) AS m FROM t"]).explain(epsilon="0.01"))
+    assert "3,000,000" in words or "1,500,000" in words
+    assert "2,000" in words
+    assert re.search(r"\de\+", words) is None

@@ -39,6 +39,8 @@ def test_it_reads_line_by_line() -> None:
 
 def test_as_html_and_json() -> None:
     assert "&lt;b&gt;" in replace(SAID, advice="<b>")._repr_html_()
+    assert "<tr><td>n</td><td>± 12.5</td><td></td></tr>" in SAID._repr_html_()
+    assert "<small>costs epsilon 1; epsilon 2 would be left<br>" in SAID._repr_html_()
     found = SAID.as_dict()
     assert found["columns"][1] == {"name": "day", "error": 2.0, "rows": 1000, "unit": "days", "evenly": True}
     assert found["shares"] == [{"what": "count rows", "share": 0.25}, {"what": "count units", "share": 0.75}]

@@ -1,6 +1,6 @@
 """Several previews or answers print as one page, and stay a tuple."""
 
-from discreet.query.answer.several import Explanation, Several
+from discreet.query.answer.several import Explanation, Several, preformatted
 from tests.helpers.visits import session
 
 N = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
@@ -15,7 +15,7 @@ def test_a_workload_shows_each_question_and_its_share_of_the_price() -> None:
     assert abs(sum(shares) - 1) < 1e-9
     assert 0.1 < shares[0] < 0.9
     assert "% of the price: count rows" in str(previews)
-    assert previews._repr_html_().count("<pre>") == 2
+    assert previews._repr_html_().count("<table>") == 2
     told = together.explain(epsilon=1)
     assert "group by clinic" in told
     assert "all rows are one group" in told
@@ -41,5 +41,5 @@ def test_a_preview_says_for_how_many_rows_it_speaks() -> None:
 
 
 def test_text_is_escaped() -> None:
-    assert Explanation("a < b")._repr_html_() == "<pre>a &lt; b</pre>"
-    assert Several([1, 2])._repr_html_() == "<h4>1.</h4><pre>1</pre><h4>2.</h4><pre>2</pre>"
+    assert Explanation("a < b")._repr_html_() == preformatted("a < b")
+    assert Several([1, 2])._repr_html_() == f"<h4>1.</h4>{preformatted('1')}<h4>2.</h4>{preformatted('2')}"

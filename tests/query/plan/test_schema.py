@@ -145,3 +145,9 @@ def test_columns_that_cannot_be_read_are_left_out_with_the_reason() -> None:
     assert set(schema.fields) == set(STORED)
     assert "its type, VARCHAR[]," in (unusable("TAGS", {"t": schema}) or "")
     assert unusable("cost", {"t": schema}) is None
+
+
+def test_a_table_prints_no_rows() -> None:
+    words = repr(table({"who": ["Ada Lovelace"]}, unit="who"))
+    assert "unit='who'" in words
+    assert "Ada" not in words

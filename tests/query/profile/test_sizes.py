@@ -75,6 +75,18 @@ def test_units_that_are_alike_stand_out_of_noise_that_hides_them_among_all_class
     assert found.kept(3) >= 0.75 * found.rows(), "and a larger cap would keep little more"
 
 
+def test_a_cap_that_no_unit_reaches_cuts_nothing_and_hidden_units_are_spoken_of() -> None:
+    """The noise of all classes together has a deviation of about 150: beside 5,000 units little, beside 300 much."""
+    rng = np.random.default_rng(3)
+    ones = UnitSizes(histogram(np.ones(5000, dtype=int), 20.0, rng)).cut(1)
+    assert (ones.share, ones.low, ones.high) == (0, 0, 0)
+    assert "of units with up to 1 row, a cap of 1 row cuts nothing; at most" in str(ones)
+    assert "most of the table" not in str(ones)
+    few = UnitSizes(histogram(np.ones(300, dtype=int), 20.0, rng)).cut(1)
+    assert few.beyond > 100
+    assert "they may hold most of the table" in str(few)
+
+
 def test_nothing_stands_out_of_an_empty_table() -> None:
     rng = np.random.default_rng(3)
     found = UnitSizes(histogram(np.array([], dtype=int), 20.0, rng))

@@ -5,9 +5,13 @@ from __future__ import annotations
 import html
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadParameter, MissingExtra
+from discreet.errors import BadParameter
+from discreet.picture import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +81,14 @@ class AttackTable:
     def _repr_html_(self) -> str:
         return self.to_html()
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self) -> Figure:
         """The picture: bars of what the attack achieved, with a mark where theory ends; or the attack's own picture."""
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise MissingExtra("pictures", extra="plot") from None
-        axes = axes if axes is not None else pyplot.figure(figsize=(6, 0.6 * len(self.rows) + 1.5)).add_subplot()
+        figure = new_figure(6, 0.6 * len(self.rows) + 1.5)
+        axes = figure.subplots()
         axes.set_title(self.title)
         if self.picture is not None:
             self.picture(axes)
-            return axes
+            return figure
         names = [row.setting for row in self.rows]
         axes.barh(names, [row.success for row in self.rows])
         for place, row in enumerate(self.rows):
@@ -95,7 +96,7 @@ class AttackTable:
                 axes.plot([min(row.bound, 1.0)] * 2, [place - 0.4, place + 0.4], color="black")
         axes.set_xlabel(self.measure)
         axes.invert_yaxis()
-        return axes
+        return figure
 
 
 def _bound(row: Row) -> str:

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.checking.sampling.binomial import lower, upper
 from discreet.checking.sampling.distinguishers import nested_questions
 from discreet.checking.sampling.observed import Outcome
-from discreet.errors import MissingExtra
+from discreet.picture import new_figure
 from discreet.privacy.accountants.tradeoff import false_negatives_down
 from discreet.privacy.promises.measures import Measure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,10 @@ class TradeOff:
             ],
         }
 
-    def plot(self, axes: Any = None) -> Any:
+    def plot(self) -> Figure:
         """The picture: boxes of the certified points, and the curve of the claim."""
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise MissingExtra("pictures", extra="plot") from None
-        axes = axes if axes is not None else pyplot.figure(figsize=(5, 5)).add_subplot()
+        figure = new_figure(5, 5)
+        axes = figure.subplots()
         grid = np.linspace(0, 1, 101)
         axes.plot(grid, [self.allowed(float(x)) for x in grid], label=f"claimed: {self.claim}")
         seen = sorted((p.false_positive[1], p.false_negative[1]) for p in self.points)
@@ -74,7 +74,7 @@ class TradeOff:
         axes.plot([x for x, _ in upper_corner], [y for _, y in upper_corner], "_", label="certified, at most")
         axes.set(xlabel="false positives", ylabel="false negatives", xlim=(0, 1), ylim=(0, 1))
         axes.legend()
-        return axes
+        return figure
 
 
 def trade_off(

@@ -17,6 +17,7 @@ from discreet.commands.ask import AsJson, Bounds, Budget, DeclaredRows, File, Ke
 from discreet.commands.output import fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
+from discreet.exact import significant
 from discreet.learning.model_json import TableModel, to_json
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.learning.models.linear import LinearRegression
@@ -83,8 +84,12 @@ def describe(model: TableModel, names: list[str], target: str) -> list[str]:
     """A few lines about what was learned: released numbers alone."""
     if isinstance(model, LinearRegression):
         slopes = zip(names, model.coef_.tolist(), model.coef_error_.tolist(), strict=True)
-        found = [f"{name}: {slope:.4g} ± {error:.2g}" for name, slope, error in slopes]
-        return [*found, f"{target} is about {model.residual_std_:.3g} off a prediction", _rows(model.n_rows_)]
+        found = [f"{name}: {significant(slope, 4)} ± {significant(error, 2)}" for name, slope, error in slopes]
+        return [
+            *found,
+            f"{target} is about {significant(model.residual_std_, 3)} off a prediction",
+            _rows(model.n_rows_),
+        ]
     counts = zip(model.classes_.tolist(), model.class_count_.tolist(), strict=True)
     told = [f"{label}: about {count:,.0f} rows" for label, count in counts]
     return [*told, *(model.describe(names).splitlines() if isinstance(model, HistogramTree) else [])]

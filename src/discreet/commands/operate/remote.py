@@ -23,6 +23,7 @@ from discreet.commands.output import fail_plainly, gauge
 from discreet.curator.client.client import RemoteSession, connect
 from discreet.curator.client.transport import Transport
 from discreet.errors import BadParameter
+from discreet.exact import significant
 
 VARIABLE = "DISCREET_TOKEN"
 Url = Annotated[str, typer.Argument(help="the address of a curator, such as https://curator.example")]
@@ -104,6 +105,6 @@ def show_budget(url: str, file: Path | None, as_json: bool) -> None:
         left = one["remaining_epsilon"]
         table.add_row(
             escape(one["population"]), escape(one["budget"]["text"]), gauge(one["share"]), f"{one['share']:.1%}",
-            escape(one["remaining"]["text"] if left is None else f"epsilon {left:.4g}"),
+            escape(one["remaining"]["text"] if left is None else f"epsilon {significant(left, 4)}"),
         )  # fmt: skip
     Console().print(table)

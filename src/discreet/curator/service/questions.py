@@ -12,14 +12,14 @@ from typing import Any
 
 from discreet.answer import confidence_level
 from discreet.curator.service import serialize
-from discreet.exact import number
+from discreet.exact import number, significant
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.suggest import bounds_words, sizes_question
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
+from discreet.session.caps.profiles import profile_order
 from discreet.session.price import Price
-from discreet.session.profiles import profile_order
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
 from discreet.session.workload import Workload
@@ -176,5 +176,7 @@ def accuracy(stored: Mapping[str, Any]) -> dict[str, str]:
     for place, one in many.items():
         worst = {name: [e for e in column if e is not None] for name, column in one["errors"].items()}
         days = dict.fromkeys(one["kinds"], " days")
-        found |= {f"{place}{n}": f"within {max(bars):.6g}{days.get(n, '')}" for n, bars in worst.items() if bars}
+        found |= {
+            f"{place}{n}": f"within {significant(max(bars), 6)}{days.get(n, '')}" for n, bars in worst.items() if bars
+        }
     return found | {"confidence": stored["confidence"]}

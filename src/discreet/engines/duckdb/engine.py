@@ -23,7 +23,7 @@ import duckdb as driver
 
 from discreet.engines.duckdb.object_store import ObjectStore, files_at
 from discreet.engines.duckdb.result import fetch, fetch_by_unit, fetch_sets
-from discreet.engines.duckdb.source import UNUSED_OPTIMIZERS, Needs, describe, needs, scannable
+from discreet.engines.duckdb.source import UNUSED_OPTIMIZERS, Needs, describe, needs, no_progress_bar, scannable
 from discreet.engines.duckdb.unit_histograms import shared_histograms
 from discreet.engines.sources import Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
@@ -45,7 +45,6 @@ _LOCKED = {
     "autoload_known_extensions": "false",
     "allow_community_extensions": "false",
     "allow_persistent_secrets": "false",
-    "enable_progress_bar": "false",
     "preserve_insertion_order": "false",
     "TimeZone": "'UTC'",
     "disabled_optimizers": UNUSED_OPTIMIZERS,
@@ -243,6 +242,7 @@ def _register(cursor: driver.DuckDBPyConnection, wanted: Needs) -> None:
 
 def _locked(allowed: Needs, settings: Mapping[str, str], store: ObjectStore | None = None) -> driver.DuckDBPyConnection:
     connection = driver.connect(":memory:")
+    no_progress_bar(connection)
     for name, value in settings.items():
         connection.execute(f"SET {name} = {value}")
     if store is not None and allowed.paths:
@@ -282,6 +282,9 @@ def duckdb(
     engine = DuckDB(settings, folder, store)
     try:
         engine._connection(Needs())
-    except driver.Error:
+    except driver.Error as error:
+        if memory_limit is None:
+            rule = f"must take the settings that answers rely on; it refused with {kind_of(error)}"
+            raise BadParameter("duckdb", driver.__version__, rule) from None
         raise BadParameter("memory_limit", memory_limit, 'must be a size such as "4GB"') from None
     return engine

@@ -29,7 +29,7 @@ from typing import Any
 import duckdb as driver
 
 from discreet.engines.duckdb.kept_columns import add_kept, narrowest, wanted
-from discreet.engines.duckdb.source import KEPT, UNUSED_OPTIMIZERS, describe, needs, scannable
+from discreet.engines.duckdb.source import KEPT, UNUSED_OPTIMIZERS, describe, needs, no_progress_bar, scannable
 from discreet.engines.sources import DatabaseTable, Files, Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
@@ -107,7 +107,8 @@ def _copy(
     facts = _facts(opened, unit, works)
     try:
         with closing(driver.connect(str(path), config=settings)) as connection:
-            connection.execute(f"SET disabled_optimizers = {UNUSED_OPTIMIZERS}; SET enable_progress_bar = false")
+            no_progress_bar(connection)
+            connection.execute(f"SET disabled_optimizers = {UNUSED_OPTIMIZERS}")
             wanted_here = needs(opened, "source")
             for label, file in wanted_here.databases.items():
                 connection.execute(f"ATTACH {DUCKDB.text(file)} AS {DUCKDB.identifier(label)} (READ_ONLY)")

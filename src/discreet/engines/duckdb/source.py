@@ -74,6 +74,12 @@ _TURNED = {
 }
 
 
+def no_progress_bar(connection: driver.DuckDBPyConnection) -> None:
+    """Turn it off where it is on: in Jupyter without ipywidgets it is off, and DuckDB refuses to touch the setting."""
+    if connection.execute("SELECT current_setting('enable_progress_bar')").fetchall() == [(True,)]:
+        connection.execute("SET enable_progress_bar = false")
+
+
 @dataclass(frozen=True, slots=True)
 class Needs:
     """What a connection must have before it may be locked: files it may read, databases, frames by name."""

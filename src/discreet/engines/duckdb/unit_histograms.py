@@ -12,24 +12,21 @@ forms below, and tables in which a unit has more rows than a weight has steps, a
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import duckdb as driver
 import numpy as np
 
-from discreet.engines.sql.base import Base, Key
+from discreet.engines.duckdb.shared_rows import BITS, Fact, base_of, fact_of
+from discreet.engines.sql.base import Key
 from discreet.engines.sql.dialects import DUCKDB, Sort
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.weights import unit_weight
 from discreet.query.plan.evaluate import program
-from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns
-from discreet.query.plan.nodes import Aggregate, Filter, Measure, PerUnit, Project, Relation, Scan
+from discreet.query.plan.expressions import Call, Expression
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Form, RowSum, Work, WorkKey
+from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Work
 
-BITS = 62
-MOST_WORDS = 20
 AT_ONCE = 8
 """Spread histograms of one statement: each is summed with the weights of all."""
 Run = Callable[[str], list[tuple[Any, ...]]]
@@ -44,7 +41,7 @@ def shared_histograms(
         return cursor.execute(sql).fetchall()
 
     found: dict[int, Exact] = {}
-    facts = {i: fact for i, work in enumerate(works) if (fact := _fact(work)) is not None}
+    facts = {i: fact for i, work in enumerate(works) if (fact := fact_of(work)) is not None}
     for table in dict.fromkeys(fact.chain.table for fact in facts.values()):
         here = {i: fact for i, fact in facts.items() if fact.chain.table == table}
         found |= _pairs({i: f for i, f in here.items() if f.kind == "pairs"}, run, tables)
@@ -54,148 +51,10 @@ def shared_histograms(
     return found
 
 
-# --- which works ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Chain:
-    """Projections over one table, the first one next to it."""
-
-    table: str
-    steps: tuple[tuple[tuple[str, Expression], ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Fact:
-    """What one work asks of the rows of a table."""
-
-    kind: str
-    work: AnyWork
-    chain: _Chain
-    key: Expression | None = None
-    allowed: tuple[Value, ...] | None = None
-    counted: str = ""
-    """The name of the number of rows or groups in the relation of the work."""
-
-
-def _fact(work: AnyWork) -> _Fact | None:
-    if isinstance(work, DistinctWork):
-        chain = _chain(work.source)
-        return None if chain is None or work.keys or work.cap != 1 else _Fact("pairs", work, chain, work.value)
-    plain = work.split is None and work.pick is None and work.most_keys is None and len(work.keys) == 1
-    if not plain or work.cells != (RowSum(Literal(1)),) or work.weights.form is not Form.ROWS or work.weights.cap != 1:
-        return None
-    match work.source:
-        case PerUnit(
-            PerUnit(rows, ((_, key), (inner, Column())), _),
-            ((outer, Column(unit)),),
-            (Measure(name, Aggregate.COUNT, (), None),),
-        ) if inner == unit and outer == work.unit:
-            return _groups(work, rows, key, name)
-        case PerUnit(rows, ((outer, Column()),), (Measure(name, Aggregate.COUNT, (), None),)) if outer == work.unit:
-            chain = _chain(rows)
-            return None if chain is None else _Fact("sizes", work, chain, counted=name)
-        case Project() | Scan():
-            chain, (one,) = _chain(work.source), work.keys
-            return None if chain is None else _Fact("spread", work, chain, one.expression, one.allowed)
-        case _:
-            return None
-
-
-def _groups(work: Work, rows: Relation, key: Expression, name: str) -> _Fact | None:
-    allowed: tuple[Value, ...] | None = None
-    if isinstance(rows, Filter):
-        match rows.predicate:
-            case Call("in", (x, *some)) if x == key:
-                allowed = tuple(one.value for one in some if isinstance(one, Literal))
-                if len(allowed) > BITS * MOST_WORDS:
-                    return None
-            case _:
-                return None
-        rows = rows.source
-    chain = _chain(rows)
-    return None if chain is None else _Fact("pairs" if allowed is None else "groups", work, chain, key, allowed, name)
-
-
-def _chain(rows: Relation) -> _Chain | None:
-    steps = []
-    while isinstance(rows, Project):
-        steps.append(rows.columns)
-        rows = rows.source
-    return _Chain(rows.table, tuple(reversed(steps))) if isinstance(rows, Scan) and not rows.numbered else None
-
-
-# --- one relation for all ---------------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Merged:
-    """The projections of several works, each expression once."""
-
-    table: str
-    depth: int
-    levels: list[dict[Expression, str]] = field(default_factory=list)
-
-    def names(self, chain: _Chain) -> dict[str, str]:
-        """What the columns of a chain are called here."""
-        self.levels += [{} for _ in range(self.depth - len(self.levels))]
-        here: dict[str, str] | None = None
-        for i in range(self.depth):
-            step = chain.steps[i] if i < len(chain.steps) else tuple((n, Column(n)) for n in here or ())
-            made = {name: renamed(expression, here) for name, expression in step}
-            here = {name: self.levels[i].setdefault(e, f"p{i}_{len(self.levels[i])}") for name, e in made.items()}
-        return here or {}
-
-    @property
-    def relation(self) -> Relation:
-        """All of them."""
-        found: Relation = Scan(self.table)
-        for level in self.levels:
-            found = Project(found, tuple((name, expression) for expression, name in level.items()))
-        return found
-
-
-def renamed(expression: Expression, names: Mapping[str, str] | None) -> Expression:
-    """The expression with other names of its columns; None: they are those of a table, which stay."""
-    return expression if names is None else replace_columns(expression, lambda name: Column(names[name]))
-
-
-def _base(facts: Sequence[_Fact], tables: Mapping[str, Origin], *, numbered: bool) -> Base | None:
-    """The rows with the unit and the key of each of these works; None if they do not agree about the unit."""
-    merged = _Merged(facts[0].chain.table, max(1, *(len(fact.chain.steps) for fact in facts)))
-    names = [merged.names(fact.chain) for fact in facts]
-    units = {some.get(_unit(fact)) for some, fact in zip(names, facts, strict=True)}
-    if len(units) != 1 or None in units:
-        return None
-    keys = tuple(
-        WorkKey(f"k{i}", renamed(fact.key, some), fact.allowed)
-        for i, (some, fact) in enumerate(zip(names, facts, strict=True))
-        if fact.key is not None
-    )
-    (unit,) = units
-    weights = next(fact.work.weights for fact in facts if isinstance(fact.work, Work))
-    return Base(
-        Work(source=merged.relation, unit=str(unit), keys=keys, cells=(RowSum(Literal(1)),), weights=weights),
-        DUCKDB,
-        tables,
-        numbered=numbered,
-    )
-
-
-def _unit(fact: _Fact) -> str:
-    match fact.work.source:
-        case PerUnit(PerUnit(_, (_, (_, Column(name))), _)):
-            return name
-        case PerUnit(_, ((_, Column(name)),)):
-            return name
-        case _:
-            return fact.work.unit
-
-
 # --- sizes, groups and spread -----------------------------------------------------------------------------------------
 
 
-def _one_pass(facts: Mapping[int, _Fact], run: Run, tables: Mapping[str, Origin]) -> dict[int, Exact]:
+def _one_pass(facts: Mapping[int, Fact], run: Run, tables: Mapping[str, Origin]) -> dict[int, Exact]:
     order = sorted(facts, key=lambda i: facts[i].kind != "sizes")
     spread = [i for i in order if facts[i].kind == "spread"]
     first = [i for i in order if facts[i].kind != "spread"] + spread[:AT_ONCE]
@@ -205,8 +64,8 @@ def _one_pass(facts: Mapping[int, _Fact], run: Run, tables: Mapping[str, Origin]
     return found
 
 
-def _together(facts: Sequence[tuple[int, _Fact]], run: Run, tables: Mapping[str, Origin]) -> dict[int, Exact]:
-    base = _base([fact for _, fact in facts], tables, numbered=True)
+def _together(facts: Sequence[tuple[int, Fact]], run: Run, tables: Mapping[str, Origin]) -> dict[int, Exact]:
+    base = base_of([fact for _, fact in facts], tables, numbered=True)
     if base is None:
         return {}
     keyed = dict(zip([i for i, fact in facts if fact.key is not None], base.keys, strict=True))
@@ -265,7 +124,7 @@ def _spread(spread: Sequence[tuple[int, Key]], sized: Mapping[int, str], work: W
     return f"SELECT {shown} FROM ({joined}) AS t GROUP BY GROUPING SETS ({sets})"
 
 
-def _read(facts: Mapping[int, _Fact], rows: Sequence[tuple[Any, ...]]) -> dict[int, Exact]:
+def _read(facts: Mapping[int, Fact], rows: Sequence[tuple[Any, ...]]) -> dict[int, Exact]:
     tagged: dict[int, list[tuple[str | None, int]]] = {i: [] for i in (-1, *facts)}
     for tag, key, number in rows:
         tagged[tag].append((key, number))
@@ -305,7 +164,7 @@ def _by_class(
 # --- keys that nobody listed ------------------------------------------------------------------------------------------
 
 
-def _pairs(facts: Mapping[int, _Fact], run: Run, tables: Mapping[str, Origin]) -> dict[int, Exact]:
+def _pairs(facts: Mapping[int, Fact], run: Run, tables: Mapping[str, Origin]) -> dict[int, Exact]:
     """Units and their different keys, made once for the sizes and for the keys that are named."""
     found: dict[int, Exact] = {}
     for i, fact in facts.items():
@@ -313,7 +172,7 @@ def _pairs(facts: Mapping[int, _Fact], run: Run, tables: Mapping[str, Origin]) -
         other = facts[partners[0]].work if len(partners) == 1 else None
         if not isinstance(fact.work, Work) or not isinstance(other, DistinctWork):
             continue
-        base = _base([fact], tables, numbered=False)  # a hash chooses
+        base = base_of([fact], tables, numbered=False)  # a hash chooses
         if base is None:
             continue
         order = base.hashed(other.salt, base.keys)

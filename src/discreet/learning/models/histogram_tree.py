@@ -223,6 +223,8 @@ def _impurity(counts: Floats) -> Any:
 class HistogramTree(Bayes):
     """A small tree of public bins, with naive Bayes in its leaves; ``depth`` 0 is naive Bayes itself.
 
+    Guarantee: the model keeps ``budget`` for adding or removing one row.
+
     >>> from discreet.learning.preprocessing.columns import Categorical
     >>> from discreet.privacy.promises.measures import Approx
     >>> rows, labels = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]] * 1000, [0, 1, 1, 0] * 1000

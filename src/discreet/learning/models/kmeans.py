@@ -26,6 +26,8 @@ _START_SHARE = 1
 class KMeans(Estimator):
     """Centres of ``n_clusters`` clusters of rows between public bounds, after ``rounds`` rounds.
 
+    Guarantee: the model keeps ``budget`` for adding or removing one row.
+
     >>> from discreet.privacy.promises.measures import Approx
     >>> x = np.repeat([[1.0], [9.0]], 500, axis=0)
     >>> model = KMeans(n_clusters=2, bounds=(0, 10), budget=Approx(2, "1e-5")).fit(x)

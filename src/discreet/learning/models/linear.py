@@ -8,12 +8,14 @@ the declared range, so that a model is never far below the mean predictor. Proof
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from discreet.errors import BadParameter
-from discreet.exact import Number, positive
+from discreet.exact import Number, number, positive
 from discreet.learning.budget import Budget, mu_squared
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, read_target, scaled
 from discreet.learning.sums import (
@@ -34,8 +36,34 @@ _RIDGE = 2.0
 _LENGTH = 4.5
 
 
+@dataclass(frozen=True, slots=True)
+class _Spread:
+    """How far targets lie from predictions, and how far noise moves those; all in half ranges."""
+
+    variance: float
+    """Of targets around the released line, bias included: not below the truth but for noise beyond two deviations."""
+    sigma: float
+    """Of the noise of each moment, times the length of the line's weights."""
+    slopes: Floats
+    inverse: Floats
+    mean: Floats
+    sums: tuple[float, float]
+    """The number of rows, and the constant's side."""
+
+    def variances(self, rows: Floats) -> Floats:
+        """Of a new target around its prediction, for each row: its own, noise, and the chance choice of the rows."""
+        count, side = self.sums
+        away = rows - self.mean
+        moved = away @ self.inverse
+        noise = (moved**2).sum(axis=1) + (moved @ self.slopes) ** 2 + 1 / (side * count) ** 2
+        chance = self.variance * (1 / count + (away * moved).sum(axis=1))
+        return np.asarray(self.variance + self.sigma**2 * noise + chance)
+
+
 class LinearRegression(Estimator):
     """Linear regression on rows and targets between public bounds.
+
+    Guarantee: the fitted model, with all its notes and intervals, keeps ``budget`` for adding or removing one row.
 
     ``length``: rows, scaled to [-1, 1], are cut to this L2 length; by default sqrt(columns)/4.5, which suits columns
     that rarely come near their bounds.
@@ -119,6 +147,8 @@ class LinearRegression(Estimator):
         slopes = inverse @ _shrunk(with_y, sigma / b)
         explained = float(slopes @ with_y)
         variance = max(float(matrix[-1, -1]) / b**2 - count * mean_y**2 - explained, 0.0) / count
+        line = np.array([-(mean_y - float(mean_x @ slopes)) / a, *-slopes, 1 / b])
+        self._spread = _spread(matrix, sigma, line, inverse=inverse, mean=mean_x, sums=(count, a))
         self.coef_ = slopes * y_half / half
         self.intercept_ = y_middle + y_half * mean_y - float(self.coef_ @ (middle + half * mean_x))
         self.coef_error_ = sigma / b * np.sqrt((inverse**2).sum(axis=1)) * y_half / half
@@ -129,10 +159,39 @@ class LinearRegression(Estimator):
 
     def predict(self, X: Any) -> Floats:
         """Predictions within the declared range; rows are cut to bounds and length as they were to learn."""
+        return np.asarray(np.clip(self._line(self._cut(X)), *self._range))
+
+    def predict_interval(self, X: Any, confidence: Number = "0.95") -> tuple[Floats, Floats]:
+        """Lower and upper ends between which the target of a new row lies, about so often.
+
+        From released numbers alone, so it costs nothing. It counts the spread of targets around the line, the noise and
+        the chance choice of rows, each from above, and so is rather too wide than too narrow. It assumes that new rows
+        come from where the old ones came from, that targets spread around the line about normally and everywhere alike,
+        and that the declared bounds cut few of them; it is right on average over rows and fits, not for each row.
+
+        >>> from discreet.privacy.promises.measures import Approx
+        >>> x = np.linspace(-1, 1, 5000)[:, None]
+        >>> model = LinearRegression(bounds=(-1, 1), target_bounds=(-3, 3), budget=Approx(1, "1e-5"), length=1)
+        >>> low, high = model.fit(x, 2 * x[:, 0] + 1).predict_interval([[0.5]])
+        >>> bool(low[0] < 2 < high[0] < low[0] + 3)
+        True
+        """
+        level = number(confidence, "confidence")
+        if not 0 < level < 1:
+            raise BadParameter("confidence", confidence, "must lie between 0 and 1")
+        rows = self._cut(X)
+        away = NormalDist().inv_cdf(float((1 + level) / 2)) * np.sqrt(self._spread.variances(rows))
+        line, away = self._line(rows), away * (self._range[1] - self._range[0]) / 2
+        return np.clip(line - away, *self._range), np.clip(line + away, *self._range)
+
+    def _line(self, cut: Floats) -> Floats:
+        return np.asarray((self._middle + self._half * cut) @ self.coef_ + self.intercept_)
+
+    def _cut(self, X: Any) -> Floats:
+        """Rows between -1 and 1, of at most the length."""
         rows = scaled(self._rows_to_use(X), self._middle, self._half)
         longest = np.sqrt((rows**2).sum(axis=1, keepdims=True))
-        rows = self._middle + self._half * rows * np.minimum(1.0, self._length / np.maximum(longest, 1e-300))
-        return np.asarray(np.clip(rows @ self.coef_ + self.intercept_, *self._range))
+        return np.asarray(rows * np.minimum(1.0, self._length / np.maximum(longest, 1e-300)))
 
     def score(self, X: Any, y: Any) -> float:
         """R² on these rows. It looks at data: pay before you publish it."""
@@ -145,6 +204,22 @@ def _shrunk(values: Floats, sigma: float) -> Floats:
     length = float(values @ values)
     noise = (len(values) + 2 * (2 * len(values)) ** 0.5) * sigma**2  # mean and two deviations of chi-square
     return values * max(0.0, 1 - noise / length) if length > 0 else values
+
+
+def _spread(
+    matrix: Floats, sigma: float, line: Floats, *, inverse: Floats, mean: Floats, sums: tuple[float, float]
+) -> _Spread:
+    """From the noisy moments at the weights ``line`` of (a, x, b y) whose combination is the distance from the line.
+
+    lineᵀ matrix line is the sum of squared distances. Its noise has a deviation of at most √2 σ |line|²; and since the
+    line was chosen on the same noisy moments, it is too small by about 2 σ² |line|² (tr inverse + 1/(a² rows)).
+    """
+    count, side = sums
+    weight = sigma * float(np.linalg.norm(line))
+    seen = max(float(line @ matrix @ line), 0.0)
+    chosen = 2 * weight**2 * (float(np.trace(inverse)) + 1 / (side**2 * count))
+    doubt = 2 * 2**0.5 * sigma * float(line @ line)
+    return _Spread((seen + chosen + doubt) / count, weight, -line[1:-1] / np.linalg.norm(line), inverse, mean, sums)
 
 
 def _moments(rows: Floats, target: Floats, length: float, side: float) -> tuple[ExactSums, float]:

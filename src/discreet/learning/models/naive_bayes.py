@@ -66,6 +66,8 @@ class Bayes(Estimator, ABC):
 class CategoricalNB(Bayes):
     """Naive Bayes on public bins of every column: one noisy table of counts by class for each.
 
+    Guarantee: the model keeps ``budget`` for adding or removing one row.
+
     >>> from discreet.learning.preprocessing.columns import Categorical
     >>> from discreet.privacy.promises.measures import Approx
     >>> model = CategoricalNB(columns=[Categorical(["a", "b"])], classes=[0, 1], budget=Approx(1, "1e-5"))
@@ -146,6 +148,8 @@ def _histograms(codes: Integers, labels: Integers, sizes: Sequence[int], classes
 
 class GaussianNB(Bayes):
     """Naive Bayes with a normal law for each column and class, on rows between public bounds.
+
+    Guarantee: the model keeps ``budget`` for adding or removing one row.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> x = np.concatenate([np.full((500, 1), 2.0), np.full((500, 1), 8.0)])

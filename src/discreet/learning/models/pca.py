@@ -23,6 +23,8 @@ from discreet.privacy.promises.receipt import Receipt
 class PCA(Estimator):
     """The ``n_components`` directions of largest variance of rows between public bounds; also mean and covariance.
 
+    Guarantee: the model keeps ``budget`` for adding or removing one row.
+
     ``length``: rows, scaled to [-1, 1] with a 1 put first, are cut to this L2 length; by default the longest possible.
 
     >>> from discreet.privacy.promises.measures import Approx

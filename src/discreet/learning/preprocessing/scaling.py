@@ -23,6 +23,8 @@ _CELLS = 1 << 16
 class StandardScaler(Estimator):
     """Columns shifted and scaled to mean about 0 and variance about 1, from one noisy release.
 
+    Guarantee: what is learned (not the rows that are transformed) keeps ``budget`` for adding or removing one row.
+
     >>> from discreet.privacy.promises.measures import Approx
     >>> model = StandardScaler(bounds=(0, 10), budget=Approx(1, "1e-5"))
     >>> bool(abs(model.fit(np.full((1000, 1), 7.0)).mean_[0] - 7) < 1)
@@ -71,6 +73,8 @@ class StandardScaler(Estimator):
 
 class QuantileBinner(Estimator):
     """Bins of about equal numbers of rows, from noisy counts of ``cells`` public cells of each column.
+
+    Guarantee: what is learned (not the rows that are transformed) keeps ``budget`` for adding or removing one row.
 
     >>> from discreet.privacy.promises.measures import Approx
     >>> model = QuantileBinner(n_bins=2, bounds=(0, 100), budget=Approx(1, "1e-5"))

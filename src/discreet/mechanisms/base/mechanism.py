@@ -14,6 +14,7 @@ from discreet.answer import Accuracy, Answer
 from discreet.errors import BadParameter, NoLaw
 from discreet.mechanisms.base.law import readable
 from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Promise
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import Bits, SystemBits
 
@@ -91,3 +92,19 @@ class Mechanism(ABC, Generic[V, R]):
             accuracy=self.accuracy,
             receipt=receipt,
         )
+
+
+class Priced(Mechanism[V, R]):
+    """A mechanism whose price is one promise."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def price(self) -> Promise:
+        """The price as a promise."""
+
+    @property
+    def cost(self) -> str:
+        """The price as text."""
+        return str(self.price)

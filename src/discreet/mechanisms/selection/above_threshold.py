@@ -25,7 +25,7 @@ from discreet.errors import BadData, NotATheorem
 from discreet.exact import Number, integer, number, positive
 from discreet.mechanisms.base.inputs import least_whole, whole
 from discreet.mechanisms.base.laplace_law import laplace_at, laplace_below, laplace_from
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Priced
 from discreet.mechanisms.selection.shared import check_flag, ways
 from discreet.noise import additive as noise
 from discreet.privacy.numerics.interval import ZERO, Interval
@@ -42,7 +42,7 @@ Replies = tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class AboveThreshold(Mechanism[tuple[int, ...], Replies]):
+class AboveThreshold(Priced[tuple[int, ...], Replies]):
     """Made by ``above_threshold(...)``; ``start`` opens a run, ``release`` answers a list of questions at once."""
 
     threshold: int
@@ -67,11 +67,6 @@ class AboveThreshold(Mechanism[tuple[int, ...], Replies]):
     def event(self) -> events.AboveThreshold:
         """What a run writes into the ledger."""
         return events.AboveThreshold(self.epsilon)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""

@@ -32,7 +32,7 @@ from discreet.exact import Number, exp_down, exp_up, integer, log_down, positive
 from discreet.mechanisms.additive.gaussian import Gaussian, gaussian
 from discreet.mechanisms.additive.laplace import Laplace, laplace
 from discreet.mechanisms.base.inputs import least_whole
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Priced
 from discreet.mechanisms.base.sensitivity import L2
 from discreet.noise.coin import flips, rational
 from discreet.privacy.promises import events
@@ -61,7 +61,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class ThresholdKeys(Mechanism[Counts, dict[Key, int]]):
+class ThresholdKeys(Priced[Counts, dict[Key, int]]):
     """Made by ``threshold_keys(...)``: a key is named, with its noisy count, when that is at least ``threshold``."""
 
     noise: Laplace | Gaussian
@@ -85,11 +85,6 @@ class ThresholdKeys(Mechanism[Counts, dict[Key, int]]):
         if isinstance(self.noise, Laplace):
             return Approx(self.noise.epsilon, self.delta)
         return ZCDP(self.noise.rho, self.delta)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""
@@ -198,7 +193,7 @@ def _short_up(x: Fraction) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class OptimalKeys(Mechanism[Counts, tuple[Key, ...]]):
+class OptimalKeys(Priced[Counts, tuple[Key, ...]]):
     """Made by ``optimal_keys(...)``: a key with count n is named with probability ``chance(n)``."""
 
     epsilon: Fraction
@@ -215,11 +210,6 @@ class OptimalKeys(Mechanism[Counts, tuple[Key, ...]]):
     def price(self) -> Approx:
         """The price as a promise."""
         return Approx(self.epsilon, self.delta)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""

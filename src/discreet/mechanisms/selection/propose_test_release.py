@@ -22,7 +22,7 @@ from discreet.exact import Number, integer, measured, positive
 from discreet.mechanisms.additive.laplace import Laplace, laplace
 from discreet.mechanisms.base.inputs import least_whole, whole
 from discreet.mechanisms.base.laplace_law import laplace_below, laplace_from
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Mechanism, Priced
 from discreet.noise import additive as noise
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx, small_probability
@@ -36,7 +36,7 @@ Proposal = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class ProposeTestRelease(Mechanism[Proposal, int | float | None]):
+class ProposeTestRelease(Priced[Proposal, int | float | None]):
     """Made by ``propose_test_release(...)``; releases a pair (statistic, distance), as a number or as None."""
 
     answer: Laplace
@@ -63,11 +63,6 @@ class ProposeTestRelease(Mechanism[Proposal, int | float | None]):
     def price(self) -> Approx:
         """The price as a promise."""
         return Approx(self.epsilon, self.delta)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     @property
     def accuracy(self) -> Accuracy:

@@ -35,10 +35,11 @@ from discreet.exact import (
     log_up,
     positive,
     probability,
+    significant,
     sqrt_up,
 )
 from discreet.mechanisms.base.laplace_law import ONE, exp_bounds
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Mechanism, Priced
 from discreet.noise.coin import flip, flips
 from discreet.noise.lazy import Probability
 from discreet.noise.uniform import uniforms
@@ -71,12 +72,12 @@ class Frequencies:
     def __str__(self) -> str:
         names = [f"{label}: " for label in self.labels] or [""] * len(self.values)
         ends = zip(names, self.values, self.low, self.high, strict=True)
-        bars = (f"{name}{v:.4g} in [{a:.4g}, {b:.4g}]" for name, v, a, b in ends)
+        bars = (f"{name}{significant(v, 4)} in [{significant(a, 4)}, {significant(b, 4)}]" for name, v, a, b in ends)
         return f"{'; '.join(bars)} ({float(100 * self.confidence):g} %)"
 
 
 @dataclass(frozen=True, slots=True)
-class RandomizedResponse(Mechanism[Values, Values]):
+class RandomizedResponse(Priced[Values, Values]):
     """Made by ``randomized_response(...)``; values are 0, 1, ..., categories - 1."""
 
     epsilon: Fraction
@@ -91,11 +92,6 @@ class RandomizedResponse(Mechanism[Values, Values]):
     def event(self) -> events.RandomizedResponse:
         """What a release writes into the ledger, for each person."""
         return events.RandomizedResponse(self.epsilon, self.categories)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""

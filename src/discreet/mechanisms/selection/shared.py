@@ -24,7 +24,7 @@ from discreet.answer import Answer, confidence_level
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, positive
 from discreet.mechanisms.base.laplace_law import exp_bounds
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Priced
 from discreet.mechanisms.base.sensitivity import L1, L2, Linf, Sensitivity
 from discreet.noise.selection import Coins, RationalScores, coins
 from discreet.privacy.numerics.interval import Interval
@@ -37,7 +37,7 @@ Scores = NDArray[np.integer[Any]] | tuple[Fraction, ...]
 _INT64 = 1 << 63
 
 
-class Selection(Mechanism[Scores, int]):
+class Selection(Priced[Scores, int]):
     """A choice of one candidate by its score."""
 
     __slots__ = ()
@@ -62,11 +62,6 @@ class Selection(Mechanism[Scores, int]):
     def price(self) -> Pure:
         """The price as a promise."""
         return Pure(self.epsilon)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     @abstractmethod
     def gap_at(self, confidence: Number, candidates: int) -> float:

@@ -20,7 +20,7 @@ import numpy as np
 from discreet.answer import Answer
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, positive
-from discreet.mechanisms.base.mechanism import Mechanism
+from discreet.mechanisms.base.mechanism import Mechanism, Priced
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.shared import Scores, Selection, level_and_count, two_of
 from discreet.privacy.promises import events
@@ -32,7 +32,7 @@ Ranking = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class TopK(Mechanism[Scores, Ranking]):
+class TopK(Priced[Scores, Ranking]):
     """Made by ``top_k(...)`` or ``peel(...)``: indices in the order in which they were chosen."""
 
     each: Selection
@@ -52,11 +52,6 @@ class TopK(Mechanism[Scores, Ranking]):
     def event(self) -> events.Event:
         """What a release writes into the ledger."""
         return self.each.event if self.k == 1 else events.Repeat(self.each.event, self.k)
-
-    @property
-    def cost(self) -> str:
-        """The price as text."""
-        return str(self.price)
 
     def story(self) -> str:
         """One line on what was done."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter
-from discreet.exact import Number, float_up, number, sqrt_down
+from discreet.exact import Number, float_up, number, significant, sqrt_down
 from discreet.mechanisms.base.estimate import Estimate
 from discreet.mechanisms.base.marks import Ruler, ruler, ruler_between
 from discreet.mechanisms.selection.exponential import Exponential, exponential
@@ -148,7 +148,7 @@ class Quantiles(Estimate[Ordered, tuple[float, ...]]):
         if self.shape is Shape.INTERVAL:
             return str(self.shape.value)
         error = self.rank_error_at(CONFIDENCE)
-        return f"{self.shape.value}; {error:g} records or fewer from the right rank (95 %)"
+        return f"{self.shape.value}; {significant(error, 6)} records or fewer from the right rank (95 %)"
 
     def rank_error_at(self, confidence: Number) -> float:
         """The rank of every answer, among the records rounded to candidates, is off by at most so many records.

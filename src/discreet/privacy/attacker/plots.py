@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import BadParameter, MissingExtra, NoPrice, NotATheorem
-from discreet.exact import Number, integer, number
+from discreet.errors import BadParameter, NoPrice, NotATheorem
+from discreet.exact import Number, integer, number, significant
+from discreet.picture import new_figure
 from discreet.privacy.accountants.advanced import price_advanced
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.compose import Composition, compose
@@ -142,7 +143,9 @@ class GrowthTable:
 
     def __str__(self) -> str:
         rows = [("times", *(f"{k:,}" for k in self.times))]
-        rows += [(rule, *(f"{e:.4g}" for e in some)) for rule, some in zip(self.rules, self.epsilons, strict=True)]
+        rows += [
+            (rule, *(significant(e, 4) for e in some)) for rule, some in zip(self.rules, self.epsilons, strict=True)
+        ]
         columns = [[cell.rjust(max(map(len, column))) for cell in column] for column in zip(*rows, strict=True)]
         lines = ["  ".join(line) for line in zip(*columns, strict=True)]
         return "\n".join([f"ε at δ = {float(self.delta):g}", *lines])
@@ -152,7 +155,7 @@ class GrowthTable:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{k:,}</th>" for k in self.times)
         body = "".join(
-            f"<tr><td>{html.escape(rule)}</td>{''.join(f'<td>{e:.4g}</td>' for e in some)}</tr>"
+            f"<tr><td>{html.escape(rule)}</td>{''.join(f'<td>{significant(e, 4)}</td>' for e in some)}</tr>"
             for rule, some in zip(self.rules, self.epsilons, strict=True)
         )
         return (
@@ -204,11 +207,7 @@ def growth_rules(delta: Number) -> dict[str, Callable[[Event], float]]:
 
 
 def _canvas(across: str, up: str, title: str) -> tuple[Figure, Any]:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("plots", extra="plot") from None
-    figure = Figure(figsize=(6, 4), layout="constrained")
+    figure = new_figure(6, 4)
     axes = figure.subplots()
     axes.set_xlabel(across)
     axes.set_ylabel(up)

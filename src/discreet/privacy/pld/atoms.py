@@ -1,7 +1,7 @@
 """The pairs with finitely many losses: randomized response, black boxes, discrete noise; and products of them.
 
 Promise: masses within the slack, losses within PLACE; nothing that matters is left out of the list.
-Believes: beliefs.py; events.py for which pair an event has.
+Believes: beliefs.py; events for which pair an event has.
 """
 
 from __future__ import annotations

@@ -53,12 +53,16 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where and how finely to look: the tilt, the mass that may be cut off a tail, the spread of the sum, the step."""
+    """Where and how finely to look: the tilt, the mass that may be cut off a tail, the tilted sum's spread, the step.
+
+    ``centre`` is where the tilt puts the sum.
+    """
 
     theta: float
     tail: float
     spread: float
     step: float
+    centre: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,10 @@ class Answer:
     high: float
     step: float = 0.0
     finest: bool = True
+
+    def narrowed(self, later: Answer) -> Answer:
+        """What this and a later answer say together, about the later mesh."""
+        return Answer(max(self.low, later.low), min(self.high, later.high), later.step, later.finest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +127,7 @@ class Direction:
         for pair, times in work:
             grid = Grid.cover(step, pair.anchor, *pair.reach(plan.tail))
             moved = centred(pair, grid)
-            above.append((raised(pair, _up_to(moved, grid)), times))
+            above.append((raised(pair, _around(moved, grid)), times))
             below.append((lowered(pair, moved), times))
         sums = Sums(total(below, plan.theta), total(above, plan.theta))
         return sums, step, exact or max(span, widest) / step > _LONGEST / 4 or len(work) * span / step > _MOST_WORK
@@ -168,7 +176,14 @@ class Workload:
             key = id(direction)
             if key not in plans:
                 plans[key] = self._plan(direction, self._tail(room), lambda sketch: sketch.tilt_for_delta(room))
-            plan = replace(plans[key], step=step or plans[key].step)
+            found = on(direction, replace(plans[key], step=step or plans[key].step))
+            if step is None and 0.0 < 2.0 * found.high < plans[key].centre:
+                # too steep: one large loss makes δ, where a tilt is chosen as if a sum of many small ones did
+                plans[key] = self._plan(direction, self._tail(room), lambda sketch: sketch.tilt_for_epsilon(found.high))
+                found = found.narrowed(on(direction, plans[key]))
+            return found
+
+        def on(direction: Direction, plan: Plan) -> Answer:
             sums, used, finest = direction.sums(plan)
             return Answer(epsilon_below(sums.below, high), epsilon_above(sums.above, low), used, finest)
 
@@ -258,7 +273,7 @@ class Workload:
         if at is not None:
             spare = math.log(seen) - sketch.log_delta_at(theta, at) if seen > 0.0 else 0.0
             width = 0.5 * max(self.effort.delta, 0.5 * spare - 1.0) / max(theta, 1.0)
-        return Plan(theta, tail, math.sqrt(variance), _first_step(self._times, theta, width))
+        return Plan(theta, tail, math.sqrt(variance), _first_step(self._times, theta, width), mean)
 
     def _answer(
         self, ask: Callable[[Direction, float | None], Answer], wanted: Callable[[float], float]
@@ -274,12 +289,18 @@ class Workload:
             for i in wide:
                 was = best[i]
                 now = ask(self.directions[i], was.step / _finer((was.high - was.low) / goal))
-                best[i] = Answer(max(was.low, now.low), min(was.high, now.high), now.step, now.finest)
+                best[i] = was.narrowed(now)
         return max(a.low for a in best), max(a.high for a in best)
 
 
-def _up_to(moved: Grid, grid: Grid) -> Grid:
-    """A moved grid that ends no lower than it did: what lies above a grid has infinite loss when it is raised."""
+def _around(moved: Grid, grid: Grid) -> Grid:
+    """A moved grid that reaches as far as it did, at both ends.
+
+    For a law that is raised: what lies above its grid has infinite loss, and what lies below is lifted to its first
+    point, which is half of a heap when that point is the middle of one.
+    """
+    if moved.origin > grid.origin:
+        return replace(moved, first=moved.first - 1, count=moved.count + 1)
     return replace(moved, count=moved.count + 1) if moved.origin < grid.origin else moved
 
 

@@ -1,7 +1,7 @@
 """The pairs with a density: Gaussian, Laplace, bounded range, and discrete noise too wide to list.
 
 Promise: each class gives the masses of its pair; the pair itself is in the docstring.
-Believes: beliefs.py; events.py for which pair an event has.
+Believes: beliefs.py; events for which pair an event has.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Promise: the pair returned dominates the event's mechanism, in both directions and under adaptive composition. For
 Laplace, Gaussian, their discrete forms in one dimension, randomized response and black boxes it is attained; for the
 others it is a pair that holds for every mechanism the event describes.
-Believes: events.py for the pairs; Zhu, Dong and Wang 2022 (Poisson sampling, and that dominating pairs compose);
+Believes: events for the pairs; Zhu, Dong and Wang 2022 (Poisson sampling, and that dominating pairs compose);
 Kairouz, Oh and Viswanath 2015 (black boxes); pld.md for the exponential mechanism.
 """
 

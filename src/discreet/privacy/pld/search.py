@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.privacy.pld.beliefs import Array
-from discreet.privacy.pld.pair import Pair
+from discreet.privacy.pld.pair import Cells, Pair
 
 _STEEPEST = 1e4
 
@@ -28,7 +28,7 @@ class Sketch:
 
     @classmethod
     def of(cls, pairs: list[tuple[Pair, int]], tail: float) -> Sketch:
-        """Cell masses at cell middles; a few hundred cells a pair when there are many."""
+        """Cell masses, each at the loss of the whole cell; a few hundred cells a pair when there are many."""
         cells = int(min(4096, max(256, (1 << 16) // len(pairs))))
         rows: list[tuple[Array, Array]] = []
         for pair, _ in pairs:
@@ -36,8 +36,9 @@ class Sketch:
             loss, mass = atoms.loss, atoms.p
             if not pair.discrete:
                 edges = _edges(pair, tail, cells)
-                loss = np.concatenate([loss, 0.5 * (edges[1:] + edges[:-1])])
-                mass = np.concatenate([mass, pair.cells(edges).p])
+                inside = pair.cells(edges)
+                loss = np.concatenate([loss, _middles(inside, edges)])
+                mass = np.concatenate([mass, inside.p])
             rows.append((loss, mass))
         width = max(1, *(len(loss) for loss, _ in rows))
         losses, masses = np.zeros((len(rows), width)), np.full((len(rows), width), -math.inf)
@@ -114,6 +115,13 @@ class Sketch:
         """Whether the tilted sum is nearly its largest value: a steeper tilt would gain nothing."""
         top = float(self.times @ np.where(self.log_mass > -740.0, self.loss, -math.inf).max(axis=1))
         return (top - mean) * (1.0 + theta) < 0.5
+
+
+def _middles(cells: Cells, edges: Array) -> Array:
+    """The loss log(p/q) of each cell as a whole, which keeps the mass under Q; the middle where that is unknown."""
+    ratio = np.maximum(cells.p, 1e-300) / np.maximum(cells.s, 1e-300)
+    loss = np.where(cells.s > 1e-290, edges[:-1] + np.log(ratio), 0.5 * (edges[1:] + edges[:-1]))
+    return np.clip(loss, edges[:-1], edges[1:])
 
 
 def _edges(pair: Pair, tail: float, cells: int) -> Array:

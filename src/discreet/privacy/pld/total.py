@@ -241,11 +241,16 @@ def total(laws: list[tuple[Law, int]], theta: float) -> Total:
     levels = FOURIER * math.log2(length)
     spectrum = np.ones(length // 2 + 1, dtype=np.complex128)
     log_scale = origin = slip = forward = relative = worst = growth = 0.0
+    log_size, steep = np.zeros(len(spectrum)), np.zeros(len(spectrum))
     smallest, repeats = math.inf, 0
     for part in parts:
         law, times, folded = part.law, part.times, _fold(part.weight, length)
         norm = _norm(folded)
-        spectrum *= _power(np.fft.rfft(folded, length), times)
+        values = np.fft.rfft(folded, length)
+        size = np.abs(values) * (1.0 + 2.0**-40) + 3.0 * levels
+        log_size += times * np.log(size)
+        steep += times * levels / size
+        spectrum *= _power(values, times)
         log_scale += times * part.log_norm
         relative += 4.0 * ROUND * (len(parts) + 1) * abs(times * part.log_norm)
         origin += times * _ends(law)[0]
@@ -257,10 +262,14 @@ def total(laws: list[tuple[Law, int]], theta: float) -> Total:
         forward += times * levels * norm
         smallest = min(smallest, norm)
         repeats += times
+    rounding = 4.0 * ROUND * (2 * repeats + len(laws))
+    half = math.sqrt(2.0 / length)  # of a spectrum, only half is stored; norms are those of masses
+    pointwise = half * _norm(steep * np.exp(log_size)) * math.exp(min(16.0 * ROUND * repeats, 700.0))
+    forward = min(forward * math.exp(min(growth, 700.0)), pointwise + 2.0**-900)
+    smallest = min(smallest, half * _norm(np.abs(spectrum)) * (1.0 + 2.0 * rounding))
     # true masses are not negative: cutting off at 0 brings each nearer to the truth
     y = np.maximum(np.roll(np.fft.irfft(spectrum, length), -view.first)[: view.count], 0.0)
-    rounding = 4.0 * ROUND * (2 * repeats + len(laws)) + 2.0 * levels
-    error = 2.0 * math.exp(min(growth, 700.0)) * (forward + rounding * smallest)
+    error = 2.0 * (forward + (rounding + 2.0 * levels) * smallest)
     return Total(
         step=step,
         origin=origin + step * view.first,

@@ -1,7 +1,7 @@
 """Events and promises as JSON, and back.
 
 Promise: what is read equals what was written, number for number; what is not understood is refused, never guessed.
-Believes: the classes in events.py and measures.py take their own fields as keywords.
+Believes: the classes in events and measures.py take their own fields as keywords.
 
 Format 1: ``{"version": 1, "event": {"kind": "Gaussian", "sigma_squared": "100", ...}}``, or ``"promise"`` in place of
 ``"event"``; rationals are text, whole counts are numbers, choices are their names.

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level, significant
+from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number
+from discreet.exact import Number, significant
 from discreet.query.answer.export import as_array, write_rows
 from discreet.query.answer.plots import Bars, draw
 from discreet.query.answer.several import Explanation
@@ -192,7 +192,7 @@ class Answered(ABC):
         return (
             f"<table><thead><tr>{''.join(f'<th>{c}</th>' for c in head)}</tr></thead><tbody>{lines}</tbody></table>"
             f"<small>spent {html.escape(cost)}; error bars {_percent(self._level)}{caveats}</small>"
-            f"<details><ol>{steps}</ol></details>"
+            f"<details><summary>how it was made</summary><ol>{steps}</ol></details>"
         )
 
 
@@ -209,7 +209,7 @@ def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tup
 
 
 def _percent(confidence: Number) -> str:
-    return f"{float(confidence_level(confidence) * 100):.6g} %"
+    return f"{significant(float(confidence_level(confidence) * 100), 6)} %"
 
 
 def _shown(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import sqrt
 
+from discreet.exact import significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
@@ -34,7 +35,7 @@ def tell(prepared: Prepared, asked: Quote | None) -> str:
     if outcome.order:
         lines.append("order released rows (post-processing, free)")
     if outcome.limit is not None:
-        lines.append(f"keep {outcome.limit} released rows (post-processing, free)")
+        lines.append(f"keep {outcome.limit:,} released rows (post-processing, free)")
     if asked is not None:
         lines.append(f"all together: {asked.price}")
     return "\n".join(lines)
@@ -76,8 +77,8 @@ def _part(part: Part, asked: Quote | None, *, some: bool) -> list[str]:
     if selection is not None:
         units = asked.noised(part)[Units()]
         lines.append(
-            f"a key is named if its noisy number of units is at least {selection.threshold / units.scale:.1f} "
-            f"(a unit touches at most {selection.most_keys} keys; delta {show(selection.delta)})"
+            f"a key is named if its noisy number of units is at least {selection.threshold / units.scale:,.1f} "
+            f"(a unit touches at most {selection.most_keys:,} keys; delta {show(selection.delta)})"
         )
     return lines
 
@@ -107,15 +108,17 @@ def _noised(one: Noised) -> str:
 def _what(one: Noised) -> str:
     match one.statistic:
         case Rows(beside=others) as rows if others:
+            width = significant(float(rows.bound * rows.step), 6)
             return (
-                f"sum how far values lie above and below the ends of their range of {float(rows.bound * rows.step):g} "
+                f"sum how far values lie above and below the ends of their range of {width} "
                 f"({'two' if len(others) == 1 else 'with the rows that have none: three'} sums that together move like "
                 "one: they give count, sum and mean)"
             )
         case Rows(bound=1, step=step) if step == 1:
             return "count rows"
         case Rows(bound=bound, step=step):
-            return f"sum values clamped to at most {float(bound * step):g} in size (from the middle of their range)"
+            most = significant(float(bound * step), 6)
+            return f"sum values clamped to at most {most} in size (from the middle of their range)"
         case Units():
             return "count units"
         case Distinct():
@@ -126,14 +129,14 @@ def _what(one: Noised) -> str:
                 f"count rows in {CELLS} cells around it"
             )
         case Bins(bins=bins):
-            return f"count rows in {bins} bins, as a tree"
+            return f"count rows in {bins:,} bins, as a tree"
 
 
 def _noise(one: Noised) -> str:
     """The noise in the statistic's own units; the grid that it is drawn on is finer."""
     cells = sqrt(one.noise.sigma_squared) if isinstance(one.noise, Gaussian) else float(one.noise.scale)
     kind = "discrete Gaussian noise, sigma" if isinstance(one.noise, Gaussian) else "discrete Laplace noise, scale"
-    return f"{kind} {cells * float(one.unit):.4g} on a grid of {float(one.unit):.2g}"
+    return f"{kind} {significant(cells * float(one.unit), 4)} on a grid of {significant(float(one.unit), 2)}"
 
 
 def _weights(one: Noised) -> str:
@@ -142,8 +145,8 @@ def _weights(one: Noised) -> str:
     weights = one.reach.weights
     match weights.form:
         case Form.ROWS:
-            return f"a unit weighs at most {weights.cap} rows in all (scaled down, not sampled)"
+            return f"a unit weighs at most {weights.cap:,} rows in all (scaled down, not sampled)"
         case Form.L1:
-            return f"a unit weighs at most {weights.per_group} in a group and {weights.cap} in all (scaled, L1)"
+            return f"a unit weighs at most {weights.per_group:,} in a group and {weights.cap:,} in all (scaled, L1)"
         case Form.L2:
-            return f"a unit weighs at most {weights.per_group} in a group, √{weights.cap} in length (scaled, L2)"
+            return f"a unit weighs at most {weights.per_group:,} in a group, √{weights.cap:,} in length (scaled, L2)"

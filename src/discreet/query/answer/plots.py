@@ -1,7 +1,5 @@
 """A picture of released rows: bars with their intervals. One key is an axis, two are grouped bars, whole numbers are
 drawn where they lie, so that a histogram looks like one.
-
-The picture is a matplotlib Figure of its own, not one of pyplot: a notebook shows it once.
 """
 
 from __future__ import annotations
@@ -11,12 +9,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from discreet.errors import MissingExtra
+from discreet.picture import new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bbbbbb")
 _MOST_COLOURS = 12
+_MOST_LETTERS = 30
+"""So many of all names together stand below the axis side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +34,10 @@ class Bars:
     """The keys of each row as text."""
 
 
-def draw(bars: Bars, title: str) -> Any:
+def draw(bars: Bars, title: str) -> Figure:
     """The Figure."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtra("plots", extra="plot") from None
     width = min(max(4.0, 0.35 * len(bars.values)), 24.0)
-    figure = Figure(figsize=(width, 3.5), layout="constrained")
+    figure = new_figure(width, 3.5)
     axes = figure.subplots()
     if any(isinstance(v, date) for v in bars.values):
         _moments(axes, bars)
@@ -68,7 +67,10 @@ def _whiskers(bars: Bars, rows: Sequence[int] | None = None) -> dict[str, Any]:
 
 
 def _name_ticks(axes: Any, labels: Sequence[str]) -> None:
-    axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
+    if sum(map(len, labels)) > _MOST_LETTERS:
+        axes.set_xticks(range(len(labels)), labels, rotation=60, ha="right")
+    else:
+        axes.set_xticks(range(len(labels)), labels)
 
 
 def _moments(axes: Any, bars: Bars) -> None:
@@ -117,4 +119,4 @@ def _grouped(axes: Any, bars: Bars, first: list[Any], second: list[Any]) -> None
         axes.bar(x, _heights(bars, rows), width=width, **_whiskers(bars, rows), color=colour, label=str(value))
     _name_ticks(axes, [str(value) for value in first])
     axes.set_xlabel(outer)
-    axes.legend(title=inner)
+    axes.legend(title=inner, loc="upper left", bbox_to_anchor=(1.01, 1))  # beside the bars, which begin at 0

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.answer import CONFIDENCE, confidence_level, significant
-from discreet.exact import Number
+from discreet.answer import CONFIDENCE, confidence_level
+from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
@@ -36,6 +36,18 @@ class ColumnPreview:
     """"days" for dates and times."""
     evenly: bool = False
     """The error bar is for values that are spread evenly over their bounds; for others it may be many times longer."""
+
+    @property
+    def bar(self) -> str:
+        """The error bar as text."""
+        return f"± {significant(self.error, 4)}{self.unit and f' {self.unit}'}"
+
+    @property
+    def when(self) -> str:
+        """What the error bar is for."""
+        group = "" if self.rows is None else f"in a group of {self.rows:,} rows"
+        spread = "with values spread evenly over their bounds; else it may be far longer" if self.evenly else ""
+        return " ".join(filter(None, (group, spread)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -84,26 +96,35 @@ class Preview:
         }
 
     def __str__(self) -> str:
-        lines = [f"costs {self.cost}; {self.remaining} would be left"]
+        bars = [
+            f"{column.name}: {column.bar} ({self.confidence:.0%}){column.when and f' {column.when}'}"
+            for column in self.columns
+        ]
+        return "\n".join([self._price(), *bars, *self._remarks()])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        head = f"<th></th><th>error bar ({self.confidence:.0%})</th><th></th>"
+        rows = ((column.name, column.bar, column.when) for column in self.columns)
+        body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        said = "<br>".join(html.escape(line) for line in (self._price(), *self._remarks()))
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><small>{said}</small>"
+
+    def _price(self) -> str:
         if not self.affordable:
-            lines = [f"costs {self.cost}, which is more than is left ({self.remaining})"]
-        for column in self.columns:
-            when = "" if column.rows is None else f" in a group of {column.rows:,} rows"
-            when += " with values spread evenly over their bounds; else it may be far longer" if column.evenly else ""
-            unit = f" {column.unit}" if column.unit else ""
-            lines.append(f"{column.name}: ± {significant(column.error, 4)}{unit} ({self.confidence:.0%}){when}")
+            return f"costs {self.cost}, which is more than is left ({self.remaining})"
+        return f"costs {self.cost}; {self.remaining} would be left"
+
+    def _remarks(self) -> list[str]:
+        lines = []
         if self.named_from is not None:
             lines.append(f"a key is named from about {self.named_from:,} units on")
         if len(self.shares) > 1 or any(share < 0.999 for _, share in self.shares):
             lines += [f"{share:.0%} of the price: {what}" for what, share in self.shares]
         if not self.rows_said and any(column.rows is not None for column in self.columns):
             lines.append("for groups of another size: preview(..., rows=...)")
-        return "\n".join([*lines, self.counted, *self.notes, self.advice])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return [*lines, self.counted, *self.notes, self.advice]
 
 
 def preview(

@@ -30,15 +30,24 @@ class Several(tuple[T, ...]):
         return "".join(f"<h4>{i}.</h4>{_shown(one)}" for i, one in enumerate(self, 1))
 
 
+def preformatted(text: str) -> str:
+    """HTML: the lines of a text, which wrap where they are longer than the page.
+
+    >>> preformatted("a < b")
+    '<pre style="white-space: pre-wrap">a &lt; b</pre>'
+    """
+    return f'<pre style="white-space: pre-wrap">{html.escape(text)}</pre>'
+
+
 class Explanation(str):
     """A text of several lines, which a notebook shows as such."""
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+        return preformatted(str(self))
 
 
 def _shown(one: Any) -> str:
     made = getattr(one, "_repr_html_", None)
-    return made() if callable(made) else f"<pre>{html.escape(str(one))}</pre>"
+    return made() if callable(made) else preformatted(str(one))

@@ -206,7 +206,7 @@ class Caps:
 class Table:
     """Made by ``dp.table``: where the data is, and what is declared of it."""
 
-    source: Any
+    source: Any = field(repr=False)  # it may be the rows themselves
     unit: str | None
     """The column that names the unit; None for a public table."""
     through: tuple[str, str] | None = None

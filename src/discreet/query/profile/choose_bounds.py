@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import NoEstimate
+from discreet.exact import significant
 from discreet.query.answer.suggest import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
@@ -40,7 +41,7 @@ class ChosenBounds:
 
     def __str__(self) -> str:
         low, high = self.declared.low, self.declared.high
-        ends = [f"{float(end):g}" if isinstance(end, Fraction) else str(end) for end in (low, high)]
+        ends = [f"{significant(float(end), 6)}" if isinstance(end, Fraction) else str(end) for end in (low, high)]
         return (
             f"bounds of {self.column} chosen from the profile: {ends[0]} to {ends[1]}; "
             f"about {self.cut:.1%} of the total of the values lies beyond, if values too rare for the profile grow "

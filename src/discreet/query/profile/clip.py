@@ -13,6 +13,7 @@ from fractions import Fraction
 from math import ceil, floor
 
 from discreet.errors import NoEstimate
+from discreet.exact import significant
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.lower import LoweredMeasure
@@ -85,4 +86,4 @@ def _told(was: Typed, now: Typed) -> str:
 
 def _ends(x: Typed) -> str:
     assert isinstance(x.kind, Number)  # noqa: S101
-    return f"{float(x.kind.low * x.kind.step):,.6g} to {float(x.kind.high * x.kind.step):,.6g}"
+    return f"{significant(float(x.kind.low * x.kind.step), 6)} to {significant(float(x.kind.high * x.kind.step), 6)}"

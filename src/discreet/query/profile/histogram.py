@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.errors import BadData
-from discreet.exact import Number
+from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.serialize import plain
@@ -101,7 +101,7 @@ class Histogram:
                 return f"{'to ' if year == FIRST_YEAR else ''}{year}{' and later' if year == LAST_YEAR else ''}"
             case About.VALUES:
                 near, far = value_ends(SIGNED_POWERS[place], self.step)
-                return "0" if near == far else f"{float(near):.6g} to {float(far):.6g}"
+                return "0" if near == far else f"{significant(float(near), 6)} to {significant(float(far), 6)}"
             case _:
                 return "NULL" if self.labels[place] is None else str(self.labels[place])
 

@@ -9,17 +9,22 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level, how_many
-from discreet.errors import BadParameter, MissingExtra
-from discreet.exact import Number
+from discreet.errors import BadParameter
+from discreet.exact import Number, significant
+from discreet.picture import new_figure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import About, Asked
 from discreet.query.profile.sizes import Cut, UnitSizes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 
 _SHOWN = 12
 
@@ -128,13 +133,10 @@ class Profile:
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(str(self))}</pre>"
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """A picture: one panel of bars for each histogram, with error bars."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise MissingExtra("plots", extra="plot") from None
-        figure, rows = plt.subplots(len(self.histograms), 1, figsize=(8, 2.4 * len(self.histograms)), squeeze=False)
+        figure = new_figure(8, 2.4 * len(self.histograms))
+        rows = figure.subplots(len(self.histograms), 1, squeeze=False)
         for axes, histogram in zip(rows[:, 0], self.histograms, strict=True):
             places = _interesting(histogram) or [0]
             bar = histogram.error([1.0], 0.05)
@@ -142,7 +144,6 @@ class Profile:
             axes.set_xticks(range(len(places)), [histogram.label(i) for i in places], rotation=60, ha="right")
             axes.set_title(histogram.title)
             axes.set_ylabel("units")
-        figure.tight_layout()
         return figure
 
 
@@ -160,7 +161,7 @@ def _interesting(histogram: Histogram) -> list[int]:
 def _lines(histogram: Histogram) -> list[str]:
     error = histogram.error([1.0], 0.05)
     places = _interesting(histogram)
-    lines = [f"{histogram.title} (units, ± {error:,.3g} each)"]
+    lines = [f"{histogram.title} (units, ± {significant(error, 3)} each)"]
     if not places:
         return [*lines, "  nothing stands out from the noise"]
     widest = max(len(histogram.label(i)) for i in places)

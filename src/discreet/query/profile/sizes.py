@@ -29,6 +29,9 @@ _SLACK = 0.5
 """Units that noise may hide, in deviations of it: more would raise caps for nobody."""
 _FITTED = 10
 _LEAST_POWER = 2.0
+_MANY = 1 / 3
+"""Beside so many times the units that are seen, those that noise may hide can be most of the table."""
+_HIDDEN = ": they may hold most of the table, since noise hides large units; a profile at a higher price sees more"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ class Cut:
     what: str = "rows"
     wider: tuple[float, float, float] = (0.0, 1.0, 0.0)
     """The interval and the units beyond with a quarter of the chance to miss each, beside noise with a half."""
+    within: float = 0.0
+    """How many units are within the reach, about."""
 
     def total(self, low: float, high: float) -> tuple[float, float]:
         """All rows, where what is left after the cut lies between two ends; of units beyond the reach, up to the cap.
@@ -63,11 +68,12 @@ class Cut:
         return (low - out) / (1 - min(least, 1 - 1e-9)) + out, float(end)
 
     def __str__(self) -> str:
+        ends = f"{self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}"
+        cuts = f"about {self.share:.1%} of their {self.what} ({ends})" if self.high else "nothing"
         return (
-            f"a cap of {how_many(self.cap, self.what)} cuts about {self.share:.1%} of all {self.what} "
-            f"({self.low:.1%} to {self.high:.1%}, {self.confidence:.0%}) from units of up to "
-            f"{how_many(self.reach, self.what)}; at most {self.beyond:,} units have more, and how many more is unknown"
-        )
+            f"of units with up to {how_many(self.reach, self.what)}, a cap of {how_many(self.cap, self.what)} cuts "
+            f"{cuts}; at most {self.beyond:,} units have more, and what is cut of theirs is unknown"
+        ) + (_HIDDEN if self.beyond > _MANY * self.within else "")
 
 
 @dataclass(frozen=True)
@@ -209,6 +215,7 @@ class UnitSizes:
             int(np.ceil(beyond)),
             what,
             (*wider, more(miss / 2)),
+            float(np.maximum(counts, 0.0).sum()),
         )
 
     def spread_error(self, cap: int, share: float, clustering: float = 1.0) -> float:
@@ -232,6 +239,8 @@ def share_beyond(
 
     ``points``: sizes, and what of them is beyond, in the middle of each class, at its ends and where that bends.
     """
+    if not any(beyond.any() for _, beyond in points):
+        return 0.0, 0.0, 0.0
     middle, there = points[0], np.maximum(counts, 0.0)
     share = min(max(float(counts @ middle[1]) / max(float(counts @ middle[0]), 1e-9), 0.0), 1.0)
 

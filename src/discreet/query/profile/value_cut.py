@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level
-from discreet.exact import Number
+from discreet.exact import Number, significant
 from discreet.query.answer.suggest import SIGNED_POWERS
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Histogram
@@ -33,10 +33,11 @@ class ValueCut:
     """The estimate is about values between these."""
 
     def __str__(self) -> str:
+        least, most = (significant(end, 6) for end in self.reach)
         return (
             f"bounds of {self.column} cut about {self.share:.1%} of the total of its values ({self.low:.1%} to "
-            f"{self.high:.1%}, {self.confidence:.0%}), each unit weighing the same; values beyond {self.reach[0]:g} "
-            f"and {self.reach[1]:g} are too rare to be in this estimate, and what is cut is not in the error bars"
+            f"{self.high:.1%}, {self.confidence:.0%}), each unit weighing the same; values beyond {least} "
+            f"and {most} are too rare to be in this estimate, and what is cut is not in the error bars"
         )
 
 

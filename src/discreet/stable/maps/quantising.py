@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from discreet.errors import BadParameter
+from discreet.exact import significant
 from discreet.noise.grid import Grid
 from discreet.stable.core import domains
 from discreet.stable.core.metrics import Relation, as_metric
@@ -50,7 +51,8 @@ class Quantise(RowByRow):
     def told(self) -> tuple[str, ...]:
         """The width of a cell and the bounds."""
         low, high = self.grid.value(self.grid.low), self.grid.value(self.grid.high)
-        return (f"put on a grid of width 2^{self.grid.exponent}, clamped to [{low:g}, {high:g}]",)
+        ends = f"[{significant(low, 6)}, {significant(high, 6)}]"
+        return (f"put on a grid of width 2^{self.grid.exponent}, clamped to {ends}",)
 
 
 def quantise(grid: Grid, *, neighbours: Relation = None) -> Quantise:

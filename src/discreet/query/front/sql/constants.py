@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
+from discreet.exact import significant
 from discreet.query.front.sql.expressions import identifier, output
 from discreet.query.front.sql.parse import public_relation, question_of, select_of
 from discreet.query.front.sql.syntax_tree import read_expression
@@ -327,13 +328,19 @@ def value_of(answer: Any, like: Value) -> Known:
 
 def in_words(answer: Any, value: Known) -> str:
     """What was released, for a note beside the answer."""
-    shown = f"{float(value):g}" if isinstance(value, Fraction) else "NULL" if isinstance(value, Missing) else str(value)
+    shown = (
+        significant(float(value), 6)
+        if isinstance(value, Fraction)
+        else "NULL"
+        if isinstance(value, Missing)
+        else str(value)
+    )
     return f"released first, for {answer.cost}: {next(iter(answer.columns))} = {shown}"
 
 
 def together(main: Any, whole: Any, first: Sequence[Any]) -> Any:
     """The preview of an answer, with what the values that are released first cost and how far off they are."""
-    words = tuple(f"released first, for {one.cost}: {column.name} ± {column.error:.4g}"
+    words = tuple(f"released first, for {one.cost}: {column.name} ± {significant(column.error, 4)}"
                   for one in first for column in one.columns)  # fmt: skip
     return replace(main, cost=whole.cost, remaining=whole.remaining, affordable=whole.affordable,
                    notes=(*words, f"the answer itself costs {main.cost}", *main.notes))  # fmt: skip

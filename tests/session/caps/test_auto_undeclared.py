@@ -8,6 +8,8 @@ import pytest
 import discreet as dp
 from discreet.errors import BadParameter, BadQuestion
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 CHOSEN_CAPS = True
 PEOPLE = np.repeat(np.arange(400), 60)
 ROWS = {

@@ -10,6 +10,8 @@ import pytest
 import discreet as dp
 from discreet.errors import BadParameter, BadQuestion, OverBudget
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 RNG = np.random.default_rng(4)
 ROWS = {"patient": np.arange(5000), "cost": np.round(RNG.lognormal(3, 1, 5000), 2), "gap": np.full(5000, np.nan)}
 SUM = "SELECT SUM(cost) AS s, AVG(cost) AS m FROM visits"

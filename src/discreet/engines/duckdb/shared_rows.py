@@ -1,0 +1,160 @@
+"""Which works are histograms of units, and the one relation that has the rows of several of them.
+
+Promise: a fact is made only of a work that has exactly its form; the relation has the unit and the key of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from discreet.engines.sql.base import Base
+from discreet.engines.sql.dialects import DUCKDB
+from discreet.engines.sql.relations import Origin
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns
+from discreet.query.plan.nodes import Aggregate, Filter, Measure, PerUnit, Project, Relation, Scan
+from discreet.query.plan.types import Value
+from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, Work, WorkKey
+
+BITS = 62
+"""Listed keys of a word: one bit for each."""
+MOST_WORDS = 20
+
+
+# --- which works ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Projections over one table, the first one next to it."""
+
+    table: str
+    steps: tuple[tuple[tuple[str, Expression], ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What one work asks of the rows of a table."""
+
+    kind: str
+    work: AnyWork
+    chain: Chain
+    key: Expression | None = None
+    allowed: tuple[Value, ...] | None = None
+    counted: str = ""
+    """The name of the number of rows or groups in the relation of the work."""
+
+
+def fact_of(work: AnyWork) -> Fact | None:
+    """What a work asks, if it has one of the forms; else None."""
+    if isinstance(work, DistinctWork):
+        chain = _chain(work.source)
+        return None if chain is None or work.keys or work.cap != 1 else Fact("pairs", work, chain, work.value)
+    plain = work.split is None and work.pick is None and work.most_keys is None and len(work.keys) == 1
+    if not plain or work.cells != (RowSum(Literal(1)),) or work.weights.form is not Form.ROWS or work.weights.cap != 1:
+        return None
+    match work.source:
+        case PerUnit(
+            PerUnit(rows, ((_, key), (inner, Column())), _),
+            ((outer, Column(unit)),),
+            (Measure(name, Aggregate.COUNT, (), None),),
+        ) if inner == unit and outer == work.unit:
+            return _groups(work, rows, key, name)
+        case PerUnit(rows, ((outer, Column()),), (Measure(name, Aggregate.COUNT, (), None),)) if outer == work.unit:
+            chain = _chain(rows)
+            return None if chain is None else Fact("sizes", work, chain, counted=name)
+        case Project() | Scan():
+            chain, (one,) = _chain(work.source), work.keys
+            return None if chain is None else Fact("spread", work, chain, one.expression, one.allowed)
+        case _:
+            return None
+
+
+def _groups(work: Work, rows: Relation, key: Expression, name: str) -> Fact | None:
+    allowed: tuple[Value, ...] | None = None
+    if isinstance(rows, Filter):
+        match rows.predicate:
+            case Call("in", (x, *some)) if x == key:
+                allowed = tuple(one.value for one in some if isinstance(one, Literal))
+                if len(allowed) > BITS * MOST_WORDS:
+                    return None
+            case _:
+                return None
+        rows = rows.source
+    chain = _chain(rows)
+    return None if chain is None else Fact("pairs" if allowed is None else "groups", work, chain, key, allowed, name)
+
+
+def _chain(rows: Relation) -> Chain | None:
+    steps = []
+    while isinstance(rows, Project):
+        steps.append(rows.columns)
+        rows = rows.source
+    return Chain(rows.table, tuple(reversed(steps))) if isinstance(rows, Scan) and not rows.numbered else None
+
+
+# --- one relation for all ---------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Merged:
+    """The projections of several works, each expression once."""
+
+    table: str
+    depth: int
+    levels: list[dict[Expression, str]] = field(default_factory=list)
+
+    def names(self, chain: Chain) -> dict[str, str]:
+        """What the columns of a chain are called here."""
+        self.levels += [{} for _ in range(self.depth - len(self.levels))]
+        here: dict[str, str] | None = None
+        for i in range(self.depth):
+            step = chain.steps[i] if i < len(chain.steps) else tuple((n, Column(n)) for n in here or ())
+            made = {name: renamed(expression, here) for name, expression in step}
+            here = {name: self.levels[i].setdefault(e, f"p{i}_{len(self.levels[i])}") for name, e in made.items()}
+        return here or {}
+
+    @property
+    def relation(self) -> Relation:
+        """All of them."""
+        found: Relation = Scan(self.table)
+        for level in self.levels:
+            found = Project(found, tuple((name, expression) for expression, name in level.items()))
+        return found
+
+
+def renamed(expression: Expression, names: Mapping[str, str] | None) -> Expression:
+    """The expression with other names of its columns; None: they are those of a table, which stay."""
+    return expression if names is None else replace_columns(expression, lambda name: Column(names[name]))
+
+
+def base_of(facts: Sequence[Fact], tables: Mapping[str, Origin], *, numbered: bool) -> Base | None:
+    """The rows with the unit and the key of each of these works; None if they do not agree about the unit."""
+    merged = _Merged(facts[0].chain.table, max(1, *(len(fact.chain.steps) for fact in facts)))
+    names = [merged.names(fact.chain) for fact in facts]
+    units = {some.get(_unit(fact)) for some, fact in zip(names, facts, strict=True)}
+    if len(units) != 1 or None in units:
+        return None
+    keys = tuple(
+        WorkKey(f"k{i}", renamed(fact.key, some), fact.allowed)
+        for i, (some, fact) in enumerate(zip(names, facts, strict=True))
+        if fact.key is not None
+    )
+    (unit,) = units
+    weights = next(fact.work.weights for fact in facts if isinstance(fact.work, Work))
+    return Base(
+        Work(source=merged.relation, unit=str(unit), keys=keys, cells=(RowSum(Literal(1)),), weights=weights),
+        DUCKDB,
+        tables,
+        numbered=numbered,
+    )
+
+
+def _unit(fact: Fact) -> str:
+    match fact.work.source:
+        case PerUnit(PerUnit(_, (_, (_, Column(name))), _)):
+            return name
+        case PerUnit(_, ((_, Column(name)),)):
+            return name
+        case _:
+            return fact.work.unit

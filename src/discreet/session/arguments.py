@@ -1,0 +1,99 @@
+"""What a session is made of: tables, a budget, neighbours and a rule, checked before data is touched."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from discreet.engines.sources import with_whole_unit
+from discreet.errors import BadParameter, NotATheorem
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.engine import Engine
+from discreet.query.plan.schema import Schema, Table, resolve
+
+
+def given_tables(tables: object, named: Mapping[str, Table]) -> dict[str, Table]:
+    """All tables of a session by name, at least one.
+
+    >>> given_tables({"visits": 7}, {})
+    Traceback (most recent call last):
+    discreet.errors.BadParameter: visits must be made by dp.table(...), got 7
+    """
+    given = {**_named_tables(tables), **named}
+    if not given:
+        raise BadParameter("tables", "none", "must be given, such as visits=dp.table(...)")
+    for name, table in given.items():
+        found: object = table
+        if not isinstance(found, Table):
+            raise BadParameter(name, found, "must be made by dp.table(...)")
+    return given
+
+
+def _named_tables(tables: object) -> dict[str, Table]:
+    """The tables that were given by name; a file or a frame that was given instead gets a hint."""
+    if tables is None:
+        return {}
+    if isinstance(tables, Mapping) and all(isinstance(name, str) for name in tables):
+        return dict(tables)
+    what = repr(str(tables)) if isinstance(tables, str | PathLike) else "..."
+    raise BadParameter(
+        "tables", type(tables).__name__, "must be tables by name, each with the unit that is protected: "
+        f'dp.Session(people=dp.table({what}, unit="person_id"), budget=dp.Pure(1))',
+    )  # fmt: skip
+
+
+def check_budget(budget: object) -> None:
+    """A promise, or a hint what to write in place of a number."""
+    if not isinstance(budget, Pure | Approx | ZCDP):
+        raise BadParameter("budget", budget, _which_budget(budget))
+
+
+def _which_budget(given: object) -> str:
+    which = "must be dp.Pure(epsilon), dp.Approx(epsilon, delta) or dp.ZCDP(rho)"
+    if isinstance(given, int | float | str) and not isinstance(given, bool):
+        return f"{which}: budget=dp.Pure({given}) is a pure epsilon of {given}"
+    return which
+
+
+def check_terms(neighbours: object, rule: Rule | None) -> None:
+    """The relation and the rule are ones that a session keeps; None: those of its budget."""
+    if neighbours is not None and not isinstance(neighbours, Neighbours):
+        raise BadParameter("neighbours", neighbours, "must be Neighbours.ADD_REMOVE or Neighbours.CHANGE_ONE")
+    if rule not in (None, Rule.EITHER, Rule.BASIC, Rule.ZCDP):
+        raise NotATheorem("a session counts by Rule.EITHER, Rule.BASIC or Rule.ZCDP")
+
+
+def read_schemas(given: Mapping[str, Table], engine: Engine) -> dict[str, Schema]:
+    """What is public about the tables, with the columns that the engine finds."""
+    read = {name: _readable(table) for name, table in given.items()}
+    schemas = {name: resolve(name, table, engine.columns(table.source)) for name, table in read.items()}
+    _check_foreign_keys(schemas)
+    return schemas
+
+
+def _readable(table: Table) -> Table:
+    """The table with a unit of whole numbers, where a frame has them as floats."""
+    if table.unit is None or (source := with_whole_unit(table.source, table.unit)) is table.source:
+        return table
+    return replace(table, source=source)
+
+
+def _check_foreign_keys(schemas: Mapping[str, Schema]) -> None:
+    """Every foreign key leads, in the end, to a table with a unit of its own."""
+    for name, schema in schemas.items():
+        seen = [name]
+        at: Any = schema.table
+        while at.through is not None:
+            table, column = at.through
+            if table not in schemas or column not in schemas[table].stored:
+                raise BadParameter("unit", f"{at.unit} -> {table}.{column}", "must lead to a column of a table here")
+            if table in seen:
+                raise BadParameter("unit", f"{at.unit} -> {table}.{column}", "must not lead in a circle")
+            seen.append(table)
+            at = schemas[table].table
+            if at.public:
+                raise BadParameter("unit", f"{table}.{column}", "must lead to a private table: people are not public")

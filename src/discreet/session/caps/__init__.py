@@ -1,0 +1,1 @@
+"""Caps and bounds that nobody declared, chosen from what was paid for."""

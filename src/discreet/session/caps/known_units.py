@@ -1,0 +1,247 @@
+"""What a session has bought about the units of its tables, and the caps and bounds that follow from it.
+
+Promise: it is paid for like any question, once, and free afterwards; nothing is bought unless the whole price of what
+it is bought for fits the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from discreet.errors import BadParameter, OverBudget
+from discreet.exact import Number, number
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import Approx
+from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.suggest import (
+    Suggestion,
+    bounds_words,
+    find_column,
+    rows_question,
+    sizes_question,
+    suggested,
+)
+from discreet.query.estimate.prepare import Prepared, prepare
+from discreet.query.plan.schema import Schema
+from discreet.query.profile.choose import Chosen, Known, choose, typical_rows
+from discreet.query.profile.profile import Profile
+from discreet.query.run import no_caps
+from discreet.session.caps.auto import (
+    all_rows,
+    cut_of,
+    known_of,
+    sizes_read,
+    sizes_to_buy,
+    split,
+    unknown_yet,
+    with_total,
+)
+from discreet.session.caps.auto_bounds import (
+    Unknown,
+    bounds_told,
+    columns_to_buy,
+    with_bounds,
+)
+from discreet.session.caps.profiles import Buyer, buy_profile, profile_order, stored_profile
+from discreet.session.payment import BudgetStore, SessionLedger
+from discreet.session.price import Price, Terms
+from discreet.session.query import Order, Query
+
+
+class KnownUnits(Buyer):
+    """The part of a ``Session`` that is about what is known of its units."""
+
+    _schemas: dict[str, Schema]
+    _terms: Terms
+    _budget_store: BudgetStore
+    _ledger: SessionLedger | None
+    _profiles: dict[str, Profile]
+    _sizes: dict[Any, Known]
+    _in_vain: set[tuple[str, str]]
+    """Columns whose values a release paid for."""
+
+    def suggest_bounds(
+        self,
+        column: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+    ) -> Suggestion:
+        """Bounds for a column ("cost", or "visits.cost") as a private estimate, paid like any question.
+
+        ``NoEstimate`` if no value stands out from the noise of what was paid for.
+        """
+        name, column = find_column(column, self._schemas)
+        asked, step = sizes_question(name, column, self._schemas)
+        quote = self.quote((prepare(asked),), Price.of(epsilon, delta, rho))
+        order = Order(quote, (asked.outcome,), partial(bounds_words, name, column))
+        answer: TableAnswer = self.release(order, itemgetter(0))
+        return suggested(f"{name}.{column}", step, answer)
+
+    def suggest_max_rows(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        level: Number = "0.95",
+        most: int = 1000,
+    ) -> int:
+        """How many rows all but a few units have, as a private estimate, paid like any question."""
+        asked = rows_question(self[table], table, self._schemas[table].table, level, most)  # type: ignore[index]
+        return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
+
+    def profile(
+        self,
+        table: str,
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        columns: Sequence[str] | None = None,
+    ) -> Profile:
+        """A private profile of a table: rows per unit, groups per unit, and how keys and values are spread.
+
+        Paid like any question, and kept: without a price it is the one that was bought last, which costs nothing.
+        ``columns``: only these; fewer histograms are less noisy.
+
+        >>> from discreet.query.plan.schema import table
+        >>> from discreet.session.session import Session
+        >>> from discreet.privacy.promises.measures import Pure
+        >>> session = Session(visits=table({"patient": [1, 2, 2]}, unit="patient"), budget=Pure(2))
+        >>> profile = session.profile("visits", epsilon=1)
+        >>> profile is session.profile("visits"), session.remaining
+        (True, Pure(epsilon=1))
+        """
+        if epsilon is not None or rho is not None:
+            self._profiles[table] = buy_profile(self, table, Price.of(epsilon, delta, rho), columns)
+        if table not in self._schemas:
+            raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
+        found = self._known_profiles((table,)).get(table)
+        if found is None:
+            raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
+        return found
+
+    def has_profile(self, table: str) -> bool:
+        """Whether a profile of a table is known."""
+        return table in self._profiles
+
+    def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
+        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
+        found = stored_profile(self, table, columns, lambda _: stored)
+        if found is not None:
+            self._profiles[table] = found
+
+    def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
+        """The profiles of these tables that were bought, also those that only the ledger has."""
+        for name in tables:
+            if name not in self._profiles and self._ledger is not None and not self._schemas[name].table.public:
+                found = stored_profile(self, name, None, self._ledger.stored)
+                if found is not None:
+                    self._profiles[name] = found
+        return self._profiles
+
+    def _add_profile(self, table: str, found: Profile) -> None:
+        before = self._profiles.get(table)
+        self._profiles[table] = found if before is None else before.joined(found)
+
+    # --- bounds that were left open -----------------------------------------------------------------------------------
+
+    def _with_bounds(self) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
+        """The schemas with bounds chosen where they are to be, and the columns for which nothing is known yet."""
+        if not any(one.auto for schema in self._schemas.values() for one in schema.table.columns.values()):
+            return self._schemas, ()
+        return with_bounds(self._schemas, self._known_profiles(tuple(self._schemas)))
+
+    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
+        """Buy the values of columns whose bounds are to be chosen, if queries wait for that; the price that is left.
+
+        Nothing is bought unless the whole price fits the budget.
+        """
+        tables = {one.table for query in queries for one in query.waiting}
+        if not tables:
+            return tuple(queries), price
+        keys = [key.name for query in queries for key in query.prepared.asked.keys]
+        todo: dict[str, tuple[str, ...]] = {}
+        for table in sorted(tables):
+            missing = [one for query in queries for one in query.waiting if one.table == table]
+            columns = columns_to_buy(missing, keys, self._schemas[table])
+            stored = None if self._ledger is None else stored_profile(self, table, columns, self._ledger.stored)
+            if stored is None:
+                todo[table] = columns
+            else:
+                self._add_profile(table, stored)
+        if todo:
+            self._check_whole([one for query in queries for one in query.prepared.all], price)
+            first, price = split(price, len(todo))
+            for table, columns in todo.items():
+                self._add_profile(table, buy_profile(self, table, first, columns))
+                self._in_vain |= {(table, column) for column in columns}
+        return tuple(query.again(query.plan) if query.waiting else query for query in queries), price
+
+    def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
+        """Refuses before a part of a price is spent, if the whole does not fit the budget."""
+        whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
+        left = self._budget_store.remaining
+        # a δ that is named twice is counted twice; one that follows from the budget is shared
+        apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
+        if not self._budget_store.fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
+            raise OverBudget(asked=whole.price, left=left)
+
+    # --- caps that were left open -------------------------------------------------------------------------------------
+
+    def knows(self, question: Prepared) -> bool:
+        """Whether something was released about the units of a question."""
+        return known_of(question, self._known_profiles(question.asked.tables), self._sizes) is not None
+
+    def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
+        """The question with caps chosen from what was released about its units. No data is touched."""
+        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
+        if known is None:
+            raise no_caps(question)
+        return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
+
+    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
+        """Buy the sizes of the units of questions whose caps are to be chosen, where nothing is known of them.
+
+        Returns the price that is left for the answers. Nothing is bought unless the whole price fits the budget.
+        """
+        found = sizes_to_buy([one for one in questions if one.asked.caps.auto and not self.knows(one)])
+        if not found.asked:
+            return price
+        text = f"sizes of units for: {text}"
+        stored = None if self._ledger is None else self._ledger.stored(text)
+        if stored is not None:
+            self._sizes |= found.known(sizes_read(found.asked, stored))
+            return price
+        first, left = split(price)
+        self._check_whole(questions, price)
+        self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
+        return left
+
+    def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
+        """How many rows a group has, about, if a profile says it of all rows of the question's table."""
+        if chosen is not None or not all_rows(question):
+            return None if chosen is None else chosen.rows
+        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
+        return None if known is None else typical_rows(question, known)
+
+    # --- what an answer says of them ----------------------------------------------------------------------------------
+
+    def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+        """The answers with what their caps cut, or that this is unknown."""
+        found = [cut_of(one, self._known_profiles(one.asked.tables)) for one in order.quote.questions]
+        told = [replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True)]
+        both = zip(told, order.quote.questions, strict=True)
+        return tuple(with_total(a, one) if all_rows(one) else a for a, one in both)
+
+    def _with_bounds_told(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+        """The answers with the bounds that were chosen for columns that they are about."""
+        told = [bounds_told(one, self._schemas, self._profiles) for one in order.quote.questions]
+        return tuple(replace(a, notes=(*a.notes, *words)) for a, words in zip(answers, told, strict=False))

@@ -1,0 +1,82 @@
+"""What a session is made of is checked before anything, and a first try that goes wrong is told what to write."""
+
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+
+import discreet as dp
+from discreet.errors import (
+    BadData,
+    BadParameter,
+)
+from tests.helpers.visits import VISITS, session
+
+
+def test_bad_declarations_are_refused_before_anything() -> None:
+    good = dp.table(VISITS, unit="patient_id")
+    with pytest.raises(BadData):
+        dp.Session(t=dp.table("no/such/file.parquet", unit="x"), budget=dp.Pure(1))
+    bad: list[dict[str, Any]] = [
+        {"unit": "nobody"},
+        {"unit": "patient_id", "columns": {"costs": dp.bounds(0, 1)}},
+        {"unit": "patient_id", "columns": {"clinic": dp.bounds(0, 1)}},
+        {"unit": "patient_id", "columns": {"cost": dp.keys(["a"])}},
+        {"unit": "patient_id", "max_rows": 0},
+        {},
+        {"unit": "patient_id", "public": True},
+        {"unit": "patient_id -> nowhere.id"},
+    ]
+    for options in bad:
+        with pytest.raises(BadParameter):
+            dp.Session(t=dp.table(VISITS, **options), budget=dp.Pure(1))
+    with pytest.raises(BadParameter, match="below high"):
+        dp.bounds(1, 0)
+    for budget in (1, dp.GDP(1)):
+        with pytest.raises(BadParameter):
+            dp.Session(t=good, budget=budget)  # type: ignore[arg-type]
+    with pytest.raises(BadParameter):
+        dp.Session(budget=dp.Pure(1))
+
+
+@pytest.mark.parametrize("name", ["__id", "__unit", "#id"])
+def test_a_unit_must_not_have_one_of_our_own_names(name: str) -> None:
+    rows = pa.table({name: [1], "w": [4]})
+    with pytest.raises(BadParameter, match="rename the column"):
+        dp.Session(t=dp.table(rows, unit=name), budget=dp.Pure(1))
+
+
+def test_bounds_that_do_not_fit_name_the_table_and_the_column() -> None:
+    table = dp.table(VISITS, unit="patient_id", columns={"clinic": dp.bounds(0, 1)}, max_rows=2)
+    with pytest.raises(BadParameter, match="stored as text") as found:
+        dp.Session(visits=table, budget=dp.Pure(1))
+    assert found.value.name == "visits.columns['clinic']"
+
+
+def test_a_file_in_place_of_tables_and_a_number_in_place_of_a_budget_get_a_hint() -> None:
+    with pytest.raises(BadParameter, match=r"dp\.table\('adult\.csv', unit="):
+        dp.Session("adult.csv", budget=dp.Pure(1))  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match=r"dp\.table\(\.\.\., unit="):
+        dp.Session(VISITS, budget=dp.Pure(1))
+    for given in (1, 0.5, "1/2"):
+        with pytest.raises(BadParameter, match=rf"budget=dp\.Pure\({given}\)"):
+            session(budget=given)
+
+
+def test_a_unit_of_floats_in_a_file_is_told_how_to_become_whole(tmp_path: Path) -> None:
+    pyarrow.parquet.write_table(pa.table({"who": [1.0, None]}), tmp_path / "people.parquet")
+    with pytest.raises(BadParameter, match="Int64"):
+        dp.Session(people=dp.table(tmp_path / "people.parquet", unit="who"), budget=dp.Pure(1))
+
+
+@pytest.mark.parametrize("frame", [pa.table, pandas.DataFrame])
+def test_whole_units_with_gaps_as_pandas_has_them_are_read_and_all_else_is_nobody(frame: Any) -> None:
+    """1 has two rows and counts once; 2 and -0.0 count; NULL, NaN, infinity, a fraction and 2^60 are nobody."""
+    who = [1.0, 1.0, 2.0, -0.0, None, float("nan"), float("inf"), 1.5, float(2**60)]
+    people = dp.table(frame({"who": who}), unit="who", max_rows=1)
+    s = dp.Session(people=people, budget=dp.Pure(10**6))
+    assert s.sql("SELECT COUNT(DISTINCT who) AS n FROM people").release(epsilon=10**5).value == 3
