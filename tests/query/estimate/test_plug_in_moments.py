@@ -120,3 +120,10 @@ def test_outer_roots() -> None:
 def test_few_rows_are_told_apart() -> None:
     count, x, xx = released([5.0, 1.0, 0.0], [4.0, 3.0, 1.5], "Laplace", 1)
     assert not plug_in_covariance(Products(xx, 0.5, x, x), count, (WHOLE, WHOLE), (0.0, 2.0), 0.05)[2].any()
+
+
+def test_numbers_of_any_size() -> None:
+    """A variance of noise in tiny units is 0 as a float: its deviation is found before it is rounded."""
+    tiny = Fraction(1, 10**180)
+    noise = Noised(Rows(Column("x"), 1, tiny), None, Laplace(Fraction(10), 1))
+    assert Noisy(np.zeros(1), noise, 1e-180).deviation == pytest.approx(10 * 2**0.5)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,7 @@ class Noisy:
     @property
     def deviation(self) -> float:
         """Of its noise."""
-        return math.sqrt(float(self.noise.variance)) / self.unit
+        return math.sqrt(float(self.noise.variance / Fraction(self.unit) ** 2))  # squares of tiny units are 0 as floats
 
 
 @dataclass(frozen=True, slots=True)

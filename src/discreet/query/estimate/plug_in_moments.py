@@ -155,8 +155,9 @@ def _correlation(
 def _root(a: Floats, b: Floats, c: Floats, side: float) -> Floats:
     """The outermost r from -1 to 1 on one side with a r² + 2b r + c <= 0; NaN where there is none.
 
-    >>> _root(np.array([1.0, 1.0, 1.0]), np.array([-0.5, -0.5, 0.0]), np.array([0.16, -2.0, 1.0]), 1.0).round(2)
-    array([0.8, 1. ,  nan])
+    >>> a, b, c = np.array([[1, 1, 1], [-0.5, -0.5, 0], [0.16, -2, 1]])
+    >>> _root(a, b, c, 1.0).round(2).tolist()
+    [0.8, 1.0, nan]
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         far = -(b + np.copysign(np.sqrt(b**2 - a * c), b))
