@@ -4,8 +4,10 @@
 
 A run is one release over 2,000 groups of the same rows, each person with one row: as many bars as there are groups,
 each with noise of its own. A bar that is all that is publicly possible (the declared bounds, -1 to 1 for CORR) holds
-for sure; those are counted apart. Lengths are beside twice the 95 % quantile of the error of the values shown, which no
-bar of one length around them can be shorter than.
+for sure; those are counted apart, and where most are, the noise left no information. Lengths are beside twice the 95 %
+quantile of the error of the values shown, which no bar of one length around them can be shorter than. Bars that hold in
+more than 98.5 % have a reason beside them. Of 2,000 bars that hold with 95 %, the share that does has a deviation of
+0.5 %: in a table of 80 some are below 94 %.
 """
 
 from __future__ import annotations
@@ -40,6 +42,12 @@ ASKED = {
     "COVARIANCE": "COVAR_SAMP(x, y)", "CORR": "CORR(x, y)", "MEDIAN": "MEDIAN(x)", "MIN": "MIN(x)", "MAX": "MAX(x)",
     "SUM(DISTINCT)": "SUM(DISTINCT z)",
 }  # fmt: skip
+
+MORE_OFTEN = {
+    "MEDIAN": "whole cells", "MIN": "from the bound on", "MAX": "up to the bound",
+    "SUM(DISTINCT)": "all rows that may be there",
+}  # fmt: skip
+"""Why a bar holds more often than it says: what it is made of."""
 
 
 def people(size: int, *, heaps: bool = False, seed: int = 7) -> dict[str, NDArray[np.int64]]:
@@ -80,7 +88,7 @@ def table_of(rows: dict[str, NDArray[np.int64]], keys: list[str] | None) -> Decl
 
 def coverage(names: list[str] | None = None, *, heaps: bool = False) -> None:
     """The table of all of them."""
-    table = Table("aggregate", "people", "noise", "keys", "bars", "hold", "whole range", "others hold", "length",
+    table = Table("aggregate", "people", "noise", "keys", "bars", "hold", "whole range", "others hold", "length", "why",
                   title=f"Bars at 95 %, {GROUPS:,} groups each{', few different values' if heaps else ''}")  # fmt: skip
     for size in SIZES:
         rows = people(size, heaps=heaps)
@@ -105,7 +113,7 @@ def _measured(
     ).reshape(-1, 2)
     known = ~np.isnan(ends).any(axis=1)
     if not known.any():
-        return [str(len(ends)), "none", "", "", ""]
+        return [str(len(ends)), "none", "", "", "", ""]
     low, high = ends[known].T
     values = np.array(answer["v"], dtype=np.float64)[known]
     slack = 1e-9 * abs(truth)
@@ -114,7 +122,9 @@ def _measured(
     off = float(np.quantile(np.abs(values - truth), 0.95))
     others = f"{inside[~whole].mean():.1%}" if (~whole).any() else "-"
     length = f"{np.mean((high - low)[~whole]) / (2 * off):.2f}" if off and (~whole).any() else "-"
-    return [f"{len(ends):,}", f"{inside.mean():.1%}", f"{whole.mean():.0%}", others, length]
+    why = MORE_OFTEN.get(name, "") if inside.mean() > 0.985 else ""
+    why = "no information" if whole.mean() > 0.5 else why
+    return [f"{len(ends):,}", f"{inside.mean():.1%}", f"{whole.mean():.0%}", others, length, why]
 
 
 def main() -> None:

@@ -38,7 +38,9 @@ def test_the_example_of_the_design() -> None:
     errors = answer.errors("0.999999999")["n"]  # each fails with probability 1e-9
     for row, error in zip(answer, errors, strict=True):
         assert abs(row["n"] - exact[row["clinic"]]) <= error
-    assert preview.error("n") == pytest.approx(answer.errors()["n"][0])
+    shown = answer.errors()["n"][0] or 0
+    assert preview.error("n") - 0.5 <= shown + 1e-9  # by how much it was rounded
+    assert shown <= preview.error("n") + 1e-9
     assert answer.receipt is not None
     assert "patient" not in str(answer)
 

@@ -65,7 +65,7 @@ def test_a_preview_is_free_and_tells_what_the_release_costs(town: Town) -> None:
     said = ask(town, COUNT, PAY).json()
     assert said["price"] == found[0]["price"]
     errors = [max(one["errors"][name]) for one, name in zip(said["answer"]["answers"], ("n", "pay"), strict=True)]
-    assert errors[0] == pytest.approx(found[0]["columns"][0]["error"], rel=0.01)
+    assert errors[0] == pytest.approx(found[0]["columns"][0]["error"], abs=0.51)
 
 
 def test_a_key_is_bound_to_all_texts(town: Town) -> None:

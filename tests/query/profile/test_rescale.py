@@ -19,8 +19,8 @@ def test_values_are_multiplied_and_the_interval_reaches_from_no_cut_to_twice_the
     estimates = noisy([100.0, 10.0], 5.0)
     assert found.value(estimates).tolist() == [150.0, 15.0]
     low, high = found.ends(estimates, 0.05)
-    assert low.tolist() == [94.5, 4.5]
-    assert np.allclose(high, [105.5 * 1.6**2, 15.5 * 1.6**2])
+    assert low.tolist() == [95.0, 5.0]
+    assert np.allclose(high, [105.0 * 1.6**2, 15.0 * 1.6**2])
 
 
 def test_a_group_that_lies_below_zero_has_an_interval_around_it() -> None:

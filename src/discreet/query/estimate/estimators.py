@@ -121,11 +121,13 @@ class Recipe(ABC):
         """An interval for each group that holds the exact bounded aggregate with probability 1 - miss."""
 
     def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
-        """The expected error bar in a group of so many rows, before data is touched."""
+        """The expected error bar in a group of so many rows, before data is touched; whole numbers are shown rounded,
+        which moves them by half at most.
+        """
         one = {s: noise(s, self._typical(s, rows)) for s in self.needs}
         low, high = self.ends(one, miss)
         middle = self.value(one)
-        return float(np.max(np.maximum(high - middle, middle - low)))
+        return float(np.max(np.maximum(high - middle, middle - low))) + (0.5 if self.whole else 0.0)
 
     def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """The expected error bar in such a group beside the answer there, for values spread over their bounds."""
@@ -194,7 +196,7 @@ class Plain(Recipe):
         return np.round(values) if self.is_whole else values
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The released number, less and more its error (and the rounding to whole numbers)."""
+        """The released number, before it is rounded to be shown, less and more its error."""
         estimate = noisy[self.statistic]
         low, high = rounded(estimate.values, *estimate.ends(miss), self.is_whole)
         return np.maximum(low, estimate.possible[0]), np.minimum(high, estimate.possible[1])
@@ -217,11 +219,12 @@ class Plain(Recipe):
 
 
 def rounded(values: Floats, low: Floats, high: Floats, whole: bool) -> tuple[Floats, Floats]:
-    """An interval around values, which are shown rounded if they are whole."""
-    if not whole:
-        return low, high
-    moved = np.round(values) - values
-    return low + moved - 0.5, high + moved + 0.5
+    """An interval around values, stretched to what is shown: they are rounded if they are whole.
+
+    The interval itself is not: what it holds, it holds whatever is shown.
+    """
+    shown = np.round(values) if whole else values
+    return np.minimum(low, shown), np.maximum(high, shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,10 @@ matter little, for that sum is least at them. Proof: inversion.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,11 @@ class Noisy:
     values: Floats
     noise: Noised
     unit: float = 1.0
+
+    @property
+    def deviation(self) -> float:
+        """Of its noise."""
+        return math.sqrt(float(self.noise.variance / Fraction(self.unit) ** 2))  # squares of tiny units are 0 as floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate.estimators import Estimates, Floats, Recipe, possible
 from discreet.query.estimate.moment_intervals import Noisy, Products, correlation, covariance, mean
+from discreet.query.estimate.plug_in_moments import LEAST_MISS, plug_in_correlation, plug_in_covariance
 from discreet.query.estimate.statistics import Centred, Statistic
 from discreet.query.plan.nodes import Aggregate
 
@@ -57,20 +59,47 @@ class Moment(Recipe):
         return np.minimum(low, value), np.maximum(high, value)
 
     def _inverted(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        count = _read(noisy, self.count, 1.0)
-        a, b = _reach(self.x), _reach(self.y)
-        products = self._products(noisy, self.xy, (self.x_total, a), (self.y_total, b))
-        if self.aggregate is Aggregate.CORRELATION:
-            assert self.xx is not None  # noqa: S101
-            assert self.yy is not None  # noqa: S101
-            xx = self._products(noisy, self.xx, (self.x_total, a), (self.x_total, a))
-            yy = self._products(noisy, self.yy, (self.y_total, b), (self.y_total, b))
-            return correlation(products, (xx, yy), count, (_span(self.x), _span(self.y)), miss)
+        """Short by the released means where these say enough, else by all means that are possible."""
+        low, high = self._over_means(noisy, miss)
+        if miss < LEAST_MISS:
+            return low, high
+        first, last, near = self._at_means(noisy, miss)
+        return np.where(near, first, low), np.where(near, last, high)
+
+    def _over_means(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        count, products, squares = self._parts(noisy)
+        if squares is not None:
+            return correlation(products, squares, count, (_span(self.x), _span(self.y)), miss)
         m_x = mean(products.x, count, _span(self.x), miss / 25)
         m_y = m_x if products.squares else mean(products.y, count, _span(self.y), miss / 25)
-        between = (0.0, 2.0) if products.squares else (-2.0, 2.0)
-        low, high = (a * b * end for end in covariance(products, count, (m_x, m_y), between, miss * 23 / 25))
-        return (np.sqrt(low), np.sqrt(high)) if self.aggregate is Aggregate.STDDEV else (low, high)
+        return self._scaled(*covariance(products, count, (m_x, m_y), self._between, miss * 23 / 25))
+
+    def _at_means(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        count, products, squares = self._parts(noisy)
+        spans = _span(self.x), _span(self.y)
+        if squares is not None:
+            return plug_in_correlation(products, squares, count, spans, miss)
+        low, high, near = plug_in_covariance(products, count, spans, self._between, miss)
+        return *self._scaled(low, high), near
+
+    @property
+    def _between(self) -> tuple[float, float]:
+        """A covariance is, in units of reaches."""
+        return (-2.0, 2.0) if self.aggregate is Aggregate.COVARIANCE else (0.0, 2.0)
+
+    def _scaled(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        unit = _reach(self.x) * _reach(self.y)
+        if self.aggregate is Aggregate.STDDEV:
+            return np.sqrt(unit * low), np.sqrt(unit * high)
+        return unit * low, unit * high
+
+    def _parts(self, noisy: Estimates) -> tuple[Noisy, Products, tuple[Products, Products] | None]:
+        """Count, products and, for correlations, squares."""
+        x, y = (self.x_total, _reach(self.x)), (self.y_total, _reach(self.y))
+        squares = None
+        if self.xx is not None and self.yy is not None:
+            squares = self._products(noisy, self.xx, x, x), self._products(noisy, self.yy, y, y)
+        return _read(noisy, self.count, 1.0), self._products(noisy, self.xy, x, y), squares
 
     @staticmethod
     def _products(noisy: Estimates, xy: st.Product, x: tuple[st.Rows, float], y: tuple[st.Rows, float]) -> Products:

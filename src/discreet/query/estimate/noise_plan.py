@@ -21,6 +21,7 @@ from discreet.errors import BadParameter, NotATheorem
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.statistics.budget import Moves, noise_for, part
 from discreet.mechanisms.statistics.budget import Noise as Drawn
+from discreet.mechanisms.statistics.error_bounds import error_of
 from discreet.mechanisms.statistics.tree import Tree
 from discreet.mechanisms.statistics.worst_sum import noise_sum
 from discreet.privacy.accountants.conversions import largest_zcdp
@@ -48,6 +49,8 @@ Allowance: TypeAlias = Pure | Approx | ZCDP
 """What one question may cost. δ pays for Gaussian noise under (ε, δ), and for keys that nobody listed."""
 
 _MOST_LEVELS = 6
+_COARSE = 400
+"""The variance of noise in cells below which its law is summed up."""
 _STEP, _STEPS = 1.2, 10
 _SHARES = 1024
 LEAST = Fraction(1, 10**12)
@@ -111,10 +114,16 @@ class Noised:
         return cells * self.unit**2
 
     def error(self, miss: float) -> float:
-        """|noise| is at most this with probability 1 - miss, in the statistic's units; for bins, of any one prefix."""
+        """|noise| is at most this with probability 1 - miss, in the statistic's units; for bins, of any one prefix.
+
+        Noise of a few cells has few values, and the least error comes from its exact law; else a cell is added to that
+        of the continuous law.
+        """
         miss = max(miss, 1e-15)
         if isinstance(self.statistic, (Bins, QuantileCells)):
             return self._prefix_error(self.statistic, miss)
+        if self.variance < _COARSE * self.unit**2:
+            return float(error_of(self.noise, 1 - Fraction(miss)) * self.unit)
         if isinstance(self.noise, Gaussian):
             cells = math.sqrt(self.noise.sigma_squared) * -_NORMAL.inv_cdf(miss / 2)
         else:
