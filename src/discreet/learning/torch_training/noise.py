@@ -100,6 +100,7 @@ class NoiseStock:
                 self._left, self._process = self._left[:0], os.getpid()
             if len(self._left) < count:  # a run takes the same count each time, so that portions leave no rest
                 portion = max(1, _STOCK // max(count, 1)) * count
+                self._left = self._left.new_empty(0)  # the memory of the last portion is free before the next is made
                 self._left = torch.from_numpy(floored_normal(self._square, portion, SystemBits()))
             taken, self._left = self._left[:count], self._left[count:]
             return taken
