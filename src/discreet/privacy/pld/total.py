@@ -192,7 +192,7 @@ def window(parts: list[Tilted], theta: float) -> Window:
     reach = sum(part.times * (part.law.grid.count - 1) for part in parts)
     base = sum(part.times * _ends(part.law)[0] for part in parts)
     variance = max(sum(part.times * part.variance for part in parts), step * step)
-    ups = np.array([1.0, 3.5, 7.0, 14.0]) / math.sqrt(variance)
+    ups = np.array([0.1, 0.3, 1.0, 3.5, 7.0, 14.0]) / math.sqrt(variance)  # the small ones where rare losses are large
     downs = np.concatenate([ups, [0.5 * theta + 0.1, theta + 0.1, theta + 0.5]])  # near 0 moments are surely mild
     asked = np.concatenate([theta + ups, theta - downs])
     rises = sum((part.times * (part.law.log_moments(asked) - part.log_norm) for part in parts), np.zeros(len(asked)))
