@@ -4,6 +4,7 @@
     ├── BadParameter        a parameter cannot be used; says which and what it must be
     ├── BadData             data of the wrong shape or type; says what it must be, never what it is
     ├── BadQuestion         a question that cannot be asked; says what and what to do instead
+    │   ├── NoProfile       caps or bounds are to be chosen, and nothing was bought to choose from
     │   └── Unsupported     SQL or a verb that is refused by name
     ├── EngineUnreachable   the engine's server does not answer; nothing was spent
     ├── EngineFailed        the engine could not compute; the text never depends on the data
@@ -93,6 +94,10 @@ class BadQuestion(DiscreetError, ValueError):
 
     column: str | None = None
     """The column that was not found, if that is why."""
+
+
+class NoProfile(BadQuestion):
+    """Caps or bounds are to be chosen from a profile of the table, and what was bought does not say enough."""
 
 
 class Unsupported(BadQuestion):

@@ -400,3 +400,9 @@ def test_one_column_that_cannot_be_read_is_left_out_by_name() -> None:
     for name, kind in (("h", "halffloat"), ("d", "decimal256")):
         with pytest.raises(BadQuestion, match=f"column {name} of people cannot be used: its type, {kind}"):
             s.sql(f"SELECT COUNT({name}) AS n FROM people")
+
+
+@pytest.mark.parametrize("engine", ["duckdb", {"a": [1]}, pa.table({"a": [1]})])
+def test_an_engine_is_no_table_and_no_name(engine: Any) -> None:
+    with pytest.raises(BadParameter, match=r"it must be made by dp.duckdb\(\)"):
+        dp.Session(visits=dp.table({"patient": [1]}, unit="patient"), budget=dp.Pure(1), engine=engine)

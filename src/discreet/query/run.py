@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.errors import BadQuestion, EngineFailed
+from discreet.errors import EngineFailed, NoProfile
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.events import Event, Stated
@@ -99,10 +99,10 @@ def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neigh
     return Quote(planned, tuple(parts), plan, allowance)
 
 
-def no_caps(question: Prepared) -> BadQuestion:
+def no_caps(question: Prepared) -> NoProfile:
     """The refusal where caps are to be chosen and nothing is known of the units."""
     names = ", ".join(question.asked.tables)
-    return BadQuestion(
+    return NoProfile(
         f"nobody said how many rows of one unit count, and there is no profile of {names} yet to choose from: buy one "
         "with session.profile(table, epsilon=...), or declare max_rows=... of the table"
     )

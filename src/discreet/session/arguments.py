@@ -66,6 +66,17 @@ def _which_budget(given: object) -> str:
     return which
 
 
+def check_engine(engine: object) -> None:
+    """An engine, and not a table or the name of a database."""
+    if engine is not None and not callable(getattr(engine, "columns", None)):
+        raise BadParameter(
+            "engine",
+            type(engine).__name__,
+            "must be made by dp.duckdb(), dp.postgres(...) or dp.spark(...); tables are given by their names, such as "
+            "visits=dp.table(...)",
+        )
+
+
 def check_terms(neighbours: object, rule: Rule | None) -> None:
     """The relation and the rule are ones that a session keeps; None: those of its budget."""
     if neighbours is not None and not isinstance(neighbours, Neighbours):

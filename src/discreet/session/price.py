@@ -68,6 +68,20 @@ class Price:
             raise BadParameter("epsilon", "a Price", "must be a number where delta, rho, error or confidence is given")
         return epsilon
 
+    def times(self, share: Fraction) -> Price:
+        """This share of the price.
+
+        >>> Price.of("0.1", delta="1e-6").times(Fraction(1, 2)).texts()
+        {'epsilon': '1/20', 'delta': '1/2000000', 'confidence': '19/20'}
+        """
+
+        def part(value: Number | None, name: str) -> Number | None:
+            return None if value is None else share * number(value, name)
+
+        return replace(
+            self, epsilon=part(self.epsilon, "epsilon"), delta=part(self.delta, "delta"), rho=part(self.rho, "rho")
+        )
+
     def texts(self) -> dict[str, Any]:
         """All that was given as exact text, in canonical form: what is sent to a curator and kept in a ledger."""
         given = (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho), ("confidence", self.confidence))
@@ -84,15 +98,7 @@ def shares(price: Price, many: int) -> tuple[Price, Price]:
     if price.error is not None:
         raise BadParameter("error", price.error, "must be left out: a value is released first, for a part of the price")
     each = min(FIRST, FIRST_TOGETHER / many)
-
-    def times(share: Fraction) -> Price:
-        def part(value: Number | None, name: str) -> Number | None:
-            return None if value is None else share * number(value, name)
-
-        return replace(price, epsilon=part(price.epsilon, "epsilon"), delta=part(price.delta, "delta"),
-                       rho=part(price.rho, "rho"))  # fmt: skip
-
-    return times(each), times(1 - many * each)
+    return price.times(each), price.times(1 - many * each)
 
 
 class Account(Enum):

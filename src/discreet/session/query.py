@@ -38,7 +38,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
-from discreet.session.caps.auto import unknown_yet
+from discreet.session.caps.auto import told_of_first, unknown_yet
 from discreet.session.caps.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price, shares
 
@@ -203,11 +203,11 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
-        (query,), price = self.session.find_bounds((self,), Price.of(epsilon, delta, rho, error, confidence))
+        asked = Price.of(epsilon, delta, rho, error, confidence)
+        (query,), price = self.session.find_bounds((self,), asked)
         price = self.session.find_out(query.prepared.all, price, self.ledger_text())
-        order = query.order(price)
-        answer: TableAnswer = self.session.release(order, itemgetter(0))
-        return answer
+        answer: TableAnswer = self.session.release(query.order(price), itemgetter(0))
+        return replace(answer, notes=(*answer.notes, *told_of_first(asked, price)))
 
     def quote(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None

@@ -41,7 +41,7 @@ from discreet.query.profile.agreeing_tables import made_to_agree
 from discreet.query.profile.choose import Known
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
-from discreet.session.arguments import check_budget, check_terms, given_tables, read_schemas
+from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.caps.auto import corrected_preview, finish
 from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds
@@ -98,6 +98,7 @@ class Session(ManyQuestions, KnownUnits):
         if budget is not None or ledger is None:
             check_budget(budget)
         check_terms(neighbours, rule)
+        check_engine(engine)
         if ledger is not None and budget_store is not None:
             raise BadParameter("budget_store", "given", "must be left out: the ledger keeps the budget")
         self._engine = duckdb() if engine is None else engine

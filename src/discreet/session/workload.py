@@ -10,6 +10,7 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several, preformatted
+from discreet.session.caps.auto import told_of_first
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession, order_together
@@ -55,14 +56,15 @@ class Workload:
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Several[TableAnswer]:
         """Pay once, then answer all."""
-        price = Price.of(epsilon, delta, rho)
+        asked = Price.of(epsilon, delta, rho)
         for query in self.queries:
             query.check_keys()
-        queries, price = self.session.find_bounds(self.queries, price)
+        queries, price = self.session.find_bounds(self.queries, asked)
         every = [one for query in queries for one in query.prepared.all]
         price = self.session.find_out(every, price, self.ledger_text())
         answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
-        return answers
+        words = told_of_first(asked, price)
+        return Several(replace(one, notes=(*one.notes, *words)) for one in answers)
 
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None

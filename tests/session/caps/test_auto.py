@@ -45,6 +45,7 @@ def test_the_whole_price_is_paid_and_no_more() -> None:
     assert answer.cut is not None
     assert 0 <= answer.cut.low <= answer.cut.share <= answer.cut.high <= 1
     assert " rows cuts " in str(answer)
+    assert "epsilon 1/10 was spent before, to choose caps and bounds" in str(answer)
     assert "chosen from the profile" in answer.explain()
     own.sql(GROUPS).release(epsilon=1)  # what was found out is known
     assert own.remaining == dp.Pure(2)

@@ -42,7 +42,8 @@ def calibrate(
 
     Guarantee: the event fits. ``fits`` may be given to price by another accountant; it must never say yes when the
     truth is no. By default closed forms decide where they are exact (to 1e-12), and elsewhere, for (ε, δ) budgets, the
-    composition of privacy loss distributions (to 1e-5 at best).
+    composition of privacy loss distributions (to 1e-5 at best). An (ε, δ) budget that is spent in steps is charged for
+    such an event as ``Stated(event, epsilon, delta)``, with the (ε, δ) that it was calibrated to.
 
     >>> from discreet.privacy.promises.events import Laplace
     >>> calibrate(lambda s: Laplace(scale=s), Pure("1/2"))

@@ -333,7 +333,8 @@ def _basic_amounts(what: Event | Measure) -> Amounts:
         price = price_basic(as_event(what))
     except NoPrice as refusal:
         raise NoPrice(
-            f"{refusal}; open the budget with rule=Rule.ZCDP, which pays for Gaussian noise, or ask for Laplace noise"
+            f"{refusal}; say what it was calibrated to, with events.Stated(event, epsilon, delta), open the budget "
+            "with rule=Rule.ZCDP, which pays for Gaussian noise, or ask for Laplace noise"
         ) from None
     return price.epsilon, price.delta
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from discreet.answer import how_many
 from discreet.errors import BadParameter
-from discreet.exact import Number, number
+from discreet.exact import number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
 from discreet.query.estimate.estimators import Plain
@@ -133,19 +133,20 @@ def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
             "error", price.error, "must be left out while caps or bounds are to be chosen and nothing is known: "
             "declare max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
         )  # fmt: skip
+    return price.times(SHARE / parts), price.times(1 - SHARE)
 
-    def times(share: Fraction) -> Price:
-        def part(value: Number | None, name: str) -> Number | None:
-            return None if value is None else share * number(value, name)
 
-        return replace(
-            price,
-            epsilon=part(price.epsilon, "epsilon"),
-            delta=part(price.delta, "delta"),
-            rho=part(price.rho, "rho"),
-        )
+def told_of_first(asked: Price, left: Price) -> tuple[str, ...]:
+    """That a part of the price was spent before the answer, in words; nothing, if none was.
 
-    return times(SHARE / parts), times(1 - SHARE)
+    >>> told_of_first(Price.of(1), Price.of("9/10"))
+    ('epsilon 1/10 was spent before, to choose caps and bounds; what it bought is known to later questions',)
+    """
+    before, after = asked.texts(), left.texts()
+    amounts = [f"{name} {number(before[name]) - number(after[name])}" for name in ("epsilon", "rho") if name in before]
+    spent = " and ".join(amounts)
+    words = f"{spent} was spent before, to choose caps and bounds; what it bought is known to later questions"
+    return () if before == after else (words,)
 
 
 def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | None, tuple[str, ...]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
-from discreet.errors import BadQuestion, NoEstimate
+from discreet.errors import BadQuestion, NoEstimate, NoProfile
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.expressions import columns
 from discreet.query.plan.nodes import Aggregate, Project, Scan, parts_of
@@ -97,7 +97,7 @@ def no_bounds(refused: BadQuestion | None, missing: Sequence[Unknown]) -> BadQue
     if refused is not None and (not missing or "bounds" not in str(refused)):
         return refused
     reason = "" if refused is None else f"{refused}; "
-    return BadQuestion(
+    return NoProfile(
         f"{reason}no bounds could be chosen yet for {', '.join(map(str, missing))}: buy a profile of the table with "
         "session.profile(table, epsilon=...), for more if one was bought and nothing stood out from its noise"
     )
