@@ -404,5 +404,5 @@ def test_one_column_that_cannot_be_read_is_left_out_by_name() -> None:
 
 @pytest.mark.parametrize("engine", ["duckdb", {"a": [1]}, pa.table({"a": [1]})])
 def test_an_engine_is_no_table_and_no_name(engine: Any) -> None:
-    with pytest.raises(BadParameter, match=r"it must be made by dp.duckdb\(\)"):
+    with pytest.raises(BadParameter, match=r"it must be made by dp.engines.duckdb\(\)"):
         dp.Session(visits=dp.table({"patient": [1]}, unit="patient"), budget=dp.Pure(1), engine=engine)
