@@ -72,8 +72,8 @@ def check_engine(engine: object) -> None:
         raise BadParameter(
             "engine",
             type(engine).__name__,
-            "must be made by dp.engines.duckdb(), dp.engines.postgres(...) or dp.engines.spark(...); tables are given by "
-            "their names, such as visits=dp.table(...)",
+            "must be made by dp.engines.duckdb(), dp.engines.postgres(...) or dp.engines.spark(...); tables are given "
+            "by their names, such as visits=dp.table(...)",
         )
 
 
