@@ -88,32 +88,6 @@ def open_source(source: object) -> Opened:
     return Frame(_arrow(source))
 
 
-def with_whole_unit(source: object, unit: str) -> object:
-    """The same rows; of a frame in memory whose unit column holds floats, as pandas makes of whole numbers with gaps,
-    the unit as whole numbers.
-
-    The rule is the same for every value, so nothing that can be seen depends on one: a whole number between ±2^53 is
-    that number, and anything else is NULL, a row of nobody.
-    """
-    kind, package = type(source).__name__, type(source).__module__.partition(".")[0]
-    frames = (("pandas", "DataFrame"), ("pyarrow", "Table"), ("polars", "DataFrame"))
-    if (package, kind) not in frames and not isinstance(source, Mapping):
-        return source
-    import pyarrow as pa  # heavy, and not needed for files
-    import pyarrow.compute as pc
-
-    table = _arrow(source)
-    at = table.schema.get_field_index(unit)
-    if at < 0 or table.schema.field(at).type not in (pa.float32(), pa.float64()):
-        return source
-    given = table.column(at).cast(pa.float64())
-    limit = float(1 << 53)
-    bounded = pc.and_(pc.less_equal(given, limit), pc.greater_equal(given, -limit))  # NaN is neither
-    whole = pc.and_kleene(bounded, pc.equal(given, pc.floor(given)))
-    kept = pc.if_else(pc.fill_null(whole, False), given, pa.scalar(None, pa.float64()))
-    return table.set_column(at, unit, kept.cast(pa.int64()))
-
-
 # --- files ------------------------------------------------------------------------------------------------------------
 
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from discreet.engines.sources import with_whole_unit
 from discreet.errors import BadParameter, NotATheorem
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
@@ -87,17 +85,9 @@ def check_terms(neighbours: object, rule: Rule | None) -> None:
 
 def read_schemas(given: Mapping[str, Table], engine: Engine) -> dict[str, Schema]:
     """What is public about the tables, with the columns that the engine finds."""
-    read = {name: _readable(table) for name, table in given.items()}
-    schemas = {name: resolve(name, table, engine.columns(table.source)) for name, table in read.items()}
+    schemas = {name: resolve(name, table, engine.columns(table.source)) for name, table in given.items()}
     _check_foreign_keys(schemas)
     return schemas
-
-
-def _readable(table: Table) -> Table:
-    """The table with a unit of whole numbers, where a frame has them as floats."""
-    if table.unit is None or (source := with_whole_unit(table.source, table.unit)) is table.source:
-        return table
-    return replace(table, source=source)
 
 
 def _check_foreign_keys(schemas: Mapping[str, Schema]) -> None:

@@ -12,6 +12,7 @@ import pytest
 import discreet as dp
 from discreet.checking import check_query
 from discreet.engines.memory.engine import memory
+from discreet.engines.memory.row import STRICT
 from discreet.errors import BadData, EngineFailed
 from discreet.query.engine import Engine
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
@@ -130,6 +131,31 @@ def test_a_foreign_key_leads_to_nobody_else(engine: Engine, first: int) -> None:
         "SELECT COUNT(*) AS n FROM orders LEFT JOIN items ON items.order_id = orders.id WHERE order_id IS NOT NULL",
     ):
         assert asking.sql(text).release(epsilon=1 << 16).value == 2
+
+
+def floats(engine: Engine) -> dp.Session:
+    visits = pa.table({"who": [1.0], "place": ["a"], "number": [1]})
+    return dp.Session(
+        visits=dp.table(visits, unit="who", columns={"place": dp.unknown_keys()}, max_rows=2),
+        bills=dp.table(pa.table({"visit": [1.0]}), unit="visit -> visits.number", max_rows=2),
+        engine=engine,
+        budget=dp.Approx(100, "1e-5"),
+    )
+
+
+@pytest.mark.parametrize("engine", [memory(), dp.engines.duckdb(threads=1)], ids=["memory", "duckdb"])
+def test_no_unit_of_floats_reaches_too_far(engine: Engine) -> None:
+    for text in (
+        "SELECT COUNT(*) AS n, COUNT(DISTINCT who) AS u FROM visits",
+        "SELECT place, COUNT(*) AS n FROM visits GROUP BY place",
+        "SELECT COUNT(*) AS n FROM bills JOIN visits ON bills.visit = visits.number",
+    ):
+        assert check_query(floats(engine).sql(text), tables=8).ok
+
+
+def test_a_unit_with_two_forms_of_zero_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(STRICT, "read_whole", str)
+    assert not check_query(floats(memory()).sql("SELECT COUNT(DISTINCT who) AS u FROM visits"), tables=40).ok
 
 
 def test_a_query_can_be_checked_like_anything_else() -> None:

@@ -185,6 +185,8 @@ ANOTHER_MEANING: dict[str, Patch] = {
 ANOTHER_PRIMITIVE: dict[str, tuple[str, Callable[..., Any]]] = {
     "NaN is the upper bound": ("read_real", lambda x, e, low, high: high if math.isnan(x) else _read(x, e, low, high)),
     "halves in floats": ("read_real", _float_read),
+    "fractions are whole": ("read_whole", lambda x: int(x) if abs(x) < 2**53 else None),
+    "2^53 is whole": ("read_whole", lambda x: int(x) if x.is_integer() and abs(x) <= 2**53 else None),
     "coarse steps rounded down": (
         "read_coarse",
         lambda x, s, p, low, high: min(max(int(Fraction(x) // Fraction(10) ** p), low), high),

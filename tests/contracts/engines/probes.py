@@ -99,6 +99,7 @@ PROBES: dict[str, Sequence[Expression]] = {
         for exponent in (-1104, -1074, -1044, -60, -53, -30, -24, -1, 0, 1, 3, 30, 62, 500, 970, 994)
         for low, high in ((-(1 << 31), 1 << 31), (0, 1 << 30), (-BIG, BIG), (-7, -2))
     ],
+    "read_whole": [f("read_whole", Column("f")), f("read_whole", Column("single"))],
     "read_text": [T, S, READ["coded"]],
     "read_boolean": [B, C],
     "read_date": [D, E],

@@ -36,6 +36,8 @@ EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("read_real", (0.49999999999999994, 0, -9, 9), 0), ("read_real", (-0.0, 0, -9, 9), 0), ("read_real", (3.0, 1, -9,
     9), 2),
     ("read_real", (0.3, -2, -9, 9), 1), ("read_real", (1e308, -1074, -9, 9), 9),
+    ("read_whole", (-0.0,), 0), ("read_whole", (1.0 - 2**53,), 1 - 2**53), ("read_whole", (2.0**53,), None),
+    ("read_whole", (0.5,), None), ("read_whole", (NAN,), None), ("read_whole", (-INF,), None),
     ("read_text", ("a ",), "a "), ("read_boolean", (False,), False), ("read_date", (DAY,), DAY),
     ("read_timestamp", (NIGHT,), NIGHT), ("read_float", (0.1,), 0.1),
     ("add", (2, 3), 5), ("add", (2, None), None), ("sub", (2, 3), -1), ("mul", (-2, 3), -6), ("neg", (4,), -4),

@@ -81,6 +81,15 @@ def test_floats_without_bounds_pass_through_as_they_are() -> None:
     assert found.relation == Project(Scan("visits"), (("r", call("read_float", col("raw"))), (UNIT, col("pid"))))
 
 
+def test_a_unit_of_floats_is_carried_and_read_as_whole_numbers() -> None:
+    floats = resolve("floats", table(None, unit="who"), {"who": Stored(StoredKind.REAL)})
+    whole = call("read_whole", col("who"))
+    found = lower_relation(Scan("floats"), {"floats": floats})
+    assert found.relation == Project(Scan("floats"), (("who", whole), (UNIT, whole)))
+    other = resolve("other", table(None, unit="who"), {"who": Stored(StoredKind.INTEGER)})
+    assert found.fields["who"].kind == lower_relation(Scan("other"), {"other": other}).fields["who"].kind
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [

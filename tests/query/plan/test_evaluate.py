@@ -24,6 +24,8 @@ LEAP, LAST = date(2024, 2, 29), date(9999, 12, 31)
         ("read_real", (-float("inf"), 0, 0, 9), 0), ("read_real", (2.5, 0, 0, 9), 3),
         ("read_real", (-0.0, -1, 0, 9), 0),
         ("read_real", (-2.5, 0, -9, 9), -2), ("read_real", (1e308, -30, 0, 9), 9),
+        ("read_whole", (-0.0,), 0), ("read_whole", (1.0 - 2**53,), 1 - 2**53), ("read_whole", (2.0**53,), None),
+        ("read_whole", (-0.5,), None), ("read_whole", (float("nan"),), None), ("read_whole", (float("inf"),), None),
         ("div", (-7, 2), -3), ("div", (7, 0), None), ("mod", (-7, 2), -1), ("mod", (7, 0), None),
         ("round_div", (-5, 2), -3), ("floor_div", (-5, 2), -3), ("sign", (-3,), -1),
         ("like", ("abc", "a%c"), True), ("like", ("a%c", "a\\%c"), False), ("like", ("日本", "_本"), True),

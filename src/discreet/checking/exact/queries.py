@@ -41,6 +41,9 @@ from discreet.session.query import Query
 
 SALT = "0123456789abcdef0123456789abcdef"
 _EDGE = (1 << 63) - 1
+_WHOLE = 1 << 53
+_NOBODY = (None, float("nan"), float("inf"), -float("inf"), 0.5, float(_WHOLE), -1e300)
+"""What a unit of floats may hold in a row that belongs to nobody."""
 _ARROW: dict[StoredKind, Any] = {
     StoredKind.INTEGER: pa.int64(),
     StoredKind.REAL: pa.float64(),
@@ -261,7 +264,9 @@ def make_tables(schemas: Mapping[str, Schema], chance: random.Random, most_rows:
         for name, schema in schemas.items()
         if schema.table.public
     }
-    first = chance.choice((1, 1, _EDGE - 9, -_EDGE))  # ids may be any: hashes of 64 bits, say
+    floats = any(schema.is_whole(str(schema.table.unit)) for schema in schemas.values())
+    ends = (_WHOLE - 3, -1) if floats else (_EDGE - 9, -_EDGE)  # ids may be any: hashes of 64 bits, say
+    first = chance.choice((1, 1, *ends))
     units = tuple(_bundle(schemas, chance, most_rows, first + u) for u in range(chance.choice((1, 1, 2, 3))))
     nobody = _bundle(schemas, chance, 2, None) if chance.random() < 0.3 else {}
     return Tables({**public, **{name: rows for name, rows in nobody.items() if name not in public}}, units)
@@ -293,6 +298,8 @@ def _links(schemas: Mapping[str, Schema], name: str, unit: int | None, chance: r
 
 
 def _id(stored: Stored, unit: int | None, chance: random.Random) -> Any:
+    if stored.kind is StoredKind.REAL:  # any of these is nobody, and 0 has two forms
+        return chance.choice(_NOBODY) if unit is None else float(unit) * (chance.choice((1, -1)) if unit == 0 else 1)
     if unit is None:
         return None
     return unit if stored.kind is StoredKind.INTEGER else str(unit)

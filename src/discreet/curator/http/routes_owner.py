@@ -18,7 +18,7 @@ from discreet.curator.service.service import Curator
 from discreet.engines import data_paths
 from discreet.errors import NotRegistered
 from discreet.ledger.owner_acts import check_cap
-from discreet.query.plan.schema import StoredKind
+from discreet.query.plan.schema import UNIT_KINDS
 
 Name = Annotated[str, Path(min_length=1, max_length=100)]
 _MOST_SOURCES = 1000
@@ -48,9 +48,8 @@ def _add_data(app: FastAPI, curator: Curator) -> None:
             found = engine.columns(files)
         finally:
             engine.close()
-        units = (StoredKind.INTEGER, StoredKind.TEXT)
         return [
-            responses.StoredColumn(name=name, kind=one.kind.value, may_be_unit=one.kind in units)
+            responses.StoredColumn(name=name, kind=one.kind.value, may_be_unit=one.kind in UNIT_KINDS)
             for name, one in found.items()
         ]
 

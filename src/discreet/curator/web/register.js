@@ -43,7 +43,7 @@ export async function registerForm(budgets, again) {
 function tableForm(source, columns, drop) {
   const name = h("input", { value: source.split("/").pop().split(".")[0].replace(/\W/g, "_"), "aria-label": "Table name" });
   const units = columns.filter((one) => one.may_be_unit);
-  const likely = units.find((one) => /patient|person|user|customer|client|member|employee|subject|household/i.test(one.name)) || units.find((one) => /id$/i.test(one.name)) || units[0];
+  const likely = units.find((one) => /patient|person|user|customer|client|member|employee|subject|household/i.test(one.name)) || units.find((one) => /id$/i.test(one.name)) || units.find((one) => one.kind !== "real");
   // Nothing is public by default: without a likely unit, somebody has to say so.
   const unit = h("select", { "aria-label": "Unit", required: true }, likely ? null : h("option", { value: "" }, "say whose row it is"),
     units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "nobody’s: a public table"));

@@ -87,7 +87,7 @@ _UNITS = ("year", "quarter", "month", "week", "day", "hour", "minute")
 
 PROBES: tuple[Call, ...] = (
     _X, _T, _B, _D, _M, _f("read_integer", Column("i"), -7, 7), _f("read_coarse", Column("i"), 0, 1, -_BIG, _BIG),
-    _f("read_real", Column("x"), -60, -_BIG, _BIG),
+    _f("read_real", Column("x"), -60, -_BIG, _BIG), _f("read_whole", Column("x")),
     _f("is_null", _f("read_float", Column("x"))),
     _f("add", _J, 1), _f("sub", _J, 3), _f("mul", _J, -5), _f("neg", _I), _f("abs", _I), _f("sign", _I),
     _f("least", _I, _J), _f("greatest", _I, _J), _f("div", _I, _J), _f("mod", _I, _J),

@@ -90,6 +90,11 @@ def read_real(x: float, exponent: int, low: int, high: int) -> int | None:
     return clamp(math.floor(Fraction(x) / Fraction(2) ** exponent + Fraction(1, 2)), low, high)
 
 
+def read_whole(x: float) -> int | None:
+    """The whole number, if every one of its size is a float of its own; None for all else."""
+    return int(x) if x.is_integer() and -(2**53) < x < 2**53 else None
+
+
 # --- integers -------------------------------------------------------------------------------------------------------
 
 
@@ -210,6 +215,7 @@ STRICT: dict[str, Callable[..., Any]] = {
     "read_decimal": read_decimal,
     "read_coarse": read_coarse,
     "read_real": read_real,
+    "read_whole": read_whole,
     "read_text": lambda x: x,
     "read_boolean": lambda x: x,
     "read_date": lambda x: x,

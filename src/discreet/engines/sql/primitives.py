@@ -376,6 +376,7 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "read_decimal": reading.read_decimal,
     "read_coarse": reading.read_coarse,
     "read_real": reading.read_real,
+    "read_whole": reading.read_whole,
     "read_text": reading.read_text,
     "read_boolean": reading.read_boolean,
     "read_date": reading.read_date,

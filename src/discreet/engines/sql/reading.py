@@ -108,6 +108,15 @@ def read_real(scope: Scope, column: Piece, exponent: int, low: int, high: int) -
     return replace(found, sql=clamped(found.sql, low, high, found.sql, d), reach=reach, simple=False)
 
 
+def read_whole(scope: Scope, column: Piece) -> Piece:
+    """NULL unless it is a whole number between ±2^53; looked at only there, since floors may be of 64 bits."""
+    d, x = scope.dialect, scope.dialect.cast(column.sql, Sort.REAL)
+    whole = f"CASE WHEN {d.call('floor', x)} = {x} THEN {d.cast(x, Sort.INTEGER)} END"
+    return Piece(
+        f"CASE WHEN {x} > {d.real(-(2.0**53))} AND {x} < {d.real(2.0**53)} THEN {whole} END", Sort.INTEGER, 1 << 53
+    )
+
+
 def _nearest(x: str, exponent: int, d: Dialect) -> str:
     twice = d.cast(d.call("floor", _times(x, 1 - exponent, d)), Sort.INTEGER)
     return d.call("half", f"({twice} + 1)")

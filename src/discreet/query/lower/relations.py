@@ -17,8 +17,8 @@ from discreet.query.lower.join import join, union_all
 from discreet.query.lower.per_unit import per_unit
 from discreet.query.lower.prune import prune
 from discreet.query.lower.relation_facts import UNIT, Catalog, Columns, Lowered, carried, check_names
-from discreet.query.lower.scan import scan, through_of
-from discreet.query.plan.expressions import Column, Expression
+from discreet.query.lower.scan import as_stored, scan, through_of
+from discreet.query.plan.expressions import Expression
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, How, Join, PerUnit, Project, Relation, Scan, UnionAll
 from discreet.query.typing.declared_bounds import notes
@@ -85,13 +85,13 @@ def _join(asked: Join, catalog: Catalog) -> Lowered:
         case Join(left=Scan(table=a), right=Scan(table=b), on=on):
             here, there = f"{UNIT}_from", f"{UNIT}_to"
             if (pair := _leads(a, b, on, catalog)) is not None:
-                left = scan(a, catalog, bare=True, stored=((here, Column(pair[0])),))
-                right = scan(b, catalog, stored=((there, Column(pair[1])),))
+                left = scan(a, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[a])),))
+                right = scan(b, catalog, stored=((there, as_stored(pair[1], catalog[b])),))
                 # Rows without a partner have no unit and would be dropped, so LEFT keeps no more than INNER.
                 return join(left, right, replace(asked, how=How.INNER), catalog, {pair: (here, there)})
             if (pair := _leads(b, a, tuple((y, x) for x, y in on), catalog)) is not None:
-                left = scan(a, catalog, stored=((there, Column(pair[1])),))
-                right = scan(b, catalog, bare=True, stored=((here, Column(pair[0])),))
+                left = scan(a, catalog, stored=((there, as_stored(pair[1], catalog[a])),))
+                right = scan(b, catalog, bare=True, stored=((here, as_stored(pair[0], catalog[b])),))
                 return join(left, right, asked, catalog, {(pair[1], pair[0]): (there, here)})
     return join(_lower(asked.left, catalog), _lower(asked.right, catalog), asked, catalog)
 

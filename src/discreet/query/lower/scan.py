@@ -37,7 +37,7 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = (
             keys_from=(name, column) if given.public and known_.keys is None else None,
             declared=None if declared == kind else declared,
         )
-        read = _read(column, schema.stored[column], kind)
+        read = as_stored(column, schema) if schema.is_whole(column) else _read(column, schema.stored[column], kind)
         reads.append((column, read if known_.nullable else _filled(read, known_.kind)))
     reads += stored
     private = not (given.public or bare)
@@ -145,7 +145,7 @@ def _owner(name: str, catalog: Catalog) -> str:
         if through[1] not in target.stored:
             refuse(f"there is no column {through[1]} in {through[0]}{no_such(through[1], target.stored)}")
         unit = catalog[seen[-1]].table.unit
-        if unit is None or catalog[seen[-1]].stored[unit].kind is not target.stored[through[1]].kind:
+        if unit is None or catalog[seen[-1]].id_kind(unit) is not target.id_kind(through[1]):
             refuse(f"the foreign key {unit} of {seen[-1]} is stored as another type than {'.'.join(through)}")
         seen.append(through[0])
     return seen[-1]
@@ -172,19 +172,25 @@ def _unit_kind(owner: str, catalog: Catalog) -> Kind:
     return schema.fields[schema.table.unit].kind
 
 
+def as_stored(column: str, schema: Schema) -> Expression:
+    """A unit or a foreign key as it is stored; of floats, the whole number. It is NULL for any other float."""
+    return Call("read_whole", (Column(column),)) if schema.is_whole(column) else Column(column)
+
+
 def _with_unit(name: str, columns: Columns, catalog: Catalog, depth: int) -> Relation:
     """The rows of a private table with these columns and their unit, found through its foreign keys.
 
     Units and foreign keys are compared as they are stored, not as they are read: clamping could make two people one.
     """
-    given = catalog[name].table
+    schema = catalog[name]
+    given = schema.table
     assert given.unit is not None  # noqa: S101
     through = through_of(name, catalog)
     if through is None:
         read = Scan(name, numbered=given.unit == EACH_ROW)
-        return Project(read, (*columns, (UNIT, Column(given.unit))))
+        return Project(read, (*columns, (UNIT, as_stored(given.unit, schema))))
     table, key = through
     here, there = f"{UNIT}_from_{depth}", f"{UNIT}_to_{depth}"
-    left = Project(Scan(name), (*columns, (here, Column(given.unit))))
-    right = _with_unit(table, ((there, Column(key)),), catalog, depth + 1)
+    left = Project(Scan(name), (*columns, (here, as_stored(given.unit, schema))))
+    right = _with_unit(table, ((there, as_stored(key, catalog[table])),), catalog, depth + 1)
     return Project(Join(left, right, ((here, there),)), (*((n, Column(n)) for n, _ in columns), (UNIT, Column(UNIT))))

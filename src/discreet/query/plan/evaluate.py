@@ -174,6 +174,10 @@ def _read_real(x: float, exponent: int, low: int, high: int) -> int | None:
     return _clamp(math.floor(Fraction(x) / Fraction(2) ** exponent + Fraction(1, 2)), low, high)
 
 
+def _read_whole(x: float) -> int | None:
+    return int(x) if abs(x) < 1 << 53 and x == int(x) else None  # NaN is not below
+
+
 def _div(x: int, y: int) -> int | None:
     if y == 0:
         return None
@@ -309,6 +313,7 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "read_decimal": _read_decimal,
     "read_coarse": _read_coarse,
     "read_real": _read_real,
+    "read_whole": _read_whole,
     "read_text": _same,
     "read_boolean": _same,
     "read_date": _same,

@@ -1,8 +1,8 @@
 """The primitives: all that an engine computes on one row. Every one is total, and means the same on every engine.
 
-Engine values are 64-bit integers, text, truth, dates, times and NULL (and raw floats, which only ``read_real`` and
-``is_null`` accept). A result is NULL when an argument is, unless the line says otherwise. Typing has proven that no
-integer result leaves ±2^63, so an engine need not check.
+Engine values are 64-bit integers, text, truth, dates, times and NULL (and raw floats, which only ``read_real``,
+``read_whole`` and ``is_null`` accept). A result is NULL when an argument is, unless the line says otherwise. Typing has
+proven that no integer result leaves ±2^63, so an engine need not check.
 
   reading     read_integer(x, low, high)          a stored integer, or any other, clamped
               read_decimal(x, scale, low, high)   a stored DECIMAL, times 10^scale, clamped; exact
@@ -10,6 +10,7 @@ integer result leaves ±2^63, so an engine need not check.
                                                   are larger than its own: rounded to a number of -power digits (whole
                                                   for power > 0), halves away from zero, then divided, towards zero
               read_real(x, exponent, low, high)   NaN is NULL; floor(x / 2^exponent + 0.5), clamped; ±Inf are the ends
+              read_whole(x)                       a stored float that is a whole number below 2^53 in size; else NULL
               read_text(x)  read_boolean(x)  read_date(x)  read_timestamp(x): to microseconds; with a zone: as UTC;
                                                   days and times beyond years 1 to 9999 are the first and the last
               read_float(x)                       a raw float as it is

@@ -2,10 +2,11 @@
 
 Promise: everything here is public, and noise, cost and refusals follow from it alone.
 
-Policy for values that do not fit, the same on every engine: a row whose unit is NULL is dropped; NaN is NULL; a number
-beyond its bounds is aggregated as the nearest bound, and so are the infinities (conditions see what is stored); -0.0 is
-0; a row whose key is not among the declared keys is in no group; a NULL where bounds were declared with
-``nullable=False`` is read as the value between them that is nearest to 0, or as the first day or time.
+Policy for values that do not fit, the same on every engine: a row whose unit is NULL is dropped, and where units are
+stored as floats, so is a row whose unit is no whole number between ±2^53 (where each is a float of its own); NaN is
+NULL; a number beyond its bounds is aggregated as the nearest bound, and so are the infinities (conditions see what is
+stored); -0.0 is 0; a row whose key is not among the declared keys is in no group; a NULL where bounds were declared
+with ``nullable=False`` is read as the value between them that is nearest to 0, or as the first day or time.
 """
 
 from __future__ import annotations
@@ -48,6 +49,10 @@ class StoredKind(Enum):
     DATE = "date"
     TIMESTAMP = "timestamp"
     OTHER = "other"
+
+
+UNIT_KINDS = (StoredKind.INTEGER, StoredKind.TEXT, StoredKind.REAL)
+"""How a unit may be stored; floats are read as whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +330,14 @@ class Schema:
     stored: Mapping[str, Stored]
     fields: Mapping[str, Field]
 
+    def is_whole(self, column: str) -> bool:
+        """Whether a column of floats is read as whole numbers: as a unit, or as a foreign key that leads to one."""
+        return column == self.table.unit and column in self.stored and self.stored[column].kind is StoredKind.REAL
+
+    def id_kind(self, column: str) -> StoredKind:
+        """As what a unit or a foreign key is compared."""
+        return StoredKind.INTEGER if self.is_whole(column) else self.stored[column].kind
+
 
 def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
     """The schema of a table from its declaration and the stored types of its columns; refuses what does not agree."""
@@ -334,10 +347,8 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
         raise BadParameter("unit", EACH_ROW, "must not be a column: rename it, or name the column of the unit")
     if given.unit is not None and given.unit != EACH_ROW:
         _known(name, given.unit, stored)
-        if stored[given.unit].kind not in (StoredKind.INTEGER, StoredKind.TEXT):
+        if stored[given.unit].kind not in UNIT_KINDS:
             it_is = f"it is {stored[given.unit].kind.value}"
-            if stored[given.unit].kind is StoredKind.REAL:
-                it_is += f': write it as whole numbers, as frame["{given.unit}"].astype("Int64") does in pandas'
             raise BadParameter("unit", given.unit, f"must be a column of whole numbers or text; {it_is}")
         if given.through is None and _ours(given.unit):
             raise BadParameter(
@@ -347,10 +358,16 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
             raise BadParameter(f"columns[{given.unit!r}]", "declared", "must be left out: it is the unit")
     fields = {
         column: _field(name, column, how, given.columns.get(column, Declared()))
-        for column, how in stored.items()
+        for column, how in _as_read(given.unit, stored).items()
         if how.kind is not StoredKind.OTHER and not _ours(column)
     }
     return Schema(table=given, stored=dict(stored), fields=fields)
+
+
+def _as_read(unit: str | None, stored: Mapping[str, Stored]) -> dict[str, Stored]:
+    """A unit of floats is read as whole numbers."""
+    whole = Stored(StoredKind.INTEGER)
+    return {name: whole if (name, how.kind) == (unit, StoredKind.REAL) else how for name, how in stored.items()}
 
 
 def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
