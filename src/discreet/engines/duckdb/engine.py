@@ -29,6 +29,7 @@ from discreet.engines.sources import Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.emit import emit
 from discreet.engines.sql.grouping_sets import emit_sets
+from discreet.engines.sql.reading import read_id
 from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed
 from discreet.exact import integer
@@ -145,7 +146,7 @@ class DuckDB:
     def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
         """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
         known = self._open(source)
-        value = f"md5(CAST({DUCKDB.identifier(column)} AS VARCHAR))"
+        value = f"md5(CAST({read_id(column, known.origin.stored, DUCKDB)} AS VARCHAR))"
         text = f"SELECT DISTINCT {value} AS h FROM {known.origin.sql} WHERE h IS NOT NULL ORDER BY h LIMIT {most:d}"
         try:
             with closing(self._connection(Needs()).cursor()) as cursor:

@@ -18,6 +18,7 @@ from discreet.engines.postgres.source import PostgresTable, describe, named, wri
 from discreet.engines.sql.dialects import POSTGRES
 from discreet.engines.sql.emit import emit
 from discreet.engines.sql.grouping_sets import emit_sets
+from discreet.engines.sql.reading import read_id
 from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import BadData, BadParameter, EngineFailed
 from discreet.exact import integer
@@ -91,9 +92,10 @@ class Postgres:
 
     def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
         """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
-        value = f'md5(CAST({POSTGRES.identifier(column)} AS TEXT)) COLLATE "C"'
         try:
-            text = f"SELECT DISTINCT {value} AS h FROM {self._origin(source).sql} AS t ORDER BY h LIMIT {most + 1:d}"
+            origin = self._origin(source)
+            value = f'md5(CAST({read_id(column, origin.stored, POSTGRES)} AS TEXT)) COLLATE "C"'
+            text = f"SELECT DISTINCT {value} AS h FROM {origin.sql} AS t ORDER BY h LIMIT {most + 1:d}"
             with self._link.open() as connection:
                 return [str(row[0]) for row in connection.execute(text.encode()).fetchall() if row[0]][:most]
         except driver().Error as error:

@@ -31,6 +31,7 @@ from discreet.engines.spark.staging import Held, stream
 from discreet.engines.sql.dialects import SPARK
 from discreet.engines.sql.emit import Statement, emit
 from discreet.engines.sql.grouping_sets import emit_sets
+from discreet.engines.sql.reading import read_id
 from discreet.engines.sql.relations import Origin, scanned
 from discreet.errors import (
     BadData,
@@ -154,8 +155,8 @@ class Spark:
 
     def smallest_hashes(self, source: object, column: str, most: int) -> list[str]:
         """The smallest hashes (MD5) of the distinct values of a column as text: for the owner, never an answer."""
-        value = f"md5(CAST(CAST({self._dialect.identifier(column)} AS STRING) AS BINARY))"
         view, origin = self._open(source)
+        value = f"md5(CAST(CAST({read_id(column, origin.stored, self._dialect)} AS STRING) AS BINARY))"
         text = f"SELECT DISTINCT {value} AS h FROM {origin.sql} AS t ORDER BY h NULLS LAST LIMIT {most:d}"
         try:
             with self._settled() as session:

@@ -7,12 +7,14 @@ a column is read only here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
 
 from discreet.engines.sql.dialects import Dialect, Sort
 from discreet.engines.sql.scope import Piece, Scope
+from discreet.query.plan.schema import Stored, StoredKind
 
 _LARGEST_DOUBLE = Fraction(1.7976931348623157e308)
 _POWER = 1000  # 2^1000 is still a double
@@ -109,12 +111,21 @@ def read_real(scope: Scope, column: Piece, exponent: int, low: int, high: int) -
 
 
 def read_whole(scope: Scope, column: Piece) -> Piece:
-    """NULL unless it is a whole number between ±2^53; looked at only there, since floors may be of 64 bits."""
-    d, x = scope.dialect, scope.dialect.cast(column.sql, Sort.REAL)
+    """NULL unless it is a whole number between ±2^53."""
+    return Piece(_whole(column.sql, scope.dialect), Sort.INTEGER, 1 << 53)
+
+
+def read_id(column: str, stored: Mapping[str, Stored], dialect: Dialect) -> str:
+    """A unit as it is told from others: whole numbers where they are stored as floats."""
+    name = dialect.identifier(column)
+    return _whole(name, dialect) if stored[column].kind is StoredKind.REAL else name
+
+
+def _whole(sql: str, d: Dialect) -> str:
+    """It is looked at only between ±2^53, since floors may be of 64 bits."""
+    x = d.cast(sql, Sort.REAL)
     whole = f"CASE WHEN {d.call('floor', x)} = {x} THEN {d.cast(x, Sort.INTEGER)} END"
-    return Piece(
-        f"CASE WHEN {x} > {d.real(-(2.0**53))} AND {x} < {d.real(2.0**53)} THEN {whole} END", Sort.INTEGER, 1 << 53
-    )
+    return f"CASE WHEN {x} > {d.real(-(2.0**53))} AND {x} < {d.real(2.0**53)} THEN {whole} END"
 
 
 def _nearest(x: str, exponent: int, d: Dialect) -> str:

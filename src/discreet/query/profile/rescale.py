@@ -83,7 +83,7 @@ class Rescaled(Wrapped):
 def expected_error(noise: float, rows: float, factor: float, largest: float) -> float:
     """How far the interval of a count will reach, in a group of so many rows: that of ``Rescaled`` for this noise.
 
-    >>> expected_error(10.0, 1200.0, 1.2, 1.2), expected_error(10.0, 1000.0, 1.0, 1.0)
+    >>> round(expected_error(10.0, 1200.0, 1.2, 1.2), 6), expected_error(10.0, 1000.0, 1.0, 1.0)
     (254.4, 10.0)
     """
     kept = rows / factor
