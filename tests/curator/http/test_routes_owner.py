@@ -31,7 +31,7 @@ def test_registering_the_same_data_again_takes_a_decision(new_town: Town) -> Non
     "change",
     [
         {"tables": {"people": {"source": "people.parquet", "unit": "nowhere"}}},
-        {"tables": {"people": {"source": "people.parquet", "unit": "pay"}}},
+        {"tables": {"people": {"source": "trips.parquet", "unit": "day"}}},
         {"tables": {"people": {"source": "people.parquet"}}},
         {"tables": {"people": {"source": "people.parquet", "unit": "person_id", "columns": {"x": {"keys": ["a"]}}}}},
         {
