@@ -132,11 +132,17 @@ def test_the_browser_clicks(browser: Browser, tmp_path: Path) -> None:
 
 def test_the_console_is_heard(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text(PAGE + "<script>throw new Error('ouch')</script><img src=none.png>")
+    heard: list[str] = []
+
+    def all_heard() -> bool:
+        """The console's lines may come one after the other, after the page."""
+        heard.extend(browser.errors())
+        return all(any(word in line for line in heard) for word in ("ouch", "none.png"))
+
     with site(tmp_path) as url:
         browser.open(url)
-        complaints = "\n".join(browser.errors())
-    assert "ouch" in complaints
-    assert "none.png" in complaints
+        until(all_heard, what="heard")
+    assert len(heard) == 2
     assert browser.errors() == []
 
 
