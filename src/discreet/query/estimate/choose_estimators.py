@@ -1,7 +1,8 @@
 """Which estimator each aggregate gets: measures that can share released statistics do.
 
 A count with one sum or mean of the same rows comes from the two sides of the range (``two_sided_sums.py``). Where
-several sums, or variances, need the same count, it is a statistic of its own, released once.
+several sums, or variances, need the same count, it is a statistic of its own, released once. A mean beside a variance
+or correlation of the same rows is read off their sum.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def recipes(
     ``once``: a unit counts once in each of its groups, so the number of rows is the number of units; ``selects``: that
     number is released anyway; ``gaussian``: all noise will be Gaussian; ``groups``: how many, if that is known.
     """
-    first = [_recipe(m, once) for m in measures]
+    first = _from_moments(measures, [_recipe(m, once) for m in measures])
     if groups is not None and groups <= _MOST_SEARCHED:
         first = _searched(first, gaussian)
     found = _sides(measures, first, once, selects, gaussian)
@@ -59,6 +60,26 @@ def recipes(
         for n in [_count(m, once)]
     )
     return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
+
+
+def _from_moments(measures: tuple[LoweredMeasure, ...], found: list[Recipe]) -> list[Recipe]:
+    """Means of values whose rounded sums a variance or correlation releases anyway, with the same count: from these.
+
+    A value is rounded by half a step at most, and so is their mean. Sums, in which that adds up, stay as they are, and
+    so do means beside them.
+    """
+    released = {s for r in found if isinstance(r, Moment) for s in r.needs}
+    summed = {(m.arguments[0].lowered, m.where) for m in measures if m.measure.aggregate is Aggregate.SUM}
+    made: list[Recipe] = []
+    for measure, recipe in zip(measures, found, strict=True):
+        if isinstance(recipe, Mean) and recipe.centred not in released and recipe.count in released:
+            x = st.centred(measure.arguments[0], "AVG", st.COARSE)
+            total = st.centred_total(x, measure.where)
+            if total in released and (measure.arguments[0].lowered, measure.where) not in summed:
+                made.append(Mean(x, total, recipe.count, rounding=float(x.step) / 2))
+                continue
+        made.append(recipe)
+    return made
 
 
 def _searched(found: list[Recipe], gaussian: bool) -> list[Recipe]:

@@ -279,6 +279,8 @@ class Mean(Recipe):
     x: Centred
     centred: st.Rows
     count: st.Rows | st.Units
+    rounding: float = 0.0
+    """By so much the mean of the rounded values may be off that of the stored ones."""
 
     @property
     def needs(self) -> dict[Statistic, float]:
@@ -292,7 +294,11 @@ class Mean(Recipe):
         )
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
-        """The means for which the sum is near enough to so many times them."""
+        """The means for which the sum is near enough to so many times them, and what rounding may add."""
+        low, high = self._ends(noisy, miss)
+        return _clamp(low - self.rounding, self.x), _clamp(high + self.rounding, self.x)
+
+    def _ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         top, many = noisy[self.centred], noisy[self.count]
         least, most = float(self.x.low), float(self.x.high)
         if top.own_noise is not None and many.own_noise is not None:
