@@ -88,9 +88,9 @@ def test_a_relation_of_duckdb_is_read() -> None:
         assert rows(connection.sql("SELECT * FROM given")) == RIGHT
 
 
-def test_a_frame_with_a_column_of_two_types_is_refused_without_its_values() -> None:
+def test_a_dict_with_a_column_of_two_types_is_refused_without_its_values() -> None:
     with pytest.raises(BadData) as refused:
-        open_source(pd.DataFrame({"u": [1, 2], "g": pd.Series(["secret", 5], dtype=object)}))
+        open_source({"u": [1, 2], "g": ["secret", 5]})
     assert "secret" not in str(refused.value)
     assert refused.value.__cause__ is None
 
@@ -124,6 +124,21 @@ def test_a_type_that_duckdb_cannot_scan_does_not_block_the_columns_beside_it() -
         "l": "list<item: decimal256(60, 2)>",
     }
     assert all(found[name].kind is StoredKind.OTHER for name in "hdl")
+
+
+def test_a_column_of_pandas_that_arrow_cannot_hold_does_not_block_the_columns_beside_it() -> None:
+    frame = pd.DataFrame(
+        {"u": [1, 2], "c": [1j, 2j], "m": ["secret", 5], "b": [10**30, 1], "n": [5, 6], "t": ["x", None]}
+    )
+    found = duckdb(threads=1).columns(frame)
+    assert {name: one.type for name, one in found.items() if one.kind is StoredKind.OTHER} == {
+        "c": "complex128",
+        "m": "object",
+        "b": "object",
+    }
+    assert rows(frame, "n", "t") == [(5, "x"), (6, None)]
+    with pytest.raises(BadData, match="different names"):
+        open_source(pd.DataFrame([[1j, 1]], columns=["a", "a"]))
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

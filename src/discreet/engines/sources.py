@@ -33,6 +33,8 @@ REMOTE = (
     "(FROM 's3://bucket/*.parquet') TO 'visits.parquet'\"; or let Spark read them where they are"
 )
 """For object stores and other addresses."""
+STORED_AS = b"discreet: stored as"
+"""The mark of a column that cannot be read, in its Arrow field: the type that it has."""
 
 
 class Format(Enum):
@@ -158,7 +160,7 @@ def _arrow(source: Any) -> Any:
         if package == "pyarrow" and (kind == "Table" or hasattr(source, "scanner")):
             table = source
         elif package == "pandas" and kind == "DataFrame":
-            table = pa.Table.from_pandas(source, preserve_index=False)
+            table = _from_pandas(source)
         elif package == "polars" and kind in ("DataFrame", "LazyFrame"):
             table = (source.collect() if kind == "LazyFrame" else source).to_arrow()
         elif "duckdb" in package and kind == "DuckDBPyRelation":
@@ -182,3 +184,24 @@ def _arrow(source: Any) -> Any:
     if len({name.lower() for name in names}) != len(names):
         raise BadData("a table must have different names for its columns, whatever their case")
     return table
+
+
+def _from_pandas(frame: Any) -> Any:
+    """The same rows. A column that Arrow cannot represent stands there without values, and cannot be used."""
+    import pyarrow as pa  # heavy, and not needed for files
+
+    try:
+        return pa.Table.from_pandas(frame, preserve_index=False)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        found = [_alone(frame.iloc[:, [i]]) for i in range(frame.shape[1])]
+        return pa.table([one.column(0) for one in found], schema=pa.schema([one.schema.field(0) for one in found]))
+
+
+def _alone(column: Any) -> Any:
+    import pyarrow as pa  # heavy, and not needed for files
+
+    try:
+        return pa.Table.from_pandas(column, preserve_index=False)
+    except (pa.ArrowException, OverflowError, TypeError, ValueError):
+        named = pa.field(str(column.columns[0]), pa.binary(), metadata={STORED_AS: str(column.dtypes.iloc[0])})
+        return pa.table([pa.nulls(len(column), pa.binary())], schema=pa.schema([named]))

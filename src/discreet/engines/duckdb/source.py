@@ -23,7 +23,7 @@ from typing import Any
 
 import duckdb as driver
 
-from discreet.engines.sources import DatabaseTable, Files, Format, Frame, Opened
+from discreet.engines.sources import STORED_AS, DatabaseTable, Files, Format, Frame, Opened
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
 from discreet.errors import BadData
@@ -57,7 +57,6 @@ KEPT = "discreet_kept"
 _MOST_DIGITS = 18
 _UNREADABLE = ("halffloat", "decimal256")
 """What Arrow calls types that DuckDB refuses to scan, also inside others."""
-_STORED_AS = b"discreet: stored as"
 # What is not yet of the type that we compute with. A moment too far away to be a TIMESTAMP is infinitely far away.
 _FAR = "CASE WHEN {{0}} > {0} '9999-12-31 23:59:59' THEN TIMESTAMP 'infinity' WHEN {{0}} < {0} '0001-01-01' THEN "
 _FAR += "TIMESTAMP '-infinity' ELSE CAST({{0}} AS TIMESTAMP) END"
@@ -194,7 +193,7 @@ def scannable(opened: Opened) -> Opened:
     table = opened.arrow
     for i, found in enumerate(table.schema):
         if any(word in str(found.type) for word in _UNREADABLE):
-            named = pa.field(found.name, pa.binary(), metadata={_STORED_AS: str(found.type)})
+            named = pa.field(found.name, pa.binary(), metadata={STORED_AS: str(found.type)})
             table = table.set_column(i, named, pa.nulls(len(table), pa.binary()))
         elif pa.types.is_timestamp(found.type) and found.type.tz is not None:
             plain = pa.timestamp(found.type.unit)
@@ -205,7 +204,7 @@ def scannable(opened: Opened) -> Opened:
 
 def _left_out(schema: Any) -> dict[str, Stored]:
     """The columns that ``scannable`` left out, with the types that they have."""
-    marks = {field.name: (field.metadata or {}).get(_STORED_AS) for field in schema if hasattr(field, "metadata")}
+    marks = {field.name: (field.metadata or {}).get(STORED_AS) for field in schema if hasattr(field, "metadata")}
     return {name: Stored(StoredKind.OTHER, type=mark.decode()) for name, mark in marks.items() if mark}
 
 
