@@ -41,3 +41,23 @@ def test_numbers_stand_where_they_lie() -> None:
     axes = axes_of("age")
     assert [bar.get_x() + bar.get_width() / 2 for bar in axes.patches] == pytest.approx([10, 20, 30, 40])
     assert {round(bar.get_width(), 9) for bar in axes.patches} == {10}
+
+
+@pytest.mark.parametrize(
+    ("key", "first", "width"),
+    [
+        ("FLOOR(age / 20) * 20", 0, 20),
+        ("age // 20 * 20", 0, 20),
+        ("FLOOR(age)", 9.5, 1),
+        ("ROUND(age / 20) * 20", 10, 20),
+        ("WIDTH_BUCKET(age, 0, 60, 3)", 0.5, 1),
+    ],
+)
+def test_bins_are_drawn_from_end_to_end(key: str, first: float, width: float) -> None:
+    """Rounded values are the middles of their bins; whole numbers and numbers of bins are no bins."""
+    columns = {**COLUMNS, "age": dp.bounds(10, 40)}
+    session = dp.Session(t=dp.table(DATA, unit="who", columns=columns, max_rows=1), budget=dp.Pure(1))
+    answer = session.sql(f"SELECT {key} AS bin, COUNT(*) AS n FROM t GROUP BY bin").release(epsilon="0.5")
+    bars = answer.plot("n").axes[0].patches
+    assert bars[0].get_x() == pytest.approx(first)
+    assert {round(bar.get_width(), 9) for bar in bars} == {width}

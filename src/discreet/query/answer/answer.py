@@ -146,6 +146,16 @@ class TableAnswer(Answered):
             cuts = [slice(i, i + size) if t == s else slice(0) for t in range(len(self.released))]
             yield replace(self, released=tuple(map(_cut, self.released, cuts)))
 
+    def _bins(self) -> dict[str, float]:
+        """Keys such as FLOOR(x / 10) * 10."""
+        found = {}
+        for key in (key for one in self.released for key in one.part.keys):
+            match key.typed.lowered, key.typed.kind:
+                case Call(function="floor_div" | "div", arguments=(x, _)), NumberKind(step=width):
+                    if width != 1 or isinstance(x, Column):  # else it is the number of a bin
+                        found[key.name] = float(width)
+        return found
+
     def _is_total(self, row: Row, name: str) -> bool:
         key = dict(self.outcome.columns)[name]
         if self.outcome.is_nested:

@@ -67,6 +67,10 @@ class Answered(ABC):
         """The confidence of error bars, unless another is given."""
         return CONFIDENCE
 
+    def _bins(self) -> dict[str, float]:
+        """Keys that are the lower ends of bins, and how wide these are, where that is known."""
+        return {}
+
     def _is_total(self, row: Row, name: str) -> bool:
         """Whether a row is a total over this key, if that is known."""
         return False
@@ -143,7 +147,7 @@ class Answered(ABC):
         sides = [_sides(*one) for one in zip(self[name], bars[name], ends or [None] * len(self), strict=True)]
         keys = [c for c in self.columns if c not in bars]
         labels = [", ".join(self._label(row, c) for c in keys) for row in self._kept]
-        drawn = Bars(name, self[name], sides, {key: self[key] for key in keys}, labels)
+        drawn = Bars(name, self[name], sides, {key: self[key] for key in keys}, labels, self._bins())
         return draw(drawn, f"{name}, error bars {_percent(level)}")
 
     def _label(self, row: Row, name: str) -> str:

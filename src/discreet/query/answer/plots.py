@@ -32,6 +32,8 @@ class Bars:
     keys: Mapping[str, Sequence[Any]]
     labels: Sequence[str]
     """The keys of each row as text."""
+    bins: Mapping[str, float]
+    """How wide the bins are whose lower ends a key holds."""
 
 
 def draw(bars: Bars, title: str) -> Figure:
@@ -91,10 +93,11 @@ def _places(bars: Bars) -> list[float] | None:
 
 
 def _histogram(axes: Any, bars: Bars, places: list[float]) -> None:
-    """Each bar is as wide as the least distance of two keys."""
-    ordered = sorted(places)
-    width = min(b - a for a, b in pairwise(ordered))
-    axes.bar(places, _heights(bars), width=width, **_whiskers(bars), color=_COLOURS[0], edgecolor="white")
+    """Each bar covers its bin; of other numbers, it is as wide as the least distance of two keys."""
+    (key,) = bars.keys
+    width = bars.bins.get(key) or min(b - a for a, b in pairwise(sorted(places)))
+    middles = [place + width / 2 for place in places] if key in bars.bins else places
+    axes.bar(middles, _heights(bars), width=width, **_whiskers(bars), color=_COLOURS[0], edgecolor="white")
 
 
 def _groups(bars: Bars) -> tuple[list[Any], list[Any]] | None:
