@@ -38,7 +38,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
-from discreet.session.caps.auto import told_of_first, unknown_yet
+from discreet.session.caps.auto import note_of_first_payment, unknown_yet
 from discreet.session.caps.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price, shares
 
@@ -207,7 +207,7 @@ class Query(Asked):
         (query,), price = self.session.find_bounds((self,), asked)
         price = self.session.find_out(query.prepared.all, price, self.ledger_text())
         answer: TableAnswer = self.session.release(query.order(price), itemgetter(0))
-        return replace(answer, notes=(*answer.notes, *told_of_first(asked, price)))
+        return replace(answer, notes=(*answer.notes, *note_of_first_payment(asked, price)))
 
     def quote(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None

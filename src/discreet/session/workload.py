@@ -10,7 +10,7 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several, preformatted
-from discreet.session.caps.auto import told_of_first
+from discreet.session.caps.auto import note_of_first_payment
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession, order_together
@@ -63,7 +63,7 @@ class Workload:
         every = [one for query in queries for one in query.prepared.all]
         price = self.session.find_out(every, price, self.ledger_text())
         answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
-        words = told_of_first(asked, price)
+        words = note_of_first_payment(asked, price)
         return Several(replace(one, notes=(*one.notes, *words)) for one in answers)
 
     def explain(

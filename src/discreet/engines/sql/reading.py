@@ -116,7 +116,7 @@ def read_whole(scope: Scope, column: Piece) -> Piece:
 
 
 def read_id(column: str, stored: Mapping[str, Stored], dialect: Dialect) -> str:
-    """A unit as it is told from others: whole numbers where they are stored as floats."""
+    """A unit as it is compared with others: a whole number where it is stored as a float."""
     name = dialect.identifier(column)
     return _whole(name, dialect) if stored[column].kind is StoredKind.REAL else name
 

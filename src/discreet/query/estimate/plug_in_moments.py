@@ -2,7 +2,7 @@
 
 Not proven for every table, unlike ``moment_intervals.py``, which bounds what it does not know: here the released means
 stand for the exact ones, with a deviation added to their weights. What is exact, what is not, and how often the
-intervals were measured to hold, is in inversion.md. Groups whose means are too noisy for it are told apart.
+intervals were measured to hold, is in inversion.md. Groups whose means are too noisy for it are marked.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class ChosenBounds:
 
     def __str__(self) -> str:
         low, high = self.declared.low, self.declared.high
-        ends = [f"{significant(float(end), 6)}" if isinstance(end, Fraction) else str(end) for end in (low, high)]
+        ends = [significant(float(end), 6) if isinstance(end, Fraction) else str(end) for end in (low, high)]
         return (
             f"bounds of {self.column} chosen from the profile: {ends[0]} to {ends[1]}; "
             f"about {self.cut:.1%} of the total of the values lies beyond, if values too rare for the profile grow "

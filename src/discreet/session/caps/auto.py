@@ -136,10 +136,10 @@ def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
     return price.times(SHARE / parts), price.times(1 - SHARE)
 
 
-def told_of_first(asked: Price, left: Price) -> tuple[str, ...]:
+def note_of_first_payment(asked: Price, left: Price) -> tuple[str, ...]:
     """That a part of the price was spent before the answer, in words; nothing, if none was.
 
-    >>> told_of_first(Price.of(1), Price.of("9/10"))
+    >>> note_of_first_payment(Price.of(1), Price.of("9/10"))
     ('epsilon 1/10 was spent before, to choose caps and bounds; what it bought is known to later questions',)
     """
     before, after = asked.texts(), left.texts()
