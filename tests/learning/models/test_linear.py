@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_diabetes
 
 from discreet.errors import BadParameter
-from discreet.learning.models.linear import LinearRegression, _shrunk
+from discreet.learning.models.linear import LinearRegression, _shrunk, _Spread
 from discreet.privacy.promises.measures import GDP, Approx
 
 RNG = np.random.default_rng(3)
@@ -95,6 +95,12 @@ def test_intervals_are_as_narrow_as_without_noise_where_there_is_little() -> Non
     low, high = model.predict_interval(x, "0.9")
     assert np.mean(high - low) == pytest.approx(2 * 1.645 * 0.5, rel=0.1)
     assert abs(np.mean((low <= y) & (y <= high)) - 0.9) < 8 * (2 * 0.09 / 20_000) ** 0.5 + 0.01
+
+
+def test_a_new_target_varies_by_itself_by_noise_and_by_the_choice_of_rows() -> None:
+    """Worked out by hand for one column: 4 (1.5² + 0.9² + 0.1²) of noise and 0.1 + 4.5 of chance, 3 from the mean."""
+    spread = _Spread(1.0, 2.0, np.array([0.6]), np.array([[0.5]]), np.array([0.0]), (10.0, 1.0))
+    assert spread.variances(np.array([[0.0], [3.0]])) == pytest.approx([1 + 0.04 + 0.1, 1 + 12.28 + 4.6])
 
 
 def test_intervals_know_nothing_where_nothing_is_known() -> None:
