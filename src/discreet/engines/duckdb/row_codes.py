@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb as driver
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 
 from discreet.engines.duckdb.shared_rows import KeyColumn, SharedRows
@@ -22,6 +21,9 @@ from discreet.engines.duckdb.value_classes import Classes
 from discreet.engines.sql.base import Key
 from discreet.engines.sql.dialects import DUCKDB, Sort
 from discreet.query.plan.types import Value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_ROWS = 1 << 24
 """Rows that are held at once; of a larger table, some units after the others."""
@@ -139,6 +141,8 @@ class RowCodes:
 
     def smallest_hashes(self, salt: str, place: int, units: Numbers, codes: Numbers) -> Numbers:
         """For each unit of these pairs, the code of that of its keys whose salted hash with the unit is smallest."""
+        import pyarrow as pa
+
         key = self._columns[place].key
         assert key is not None  # noqa: S101 - it is no class
         self._cursor.register("some_pairs", pa.table({"i": units, "c": codes}))
