@@ -47,7 +47,7 @@ function tableForm(source, columns, drop) {
   // Nothing is public by default: without a likely unit, somebody has to say so.
   const unit = h("select", { "aria-label": "Unit", required: true }, likely ? null : h("option", { value: "" }, "say whose row it is"),
     units.map((one) => h("option", { value: one.name, selected: one === likely }, one.name)), h("option", { value: PUBLIC }, "nobody’s: a public table"));
-  const rows = h("input", { class: "small", value: "auto", pattern: "auto|[1-9][0-9]*", title: "auto: chosen from a profile that an analyst buys; or a number" });
+  const rows = h("input", { class: "small", value: "auto", pattern: "auto|[1-9][0-9]*", title: "auto: chosen from a profile, which the first question buys out of its price; or a number" });
   const data = columns.map((column) => ({ column, input: h("input", { class: "mono", placeholder: hint(column.kind), "aria-label": `Declaration of ${column.name}` }) }));
   const form = { node: null, read() {
     const found = { source, columns: {} };

@@ -7,12 +7,14 @@ noise, a further question is refused; the one that paid is answered with bounds 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, NoEstimate, NoProfile
+from discreet.query.answer.preview import Preview
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.expressions import columns
 from discreet.query.plan.nodes import Aggregate, Project, Scan, parts_of
@@ -22,6 +24,8 @@ from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.value_cut import ValueCut, value_cut
+
+_COUNTS = (Aggregate.COUNT, Aggregate.COUNT_UNITS, Aggregate.COUNT_DISTINCT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,13 +113,29 @@ def columns_to_buy(missing: Sequence[Unknown], keys: Sequence[str], schema: Sche
     return tuple(dict.fromkeys([*(one.column for one in missing), *listed]))
 
 
+def without_bounds(found: Preview, question: Prepared, waiting: Sequence[Unknown], notes: tuple[str, ...]) -> Preview:
+    """A preview that has no error bars for values whose bounds are to be chosen, and says so; counts keep theirs.
+
+    ``notes``: what else there is to say.
+    """
+    if not waiting:
+        return found
+    counts = {m.measure.name for m in question.asked.measures if m.measure.aggregate in _COUNTS}
+    columns = tuple(one if one.name in counts else replace(one, error=math.inf) for one in found.columns)
+    words = (
+        f"bounds of {', '.join(map(str, waiting))} are not chosen yet: a release spends a tenth of its price on their "
+        "values, and chooses then; only then the error bars are known"
+    )
+    return replace(found, columns=columns, notes=(*notes, words))
+
+
 def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Mapping[str, Profile]) -> tuple[str, ...]:
     """The bounds that were chosen for columns of a question's tables, as text."""
     found: list[str] = []
     for name in question.asked.tables:
         if any(one.auto for one in schemas[name].table.columns.values()):
             chosen, missing = chosen_bounds(name, schemas[name], profiles.get(name))
-            read = _read(question, name)
+            read = columns_read(question, name)
             found += [str(one) for one in chosen.values() if one.column in read]
             vain = [one.column for one in missing if one.asked and one.column in read]
             found += [f"bounds of {column} could not be chosen: nothing stood out" for column in vain]
@@ -123,7 +143,7 @@ def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Map
     return tuple(found)
 
 
-def _read(question: Prepared, table: str) -> set[str]:
+def columns_read(question: Prepared, table: str) -> set[str]:
     """The columns of a table that a question looks at."""
     projects = [one for one in parts_of(question.asked.source) if isinstance(one, Project)]
     above = [one for one in projects if isinstance(one.source, Scan) and one.source.table == table]
