@@ -3,7 +3,7 @@
 import { at, file } from "./api.js";
 import { bars } from "./charts.js";
 import { profileView } from "./profile.js";
-import { download, eps, h, short, show, toast } from "./dom.js";
+import { download, h, hereInWords, paid, ratio, short, show, toast } from "./dom.js";
 
 const MOST = 40;
 
@@ -73,18 +73,6 @@ function table(answer, measures, level) {
       return h("td", { class: "number" }, h("b", {}, row[j] === null ? "NULL" : short(row[j]).replace("T", " ")), error === null ? null : h("span", { class: "pm" }, ` ± ${short(error)}${answer.kinds?.[name] ? " days" : ""}`));
     })))));
 }
-
-const ratio = (exact) => { const [a, b] = String(exact).split("/"); return b ? a / b : Number(a); };
-
-/** ε first; what the ledger counted in brackets, where that says more. */
-function paid(data) {
-  if (!data.parameters.epsilon) return data.price.text;
-  const same = data.price.epsilon === data.parameters.epsilon && (data.price.delta ?? "0") === "0";
-  return `ε ${eps(ratio(data.parameters.epsilon))}${same ? "" : ` (${data.price.text})`}`;
-}
-
-/** A hint of the library in the words of this page. */
-const hereInWords = (note) => note.replace(/session\.profile\("([^"]+)", epsilon="([^"]*)"\)/, "“Profile of $1”, beside the question, for ε $2,");
 
 /** A key in words: of a bin, from its lower to its upper end. */
 const bin = (value, width) => (width && typeof value === "number" ? `${short(value)} to ${short(value + width)}` : text(value));

@@ -16,6 +16,7 @@ from fractions import Fraction
 from discreet.errors import BadQuestion, NoEstimate, NoProfile
 from discreet.query.answer.preview import Preview
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.expressions import columns
 from discreet.query.plan.nodes import Aggregate, Project, Scan, parts_of
 from discreet.query.plan.schema import Declared, Schema, StoredKind, bounds, resolve
@@ -136,7 +137,7 @@ def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Map
         if any(one.auto for one in schemas[name].table.columns.values()):
             chosen, missing = chosen_bounds(name, schemas[name], profiles.get(name))
             read = columns_read(question, name)
-            found += [str(one) for one in chosen.values() if one.column in read]
+            found += [str(_clipped(one, question, profiles[name])) for one in chosen.values() if one.column in read]
             vain = [one.column for one in missing if one.asked and one.column in read]
             found += [f"bounds of {column} could not be chosen: nothing stood out" for column in vain]
         found += map(str, value_cuts(question, schemas[name], profiles.get(name)))
@@ -152,10 +153,8 @@ def columns_read(question: Prepared, table: str) -> set[str]:
 
 def value_cuts(question: Prepared, schema: Schema, profile: Profile | None) -> list[ValueCut]:
     """What declared bounds cut of the columns of a table that are summed or averaged; nothing without a profile."""
-    summed = [m for m in question.asked.measures if m.measure.aggregate in (Aggregate.SUM, Aggregate.AVG)]
-    read = {column for m in summed for argument in m.arguments for column in columns(argument.lowered)}
-    ends = {x.origin[1]: (x.kind.low * x.kind.step, x.kind.high * x.kind.step)
-            for m in summed for x in m.arguments if x.origin is not None and isinstance(x.kind, Number)}  # fmt: skip
+    read = {column for m in _summed(question) for argument in m.arguments for column in columns(argument.lowered)}
+    ends = _ends(question)
     found = []
     for column, said in schema.table.columns.items():
         values = None if profile is None or column not in read else profile.values(column)
@@ -163,3 +162,23 @@ def value_cuts(question: Prepared, schema: Schema, profile: Profile | None) -> l
             low, high = ends.get(column, (said.low, said.high))  # those that were chosen within the declared ones
             found.append(value_cut(values, float(low), float(high)))
     return [one for one in found if one is not None]
+
+
+def _clipped(chosen: ChosenBounds, question: Prepared, profile: Profile) -> ChosenBounds | ValueCut:
+    """Chosen bounds; what is cut by narrower ones, if such were chosen for this question."""
+    values, own = profile.values(chosen.column), (chosen.declared.low, chosen.declared.high)
+    low, high = _ends(question).get(chosen.column, own)
+    if values is None or (low, high) == own or not isinstance(low, Fraction) or not isinstance(high, Fraction):
+        return chosen
+    return value_cut(values, float(low), float(high)) or chosen
+
+
+def _summed(question: Prepared) -> list[LoweredMeasure]:
+    return [m for m in question.asked.measures if m.measure.aggregate in (Aggregate.SUM, Aggregate.AVG)]
+
+
+def _ends(question: Prepared) -> dict[str, tuple[Fraction, Fraction]]:
+    """The bounds of columns that are summed or averaged as they are, as this question has them."""
+    return {x.origin[1]: (x.kind.low * x.kind.step, x.kind.high * x.kind.step)
+            for m in _summed(question) for x in m.arguments
+            if x.origin is not None and isinstance(x.kind, Number)}  # fmt: skip

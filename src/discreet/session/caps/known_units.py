@@ -138,16 +138,18 @@ class KnownUnits(Buyer):
 
     def lacks(self, queries: Sequence[Query]) -> dict[str, tuple[str, ...]]:
         """The tables of which nothing was released that caps and bounds of queries are chosen from, each with the
-        columns that the queries look at: a profile of these is what a service buys first.
+        columns that the queries look at (only those that wait for bounds, if a profile is there): a profile of these
+        is what a service buys first.
         """
-        every = [(query, one) for query in queries for one in query.prepared.all]
+        every = [one for query in queries for one in query.prepared.all]
         tables = {one.table for query in queries for one in query.waiting}
-        tables |= {one.asked.tables[0] for _, one in every
+        tables |= {one.asked.tables[0] for one in every
                    if one.asked.caps.auto and len(one.asked.tables) == 1 and not self.knows(one)}  # fmt: skip
         found = {}
         for table in sorted(tables):
-            read = {column for query, one in every for column in columns_read(one, table)}
-            read |= {one.column for query in queries for one in query.waiting if one.table == table}
+            read = {one.column for query in queries for one in query.waiting if one.table == table}
+            if table not in self._profiles:
+                read |= {column for one in every for column in columns_read(one, table)}
             schema = self._schemas[table]
             found[table] = tuple(name for name in schema.fields if name in read and name != schema.table.unit)
         return found
