@@ -60,10 +60,10 @@ def test_a_preview_knows_no_error_bars_of_values_whose_bounds_are_to_be_chosen()
 
 
 def test_bounds_that_a_question_narrows_are_told_once_as_it_has_them() -> None:
-    table = dp.table(ROWS, unit="patient", columns={"cost": dp.bounds("auto")})
+    table = dp.table(ROWS, unit="patient", max_rows="auto", columns={"cost": dp.bounds("auto")})
     own = dp.Session(visits=table, budget=dp.Pure(1000))
     own.profile("visits", epsilon=500)
-    answer = own.sql("SELECT SUM(cost) AS s FROM visits").release(epsilon="0.01")
+    answer = own.sql("SELECT SUM(cost) AS s FROM visits").release(epsilon="0.001")
     said = [note for note in answer.notes if "cost" in note]
     assert said[0].startswith("cost is clipped to 0 to ")
     assert said[1].startswith("bounds of cost cut about ")
