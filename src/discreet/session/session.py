@@ -38,13 +38,13 @@ from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table
 from discreet.query.profile.agreeing_tables import made_to_agree
-from discreet.query.profile.choose import Known
+from discreet.query.profile.choose import Chosen, Known
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
 from discreet.session.caps.auto import corrected_preview, finish
-from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds
+from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds, without_bounds
 from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
@@ -266,6 +266,7 @@ class Session(ManyQuestions, KnownUnits):
         found = copy(self)
         found._budget_store, found._ledger = budget_store, None
         found._progress = False  # an analyst must not see how long reading takes
+        found._in_vain = set()  # of this question's own
         return found
 
     # --- models, other columns, other copies --------------------------------------------------------------------------
@@ -353,22 +354,21 @@ class Session(ManyQuestions, KnownUnits):
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        found = tuple(
-            corrected_preview(
-                preview(
-                    order.quote,
-                    one.parts[0],
-                    remaining=left,
-                    affordable=fits,
-                    rows=self.rows_in_a_group(one, chosen) if rows is None else rows,
-                    confidence=order.confidence,
-                    notes=() if chosen is None else chosen.words,
-                ),
-                chosen,
-                rows,
+
+        def shown(one: Prepared, chosen: Chosen | None) -> Preview:
+            words = () if chosen is None else chosen.words
+            found = preview(
+                order.quote,
+                one.parts[0],
+                remaining=left,
+                affordable=fits,
+                rows=self.rows_in_a_group(one, chosen) if rows is None else rows,
+                confidence=order.confidence,
+                notes=words,
             )
-            for one, chosen in zip_longest(order.quote.questions, order.chosen)
-        )
+            return without_bounds(corrected_preview(found, chosen, rows), one, order.waiting, words)
+
+        found = tuple(shown(*both) for both in zip_longest(order.quote.questions, order.chosen))
         return gathered_previews(order.sizes, found)
 
     def release(
@@ -384,6 +384,8 @@ class Session(ManyQuestions, KnownUnits):
         bars, before they are shown.
         """
         asked = order.quote
+        if order.waiting:
+            raise no_bounds(None, order.waiting)
         if payment is None:
             if not self._budget_store.fits(asked.plan.price):
                 raise OverBudget(asked=asked.price, left=self._budget_store.remaining)
