@@ -24,9 +24,10 @@ from discreet.privacy.budgets.filters import Filter
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Number
 from discreet.query.plan.work import AnyWork, Exact
-from discreet.query.profile.choose import Known, choose
+from discreet.query.profile.choose import choose
 from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.clip import clipped
+from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, table_questions
 from discreet.query.profile.spread import Spread

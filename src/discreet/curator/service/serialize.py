@@ -16,7 +16,6 @@ from discreet.curator.error_replies import log, where
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number
 from discreet.ledger.records import ChargeRecord
-from discreet.ledger.standing import Quote as Cost
 from discreet.ledger.standing import Standing
 from discreet.ledger.state import Population
 from discreet.ledger.store import Line
@@ -26,7 +25,7 @@ from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story
-from discreet.query.answer.preview import preview as look_ahead
+from discreet.query.answer.preview import Preview
 from discreet.query.answer.serialize import answer, answer_parts, plain
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.run import Quote
@@ -73,26 +72,11 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 # --- previews --------------------------------------------------------------------------------------------------------
 
 
-def preview(  # noqa: PLR0917 - what a preview is made of
-    which: Prepared,
-    quote: Quote,
-    cost: Cost,
-    rows: int | None,
-    confidence: Number,
-    notes: tuple[str, ...] = (),
-) -> dict[str, Any]:
+def preview(shown: Preview, quote: Quote, which: Prepared) -> dict[str, Any]:
     """The error bars that a release would have, and how it would be made."""
-    found = look_ahead(
-        quote,
-        which.parts[0],
-        remaining=str(cost.left),
-        affordable=cost.fits,
-        rows=rows,
-        confidence=confidence,
-        notes=notes,
-    ).as_dict()
+    found = shown.as_dict()
     found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
-    return found | {"story": [*story(quote, which), *notes]}
+    return found | {"story": [*story(quote, which), *shown.notes]}
 
 
 def gathered(sizes: Sequence[int], previews: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -19,7 +19,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,6 @@ from discreet.errors import (
     LedgerUnavailable,
     NotRegistered,
 )
-from discreet.exact import number
 from discreet.ledger.charges import Charge
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.state import Dataset, Population, State, limits_of
@@ -234,13 +232,10 @@ class Curator:
             "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
             "allowance": write_amount(quote.allowance),
         }
-        confidence = number(asked.price.confidence, "confidence")
-        shown = quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
         found = []
-        for one, chosen in zip_longest(shown, order.chosen):
-            rows = session.rows_in_a_group(one, chosen) if asked.rows is None else asked.rows
-            words = () if chosen is None else chosen.words
-            found.append(serialize.preview(one, quote, cost, rows, confidence, words) | common)
+        for i, place in enumerate(order.places):
+            one = session.preview_of(order, i, asked.rows, remaining=str(cost.left), affordable=cost.fits)
+            found.append(serialize.preview(one, quote, quote.questions[place]) | common)
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
         found = serialize.gathered(order.sizes, found)
