@@ -13,6 +13,7 @@ import numpy as np
 from discreet.answer import CONFIDENCE, confidence_level
 from discreet.exact import Number, significant
 from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.profile.choose_bounds import FARTHER
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.sizes import share_beyond
@@ -31,8 +32,12 @@ class ValueCut:
     confidence: float
     reach: tuple[float, float]
     """The estimate is about values between these."""
+    farther: bool = False
+    """Whether values surely lie in the outermost classes of a profile, which have no end."""
 
     def __str__(self) -> str:
+        if self.farther:
+            return f"bounds of {self.column}: {FARTHER}, and it is not in the error bars"
         least, most = (significant(end, 6) for end in self.reach)
         return (
             f"bounds of {self.column} cut about {self.share:.1%} of the total of its values ({self.low:.1%} to "
@@ -51,8 +56,8 @@ def value_cut(values: Histogram, low: float, high: float, confidence: Number = C
     if not len(there):
         return None
     some = slice(there[0], there[-1] + 1)
-    ends = [[float(end) for end in value_ends(power, values.step)] for power in SIGNED_POWERS[some]]
-    near, far = (np.array(side) for side in zip(*ends, strict=True))
+    sides = [[float(end) for end in value_ends(power, values.step)] for power in SIGNED_POWERS[some]]
+    near, far = (np.array(side) for side in zip(*sides, strict=True))
     middle = np.sign(near + far) * np.sqrt(np.abs(near * far))
     points = [
         (np.abs(x), np.abs(x - np.clip(x, low, high)))
@@ -60,4 +65,6 @@ def value_cut(values: Histogram, low: float, high: float, confidence: Number = C
     ]
     level = confidence_level(confidence)
     share, first, last = share_beyond(values, counts[some], points, float(1 - level) / 2)
-    return ValueCut(values.column, share, first, last, float(level), (float(near[0]), float(far[-1])))
+    farther = there[0] == 0 or there[-1] == len(counts) - 1
+    ends = (0.0, 1.0) if farther else (first, last)
+    return ValueCut(values.column, share, *ends, float(level), (float(near[0]), float(far[-1])), farther)
