@@ -344,7 +344,7 @@ class Session(ManyQuestions, KnownUnits):
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        found = (self.preview_of(order, i, rows, remaining=left, affordable=fits) for i in range(len(order.places)))
+        found = (self._preview_of(order, i, rows, remaining=left, affordable=fits) for i in range(len(order.places)))
         return gathered_previews(order.sizes, tuple(found))
 
     def release(

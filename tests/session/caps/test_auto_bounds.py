@@ -66,7 +66,7 @@ def test_bounds_that_a_question_narrows_are_told_once_as_it_has_them() -> None:
     answer = own.sql("SELECT SUM(cost) AS s FROM visits").release(epsilon="0.001")
     said = [note for note in answer.notes if "cost" in note]
     assert said[0].startswith("cost is clipped to 0 to ")
-    assert said[1].startswith("bounds of cost cut about ")
+    assert "bounds of cost cut about " in said[1]
     assert len(said) == 2
 
 

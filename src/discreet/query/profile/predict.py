@@ -22,7 +22,7 @@ from discreet.query.estimate.statistics import Rows, Statistic, Units
 from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
 from discreet.query.lower.bounding import rows as rows_of_caps
-from discreet.query.lower.lower import one_row_each
+from discreet.query.lower.relation_facts import one_row_each
 from discreet.query.plan.work import Form
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram

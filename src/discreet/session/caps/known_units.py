@@ -285,7 +285,7 @@ class KnownUnits(Buyer):
         known = self.known(question)
         return None if known is None else typical_rows(question, known)
 
-    def preview_of(self, order: Order, answer: int, rows: int | None, *, remaining: str, affordable: bool) -> Preview:
+    def _preview_of(self, order: Order, answer: int, rows: int | None, *, remaining: str, affordable: bool) -> Preview:
         """Error bars of one answer of an order, as they will be after a correction; in a group of so many rows."""
         question = order.quote.questions[order.places[answer]]
         chosen = order.chosen[answer] if order.chosen else None
