@@ -46,6 +46,14 @@ def test_a_work_that_differs_in_anything_has_none(change: Any) -> None:
             assert fact_of(replace(work, cap=2)) is None
 
 
+def test_rows_by_keys_that_nobody_listed_have_none() -> None:
+    """What a unit weighs in them depends on which of its keys are kept."""
+    spread = [w for w in works() if (fact := fact_of(w)) is not None and fact.kind == "spread"]
+    assert spread
+    for work in spread:
+        assert fact_of(replace(work, keys=(replace(work.keys[0], allowed=None),))) is None
+
+
 def test_works_that_do_not_agree_about_the_unit_have_no_rows_together() -> None:
     spread = [fact for work in works() if (fact := fact_of(work)) is not None and fact.kind == "spread"]
     assert len(spread) == 2

@@ -61,7 +61,9 @@ def fact_of(work: AnyWork) -> Fact | None:
             return None if chain is None else Fact("sizes", work, chain, counted=name)
         case Project() | Scan():
             chain, (one,) = _chain(work.source), work.keys
-            return None if chain is None else Fact("spread", work, chain, one.expression, one.allowed)
+            if chain is None or one.allowed is None:
+                return None
+            return Fact("spread", work, chain, one.expression, one.allowed)
         case _:
             return None
 
