@@ -51,6 +51,11 @@ class StoredProfiles:
         self._lock = threading.Lock()
         self._buying = threading.Lock()
 
+    @property
+    def number(self) -> int:
+        """How many were read: previews are made anew when there are more."""
+        return len(self._known)
+
     def read(self, ledger: Ledger, dataset: str, session: Session, *, again: bool = False) -> None:
         """Let a session use the profiles that have stored answers. Nothing is spent.
 
