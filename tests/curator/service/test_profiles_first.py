@@ -156,7 +156,7 @@ def test_a_refusal_buys_nothing(tmp_path: Path) -> None:
         assert [price for _, price in paid(curator)[1:]] == [2, 18, 18]
 
 
-@pytest.mark.parametrize("whole", ["1/3", "7.77"])
+@pytest.mark.parametrize("whole", ["1/3"])
 def test_a_price_that_just_fits_is_enough_for_both(tmp_path: Path, whole: str) -> None:
     """However prices are rounded when they are written down: nothing is left, and nothing is refused halfway."""
     with opened(tmp_path / "t", epsilon=whole) as curator:

@@ -324,8 +324,9 @@ def _by_units(asked: Prepared, known: Known, quote: Ask) -> Chosen:
     error = units.error(ONE_DEVIATION) / (selection.threshold / units.scale)
     cut = None if known.groups is None else known.groups.cut(most, what="groups")
     words = [
-        f"chosen from the profile{known.of}: a unit counts once in a group, and fully in at most {most:,} groups: all "
-        f"of the price goes into naming keys; one is named from about {least:,.0f} rows on",
+        f"chosen from the profile{known.of}: a unit counts once in a group, and fully in at most "
+        f"{how_many(most, 'groups')}: all of the price goes into naming keys; one is named from about {least:,.0f} "
+        "rows on",
         *([] if cut is None else [str(cut)]),
         "counts are corrected: they follow from numbers of units and released sizes of units, if the rows of a unit "
         "lie in groups as everybody's do; error bars reach from no correction to its square",
@@ -339,8 +340,8 @@ def _units_alone(asked: Prepared, known: Known, quote: Ask) -> Chosen:
     caps = chosen_caps(asked, most, most)
     cut = None if known.groups is None else known.groups.cut(caps.max_groups or most, what="groups")
     words = (
-        f"chosen from the profile{known.of}: a unit counts fully in at most {caps.max_groups:,} groups; predicted "
-        f"error in a typical group: {error:.1%}",
+        f"chosen from the profile{known.of}: a unit counts fully in at most "
+        f"{how_many(caps.max_groups or most, 'groups')}; predicted error in a typical group: {error:.1%}",
         *([] if cut is None else [str(cut)]),
     )
     return Chosen((with_caps(asked, caps),), caps, cut, typical_rows(asked, known), error, words)
@@ -390,6 +391,8 @@ def _told(  # noqa: PLR0917
         + f"; predicted error in a group of about {rows:,.0f} rows: {best.error:.1%}, noise alone: {best.noise:.1%}",
         str(cut),
     ]
+    if most is not None and known.groups is not None:
+        lines.append(str(known.groups.cut(most, what="groups")))
     if total:
         lines.append(
             f"groups are made to agree with a total that is released once with at most "

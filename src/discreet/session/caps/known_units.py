@@ -236,6 +236,7 @@ class KnownUnits(Buyer):
         known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
         if known is None:
             raise no_caps(question)
+        correct = correct and price.error is None  # an error is that of one question, without a total beside it
         return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
 
     def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
