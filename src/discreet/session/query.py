@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NoReturn, Protocol
 
@@ -60,6 +61,18 @@ class Order:
     """Whether counts of the answers are made to agree with each other."""
     waiting: tuple[Unknown, ...] = ()
     """Columns whose bounds are not chosen yet: it can be previewed, not released."""
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the question of each answer stands among all: the total of one that is corrected comes after it."""
+        if not self.chosen:
+            return tuple(range(len(self.quote.questions)))
+        return places_of(self.chosen)
+
+
+def places_of(chosen: Sequence[Chosen | None]) -> tuple[int, ...]:
+    """Where each question stands, if each is followed by the total to which it is corrected."""
+    return tuple(accumulate((1 if one is None else len(one.questions) for one in chosen[:-1]), initial=0))
 
 
 class QuerySession(Protocol):
@@ -166,7 +179,8 @@ class Query(Asked):
 
     def _chosen(self, chosen: Chosen, price: Price) -> Order:
         outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
-        quote = self.session.quote(chosen.questions, price)
+        left = price if chosen.left is None else replace(price, error=chosen.left)
+        quote = self.session.quote(chosen.questions, left)
         return Order(quote, outcomes, self.ledger_text, price.confidence, (chosen,))
 
     def preview(

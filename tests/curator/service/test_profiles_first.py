@@ -256,7 +256,7 @@ def test_bounds_that_cannot_be_chosen_are_refused_but_for_the_question_that_paid
     """An epsilon of 1e-6 shows nothing of 120 people: to show something is less likely than 1e-9."""
     cheap = SqlQuestion(sql="SELECT SUM(length) AS s FROM trips", price=Price("1e-6"))
     with opened(tmp_path / "t", auto="length") as curator:
-        assert "bounds of length could not be chosen: nothing stood out" in str(notes(curator, ANN, cheap, "k"))
+        assert "bounds of length could not be chosen: no value stood out" in str(notes(curator, ANN, cheap, "k"))
         with pytest.raises(NoProfile, match="for more if one was bought and nothing stood out"):
             curator.ask(BOB, "town", cheap)
         assert len(paid(curator)) == 2

@@ -75,7 +75,8 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 
 def previews(found: Sequence[Preview], order: Order, left: Measure, notes: tuple[str, ...]) -> list[dict[str, Any]]:
     """The error bars that each answer of an order would have, and how it would be made; ``notes``: of the whole."""
-    return [_preview(one, left, notes) | {"story": lines} for one, lines in zip(found, _stories(order), strict=False)]
+    both = zip(found, _stories(order), strict=True)
+    return [_preview(one, left, notes) | {"story": [*lines, *one.notes]} for one, lines in both]
 
 
 def _preview(one: Preview, left: Measure, notes: tuple[str, ...]) -> dict[str, Any]:
@@ -85,10 +86,9 @@ def _preview(one: Preview, left: Measure, notes: tuple[str, ...]) -> dict[str, A
 
 def _stories(order: Order) -> list[list[str]]:
     """How each answer would be made; where several questions make one, of all of them."""
-    shown = order.quote.questions[: len(order.chosen) or None]  # not the total that groups will be made to agree with
-    words = [() if one is None else one.words for one in order.chosen] or [()] * len(shown)
-    each = iter([[*story(order.quote, one), *more] for one, more in zip(shown, words, strict=True)])
-    return [[line for lines in islice(each, size) for line in lines] for size in order.sizes or [1] * len(shown)]
+    each = iter([story(order.quote, order.quote.questions[place]) for place in order.places])
+    sizes = order.sizes or [1] * len(order.places)
+    return [[line for lines in islice(each, size) for line in lines] for size in sizes]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -139,9 +139,17 @@ def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Map
             read = columns_read(question, name)
             found += [str(_clipped(one, question, profiles[name])) for one in chosen.values() if one.column in read]
             vain = [one.column for one in missing if one.asked and one.column in read]
-            found += [f"bounds of {column} could not be chosen: nothing stood out" for column in vain]
+            found += [_in_vain(column, _one_step(schemas[name], column)) for column in vain]
         found += map(str, value_cuts(question, schemas[name], profiles.get(name)))
     return tuple(found)
+
+
+def _in_vain(column: str, used: Declared) -> str:
+    return (
+        f"bounds of {column} could not be chosen: no value stood out from the noise of what was bought first; values "
+        f"were read as lying from {used.low} to {used.high}, so what depends on {column} says nothing about it: a "
+        "profile at a higher price may see more, or declare bounds"
+    )
 
 
 def columns_read(question: Prepared, table: str) -> set[str]:
