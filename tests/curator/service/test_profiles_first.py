@@ -191,6 +191,13 @@ def test_a_crash_between_profile_and_answer_costs_no_more_than_the_price(tmp_pat
         assert [price for _, price in paid(curator)] == [2, 18, 20]
 
 
+def test_a_key_that_comes_back_with_another_question_has_paid_nothing_for_it(tmp_path: Path) -> None:
+    killed(tmp_path / "t", COUNT, "planned", 2)
+    with opened(tmp_path / "t") as curator:
+        assert "was spent before" not in str(notes(curator, ANN, replace(COUNT, price=Price(3)), "k"))
+        assert [price for _, price in paid(curator)] == [2, 3]
+
+
 def test_a_profile_that_was_lost_in_a_crash_is_not_paid_again_under_the_same_key(tmp_path: Path) -> None:
     killed(tmp_path / "t", COUNT, "noise", 1)
     clock = Clock()

@@ -60,6 +60,7 @@ from discreet.errors import (
     NotRegistered,
 )
 from discreet.ledger.charges import Charge
+from discreet.ledger.entries import canonical
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.state import Dataset, Population, State, limits_of
 from discreet.ledger.store import Ledger
@@ -330,7 +331,7 @@ class Curator:
             ledger=self.ledger,
             dataset=name,
             analyst=caller.name,
-            key=key,
+            request=canonical([key, name, asked.query, asked.parameters]),
             profiles=opened.profiles,
             patience=float(self.config.limits.patience),
             buy=lambda profile, own: self.ask(caller, name, profile, own, began=began),
