@@ -156,6 +156,15 @@ def test_a_refusal_buys_nothing(tmp_path: Path) -> None:
         assert [price for _, price in paid(curator)[1:]] == [2, 18, 18]
 
 
+@pytest.mark.parametrize("whole", ["1/3"])
+def test_a_price_that_just_fits_is_enough_for_both(tmp_path: Path, whole: str) -> None:
+    """However prices are rounded when they are written down: nothing is left, and nothing is refused halfway."""
+    with opened(tmp_path / "t", epsilon=whole) as curator:
+        asked = replace(COUNT, price=Price(whole))
+        assert "was spent before" in str(notes(curator, ANN, asked))
+        assert curator.ledger.standing("town").remaining.epsilon == 0  # type: ignore[union-attr]
+
+
 def killed(folder: Path, asked: AnyQuestion, point: str, times: int, *, auto: str = "trips") -> None:
     """Ask, under the key "k", a server that ends when it comes to a point for so many times."""
     seen: list[str] = []
@@ -180,6 +189,13 @@ def test_a_crash_between_profile_and_answer_costs_no_more_than_the_price(tmp_pat
         assert curator.ask(ANN, "town", COUNT, "k").again
         curator.ask(ANN, "town", COUNT, "other")
         assert [price for _, price in paid(curator)] == [2, 18, 20]
+
+
+def test_a_key_that_comes_back_with_another_question_has_paid_nothing_for_it(tmp_path: Path) -> None:
+    killed(tmp_path / "t", COUNT, "planned", 2)
+    with opened(tmp_path / "t") as curator:
+        assert "was spent before" not in str(notes(curator, ANN, replace(COUNT, price=Price(3)), "k"))
+        assert [price for _, price in paid(curator)] == [2, 3]
 
 
 def test_a_profile_that_was_lost_in_a_crash_is_not_paid_again_under_the_same_key(tmp_path: Path) -> None:
@@ -225,6 +241,9 @@ def test_another_server_finds_what_was_bought(tmp_path: Path) -> None:
     with opened(tmp_path / "t") as first, opened(tmp_path / "t") as second:
         assert "buys first" in str(second.preview(BOB, "town", COUNT)[0]["notes"])
         first.ask(ANN, "town", COUNT)
+        (after,) = second.preview(BOB, "town", COUNT)
+        assert "buys first" not in str(after["notes"])
+        assert after["left"]["epsilon"] == "999980", "what another server charged is gone here too"
         assert "was spent before" not in str(notes(second, BOB, COUNT))
         assert [price for _, price in paid(second)] == [2, 18, 20]
 

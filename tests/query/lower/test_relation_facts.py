@@ -26,6 +26,12 @@ def test_rows_that_follow_from_other_caps_are_compared_as_rows() -> None:
     assert joint_caps(None, None) is None
 
 
+def test_a_declared_cap_does_not_hold_for_rows_whose_caps_are_to_be_chosen() -> None:
+    """One row per person in one table says nothing of the rows that it is joined with."""
+    assert joint_caps(Caps(max_rows=1), Caps(auto=True)) == Caps(auto=True)
+    assert joint_caps(Caps(max_groups=2), Caps(auto=True), Caps(max_rows=3)) == Caps(max_groups=2, auto=True)
+
+
 @pytest.mark.parametrize("name", ["__unit", "__UNIT", "__Unit_from_0"])
 def test_names_of_the_unit_are_reserved_in_any_spelling(name: str) -> None:
     assert is_reserved(name)

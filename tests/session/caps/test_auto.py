@@ -93,6 +93,28 @@ def test_corrected_values_are_marked_and_their_intervals_hold_the_raw_counts() -
     assert all(held)
 
 
+def test_an_error_can_be_asked_for_where_a_price_would_be_corrected() -> None:
+    own = session(budget=dp.Pure(100))
+    own.profile("visits", epsilon=50)
+    query = own.sql("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
+    assert "agree with a total" in str(query.preview(epsilon="0.4"))
+    answer = query.release(error=40)
+    assert all(20 < error <= 40 for error in answer.errors()["n"] if error is not None)
+    assert "agree with a total" not in str(answer)
+
+
+def test_a_join_with_a_table_of_one_row_each_counts_rows_and_tells_what_groups_cut() -> None:
+    """Counts of keys that nobody listed: a fifth of the rows was left when the other table's one row counted."""
+    people = dp.table({"patient": np.arange(4000), "kind": np.arange(4000) % 3}, unit="patient", max_rows=1)
+    rows = dp.table(ROWS, unit="patient", max_rows="auto", columns={**COLUMNS, "clinic": dp.unknown_keys()})
+    own = dp.Session(people=people, visits=rows, budget=dp.Approx(200, "1e-6"))
+    joined = "FROM people JOIN visits ON people.patient = visits.patient GROUP BY clinic"
+    answer = own.sql(f"SELECT clinic, COUNT(*) AS n {joined}").release(epsilon=100)
+    assert answer["n"] == pytest.approx(truth(), rel=0.2)
+    both = own.sql(f"SELECT clinic, COUNT(*) AS n, AVG(cost) AS mean {joined}").preview(epsilon=1)
+    assert any("% of their groups" in note or "groups cuts nothing" in note for note in both.notes)
+
+
 def test_correction_can_be_left_out() -> None:
     table = dp.table(ROWS, unit="patient", max_rows="auto", correct=False, columns=COLUMNS)
     own = dp.Session(visits=table, budget=dp.Pure(100))
@@ -117,7 +139,7 @@ def test_every_kind_of_question_and_budget(text: str, budget: dp.Pure | dp.Appro
 
 
 def test_keys_that_nobody_listed() -> None:
-    table = dp.table(ROWS, unit="patient", max_rows="auto", columns={"clinic": dp.unknown_keys()})
+    table = dp.table(ROWS, unit="patient", max_rows="auto", columns={**COLUMNS, "clinic": dp.unknown_keys()})
     own = dp.Session(visits=table, budget=dp.Approx(1, "1e-6"))
     answer = own.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon=1)
     assert answer["clinic"] == sorted(CLINICS)

@@ -84,7 +84,10 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
 
     @app.post("/api/datasets/{dataset}/questions", response_model=responses.AnswerOut)
     async def ask(request: Request, dataset: DatasetName, body: requests.AskIn) -> Response:
-        """Pay for a question and get its answer, with a signed receipt and release card."""
+        """Pay for a question and get its answer, with a signed receipt and release card.
+
+        The first one that needs a profile of a table, to choose caps or bounds, buys it with a tenth of its price.
+        """
         return _json(await paid(request, dataset, body.question(), body.key))
 
     @app.post("/api/datasets/{dataset}/workload/preview")

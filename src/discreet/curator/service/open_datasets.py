@@ -16,7 +16,6 @@ from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
 from discreet.curator.service.profiles import StoredProfiles
 from discreet.errors import BadData, DiscreetError
-from discreet.ledger.head_file import Head
 from discreet.ledger.state import Dataset, Population
 from discreet.query.plan.schema import EACH_ROW, Table
 from discreet.session.copies import usual_works
@@ -66,7 +65,7 @@ class Plans:
         self._most = most
         self._kept: OrderedDict[tuple[str, str], Query] = OrderedDict()
         self._quick: set[tuple[str, str]] = set()
-        self._shown: OrderedDict[Hashable, tuple[Head, list[dict[str, Any]]]] = OrderedDict()
+        self._shown: OrderedDict[Hashable, tuple[object, list[dict[str, Any]]]] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, key: tuple[str, str]) -> Query | None:
@@ -82,15 +81,15 @@ class Plans:
             if len(self._kept) > self._most:
                 self._quick.discard(self._kept.popitem(last=False)[0])
 
-    def shown(self, key: Hashable, head: Head) -> list[dict[str, Any]] | None:
-        """A preview that was made when the ledger ended as it does now. To be looked at only."""
+    def shown(self, key: Hashable, seen: object) -> list[dict[str, Any]] | None:
+        """A preview that was made when the ledger had what it has now. To be looked at only."""
         found = self._shown.get(key)
-        return None if found is None or found[0] != head else found[1]
+        return None if found is None or found[0] != seen else found[1]
 
-    def show(self, key: Hashable, head: Head, preview: list[dict[str, Any]]) -> None:
+    def show(self, key: Hashable, seen: object, preview: list[dict[str, Any]]) -> None:
         """Keep a preview; the oldest one goes."""
         with self._lock:
-            self._shown[key] = (head, preview)
+            self._shown[key] = (seen, preview)
             if len(self._shown) > self._most:
                 self._shown.popitem(last=False)
 

@@ -51,6 +51,11 @@ class StoredProfiles:
         self._lock = threading.Lock()
         self._buying = threading.Lock()
 
+    @property
+    def number(self) -> int:
+        """How many were read: previews are made anew when there are more."""
+        return len(self._known)
+
     def read(self, ledger: Ledger, dataset: str, session: Session, *, again: bool = False) -> None:
         """Let a session use the profiles that have stored answers. Nothing is spent.
 
@@ -156,7 +161,8 @@ class FirstPurchase:
     ledger: Ledger
     dataset: str
     analyst: str
-    key: str
+    request: str
+    """Its key and what it asks."""
     profiles: StoredProfiles
     patience: float
     """Seconds to wait for another question that is buying."""
@@ -181,9 +187,9 @@ class FirstPurchase:
         return split(price)[1] if paid else price
 
     def _paid(self) -> Iterator[ChargeRecord]:
-        """What earlier requests with this key have bought first."""
+        """What the same request has bought before."""
         for i in count():
-            found = self.ledger.charge_of(self.analyst, first_key(self.key, i))
+            found = self.ledger.charge_of(self.analyst, first_key(self.request, i))
             if found is None:
                 return
             yield found.record
@@ -212,15 +218,15 @@ class FirstPurchase:
     def _buy(self, asked: ProfileQuestion | UnitsQuestion, name: str, paid: list[str]) -> None:
         if name not in paid:
             paid.append(name)
-        charge = self.buy(asked, first_key(self.key, paid.index(name)))
+        charge = self.buy(asked, first_key(self.request, paid.index(name)))
         if charge.answer is None or "answers" not in json.loads(charge.answer):
             raise EngineFailed
 
 
-def first_key(key: str, i: int) -> str:
-    """The key under which a question with this key buys the first thing, the second, and so on.
+def first_key(request: str, i: int) -> str:
+    """The key under which a request buys the first thing, the second, and so on: the same when it is repeated.
 
     >>> first_key("k", 0)
     'profile 0 for 8254c329a92850f6d539dd376f4816ee'
     """
-    return f"profile {i} for {hashlib.sha256(key.encode()).hexdigest()[:32]}"
+    return f"profile {i} for {hashlib.sha256(request.encode()).hexdigest()[:32]}"

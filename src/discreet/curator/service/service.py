@@ -60,6 +60,7 @@ from discreet.errors import (
     NotRegistered,
 )
 from discreet.ledger.charges import Charge
+from discreet.ledger.entries import canonical
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.state import Dataset, Population, State, limits_of
 from discreet.ledger.store import Ledger
@@ -218,17 +219,21 @@ class Curator:
         began = time.monotonic()
         known, people = self.dataset(caller, name)
         opened = self.open(known)
-        head, same = self.ledger.head, None
+        seen, same = self._seen(opened), None
         if isinstance(asked, SqlQuestion) and asked.price.error is None:
             same = (caller.name, asked)
-            before = opened.plans.shown(same, head)
+            before = opened.plans.shown(same, seen)
             if before is not None:
                 return before
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
         session = opened.session.serving(budget_store)
-        reading = self._reading(opened, session, caller, name, asked)
-        queries = dict(zip(asked.texts, asked.queries(*reading), strict=True))
-        lacking = Lacking.of(opened.profiles, session, queries)
+        for again in (False, True):
+            opened.profiles.read(self.ledger, name, session, again=again)
+            reading = self._reading(opened, session, caller, name, asked)
+            queries = dict(zip(asked.texts, asked.queries(*reading), strict=True))
+            lacking = Lacking.of(opened.profiles, session, queries)
+            if not lacking.names:
+                break
         order = asked.order(session, *reading, expected=True)
         quote = order.quote
         cost = budget_store.quote(quote.plan.price)
@@ -246,8 +251,13 @@ class Curator:
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
         if same is not None:
-            opened.plans.show(same, head, found)
+            opened.plans.show(same, seen, found)
         return found
+
+    def _seen(self, opened: OpenDataset) -> tuple[object, ...]:
+        """What previews depend on beside the question: what the ledger has, by whichever server, and its profiles."""
+        state = self.ledger.look()
+        return state.sequence, state.hash, opened.profiles.number
 
     def previews_at_once(self, caller: Caller, name: str, asked: SqlQuestion) -> bool:
         """Whether a preview is known to take but a moment and to wait for nobody: a server makes it in its loop."""
@@ -256,7 +266,7 @@ class Curator:
         opened = self.open_datasets.opened(self.dataset(caller, name)[0])
         if opened is None:
             return False
-        made = opened.plans.shown((caller.name, asked), self.ledger.head) is not None
+        made = opened.plans.shown((caller.name, asked), self._seen(opened)) is not None
         return made or opened.plans.quick((caller.name, asked.sql))
 
     def ask(
@@ -321,7 +331,7 @@ class Curator:
             ledger=self.ledger,
             dataset=name,
             analyst=caller.name,
-            key=key,
+            request=canonical([key, name, asked.query, asked.parameters]),
             profiles=opened.profiles,
             patience=float(self.config.limits.patience),
             buy=lambda profile, own: self.ask(caller, name, profile, own, began=began),

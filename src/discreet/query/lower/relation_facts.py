@@ -56,6 +56,7 @@ def one_row_each(relation: Relation, apart: Collection[str] = ()) -> bool:
 def joint_caps(*caps: Caps | None) -> Caps | None:
     """The largest of each cap that is declared: a table with one row per unit must not cap what it is joined with.
 
+    Where one table's caps are to be chosen, so are those of the joined rows.
     Whatever they are, bounding keeps to them; so this is a choice of accuracy, not of privacy.
     """
     found = [c for c in caps if c is not None]
@@ -65,11 +66,12 @@ def joint_caps(*caps: Caps | None) -> Caps | None:
     def largest(values: list[int | None]) -> int | None:
         return max((v for v in values if v is not None), default=None)
 
+    auto = any(c.auto for c in found)
     return Caps(
-        max_rows=None if all(c.max_rows is None for c in found) else max(rows(c) for c in found if not c.auto),
+        max_rows=None if auto or all(c.max_rows is None for c in found) else max(map(rows, found)),
         max_groups=largest([c.max_groups for c in found]),
         max_rows_per_group=largest([c.max_rows_per_group for c in found]),
-        auto=any(c.auto for c in found),
+        auto=auto,
         correct=all(c.correct for c in found),
     )
 

@@ -248,8 +248,9 @@ def _by_units(asked: Prepared, known: Known, quote: Ask) -> Chosen:
     error = units.error(ONE_DEVIATION) / (selection.threshold / units.scale)
     cut = None if known.groups is None else known.groups.cut(most, what="groups")
     words = [
-        f"chosen from the profile{known.of}: a unit counts once in a group, and fully in at most {most:,} groups: all "
-        f"of the price goes into naming keys; one is named from about {least:,.0f} rows on",
+        f"chosen from the profile{known.of}: a unit counts once in a group, and fully in at most "
+        f"{how_many(most, 'groups')}: all of the price goes into naming keys; one is named from about {least:,.0f} "
+        "rows on",
         *([] if cut is None else [str(cut)]),
         "counts are corrected: they follow from numbers of units and released sizes of units, if the rows of a unit "
         "lie in groups as everybody's do; error bars reach from no correction to its square",
@@ -312,6 +313,8 @@ def _lines(known: Known, caps: Caps, cut: Cut, total: Sequence[Prepared]) -> tup
         + (f", {how_many(most, 'groups')}" if most is not None else ""),
         str(cut),
     ]
+    if most is not None and known.groups is not None:
+        lines.append(str(known.groups.cut(most, what="groups")))
     if total:
         lines.append(
             f"groups are made to agree with a total that is released once with at most "
