@@ -176,7 +176,8 @@ class PrivateTraining:
         for parameter, part in zip(self._sums.parameters, noisy, strict=True):
             parameter.grad = part.to(parameter.dtype)
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        for parameter in self._sums.parameters:
+            parameter.grad = None
 
     def _noisy(self, batch: list[tuple[NDArray[np.intp], NDArray[np.float32]]], totals: Totals) -> list[Tensor]:
         """The noisy sum of a batch. Rows that turn out too long are left out, and all is done again, noise too.
