@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import discreet as dp
-from discreet.engines.duckdb.shared_rows import BITS, MOST_WORDS, base_of, fact_of
+from discreet.engines.duckdb.shared_rows import fact_of, shared_rows
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.work import DistinctWork, RowSum, Work
 from discreet.query.profile.questions import table_questions
@@ -26,13 +26,7 @@ def works(keys: int = 3) -> list[Any]:
 
 def test_every_work_of_a_profile_has_its_form() -> None:
     kinds = [fact.kind for work in works() if (fact := fact_of(work)) is not None]
-    assert sorted(kinds) == ["groups", "pairs", "pairs", "sizes", "spread", "spread"]
-
-
-def test_more_listed_keys_than_there_are_bits_have_none() -> None:
-    found = [fact_of(work) for work in works(BITS * MOST_WORDS + 1)]
-    assert found.count(None) == 1
-    assert not any(fact.kind == "groups" for fact in found if fact is not None)
+    assert sorted(kinds) == ["groups", "groups", "named", "sizes", "spread", "spread"]
 
 
 @pytest.mark.parametrize(
@@ -56,4 +50,4 @@ def test_works_that_do_not_agree_about_the_unit_have_no_rows_together() -> None:
     spread = [fact for work in works() if (fact := fact_of(work)) is not None and fact.kind == "spread"]
     assert len(spread) == 2
     other = replace(spread[0], work=replace(spread[0].work, unit="someone"))
-    assert base_of([other, spread[1]], {}, numbered=True) is None
+    assert shared_rows([other, spread[1]], {}) is None

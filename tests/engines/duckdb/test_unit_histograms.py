@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.duckdb import engine as duckdb_engine
+from discreet.engines.duckdb import row_codes
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.duckdb.unit_histograms import shared_histograms
 from discreet.engines.memory.engine import Memory
@@ -91,7 +92,7 @@ def test_units_with_more_rows_than_a_weight_has_steps_are_left_to_each_work(shar
     works, schemas = _works(_rows(4), LISTED)
     coarse = [replace(w, weights=replace(w.weights, scale=16)) if isinstance(w, Work) else w for w in works]
     assert _numbers(duckdb().run(coarse, schemas)) == _numbers(Memory().run(coarse, schemas))
-    assert shared == [2]  # keys that nobody listed, which need no weights of rows
+    assert shared == [5]  # all but those whose rows are weighed
 
 
 def test_rows_without_a_class_do_not_count_in_the_size_of_their_unit() -> None:
@@ -105,6 +106,22 @@ def test_rows_without_a_class_do_not_count_in_the_size_of_their_unit() -> None:
     ]
     assert fewer != list(works)
     assert _numbers(duckdb().run(fewer, schemas)) == _numbers(Memory().run(fewer, schemas))
+
+
+@pytest.mark.parametrize("ids", ["far apart", "text", "close together"])
+def test_some_units_after_the_others_and_units_of_every_kind(
+    ids: str, shared: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_codes, "MOST_ROWS", 40)
+    rows = _rows(9)
+    names: dict[str, Callable[[int], Any]] = {
+        "far apart": lambda u: (u - 7) << 56, "text": lambda u: f"unit {u}", "close together": lambda u: u - 7
+    }  # fmt: skip
+    units = pa.array([None if u is None else names[ids](u) for u in rows["u"].to_pylist()])
+    keys = pa.array([f"key {(i * 7919) % 31}" for i in range(len(rows))])
+    works, schemas = _works(rows.set_column(0, "u", units).set_column(2, "p", keys), LISTED)
+    assert _numbers(duckdb().run(works, schemas)) == _numbers(Memory().run(works, schemas))
+    assert shared == [9]
 
 
 @pytest.mark.parametrize("seed", [5, 6, 7])

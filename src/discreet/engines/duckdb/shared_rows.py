@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from discreet.engines.sql.base import Base
+from discreet.engines.duckdb.value_classes import Classes, classes_of
+from discreet.engines.sql.base import Base, Key
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns
 from discreet.query.plan.nodes import Aggregate, Filter, Measure, PerUnit, Project, Relation, Scan
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, Work, WorkKey
-
-BITS = 62
-"""Listed keys of a word: one bit for each."""
-MOST_WORDS = 20
-
 
 # --- which works ------------------------------------------------------------------------------------------------------
 
@@ -49,7 +45,7 @@ def fact_of(work: AnyWork) -> Fact | None:
     """What a work asks, if it has one of the forms; else None."""
     if isinstance(work, DistinctWork):
         chain = _chain(work.source)
-        return None if chain is None or work.keys or work.cap != 1 else Fact("pairs", work, chain, work.value)
+        return None if chain is None or work.keys or work.cap != 1 else Fact("named", work, chain, work.value)
     plain = work.split is None and work.pick is None and work.most_keys is None and len(work.keys) == 1
     if not plain or work.cells != (RowSum(Literal(1)),) or work.weights.form is not Form.ROWS or work.weights.cap != 1:
         return None
@@ -76,13 +72,11 @@ def _groups(work: Work, rows: Relation, key: Expression, name: str) -> Fact | No
         match rows.predicate:
             case Call("in", (x, *some)) if x == key:
                 allowed = tuple(one.value for one in some if isinstance(one, Literal))
-                if len(allowed) > BITS * MOST_WORDS:
-                    return None
             case _:
                 return None
         rows = rows.source
     chain = _chain(rows)
-    return None if chain is None else Fact("pairs" if allowed is None else "groups", work, chain, key, allowed, name)
+    return None if chain is None else Fact("groups", work, chain, key, allowed, name)
 
 
 def _chain(rows: Relation) -> Chain | None:
@@ -128,26 +122,54 @@ def renamed(expression: Expression, names: Mapping[str, str] | None) -> Expressi
     return expression if names is None else replace_columns(expression, lambda name: Column(names[name]))
 
 
-def base_of(facts: Sequence[Fact], tables: Mapping[str, Origin], *, numbered: bool) -> Base | None:
-    """The rows with the unit and the key of each of these works; None if they do not agree about the unit."""
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """A key that works have, in a column of the relation of all."""
+
+    name: str
+    key: Key | None
+    """None if it is a class of a number, which is in the column."""
+    allowed: tuple[Value, ...] | None
+    classes: Classes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SharedRows:
+    """The rows with the unit and the keys of several works."""
+
+    base: Base
+    columns: tuple[KeyColumn, ...]
+    places: tuple[int | None, ...]
+    """Of each work: which column has its key."""
+
+
+def shared_rows(facts: Sequence[Fact], tables: Mapping[str, Origin]) -> SharedRows | None:
+    """The rows of these works; None if they do not agree about the unit."""
     merged = _Merged(facts[0].chain.table, max(1, *(len(fact.chain.steps) for fact in facts)))
     names = [merged.names(fact.chain) for fact in facts]
     units = {some.get(_unit(fact)) for some, fact in zip(names, facts, strict=True)}
     if len(units) != 1 or None in units:
         return None
-    keys = tuple(
-        WorkKey(f"k{i}", renamed(fact.key, some), fact.allowed)
-        for i, (some, fact) in enumerate(zip(names, facts, strict=True))
-        if fact.key is not None
-    )
+    asked = [
+        None if fact.key is None else (renamed(fact.key, some), fact.allowed)
+        for fact, some in zip(facts, names, strict=True)
+    ]
+    keys = list(dict.fromkeys(key for key in asked if key is not None))
+    classes = {key: found for key in keys if key[1] is not None and (found := classes_of(key[0])) is not None}
+    plain = [key for key in keys if key not in classes]
     (unit,) = units
-    weights = next(fact.work.weights for fact in facts if isinstance(fact.work, Work))
-    return Base(
-        Work(source=merged.relation, unit=str(unit), keys=keys, cells=(RowSum(Literal(1)),), weights=weights),
-        DUCKDB,
-        tables,
-        numbered=numbered,
+    work = Work(
+        source=merged.relation,
+        unit=str(unit),
+        keys=tuple(WorkKey(f"k{i}", expression, allowed) for i, (expression, allowed) in enumerate(plain)),
+        cells=(RowSum(Literal(1)),),
+        weights=next(fact.work.weights for fact in facts if isinstance(fact.work, Work)),
     )
+    base = Base(work, DUCKDB, tables)
+    columns = [KeyColumn(key.name, key, key.allowed) for key in base.keys]
+    columns += [KeyColumn(base.value(some.x).sql, None, allowed, some) for (_, allowed), some in classes.items()]
+    where = {key: place for place, key in enumerate([*plain, *classes])}
+    return SharedRows(base, tuple(columns), tuple(None if key is None else where[key] for key in asked))
 
 
 def _unit(fact: Fact) -> str:
