@@ -1,7 +1,7 @@
 """One micro-batch's clipped gradients as integers: quantised factors, exact matrix products.
 
 The gradient of a linear layer is a sum of outer products g aᵀ. Both factors are truncated to small integers: a to 7
-bits, scaled by its own row's largest entry, and g to 14 bits with the opposite scale, so that their product lies on one
+bits, scaled by its own row's largest entry, and g to 13 bits with the opposite scale, so that their product lies on one
 public grid. Truncation only shortens: the integer outer product is nowhere larger than the real one. g is cut into two
 8-bit integers, and products of 8-bit integers are summed in 32 bits, which both processors and graphics cards do
 exactly and faster than floats.
@@ -19,9 +19,9 @@ import torch
 from torch import Tensor
 
 A_MOST = 127
-G_MOST = 127 * 128 + 127
+G_MOST = 63 * 128 + 127
 RADIUS = A_MOST * G_MOST
-"""How many cells the clipping length has: a row of this length has factors that fit."""
+"""How many cells the clipping length has: a row of this length has factors that fit, and 1800 rows sums of 32 bits."""
 _LONGEST = 1 << 17  # so many products of at most 128 * 127 stay below 2^31
 _TINY = 1e-28  # the largest entry of a row is taken for at least so much
 _AT_ONCE = ((1 << 31) - 1) // RADIUS
@@ -126,7 +126,7 @@ def times(x: Tensor, cells: Tensor) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Limbs:
-    """Numbers of 14 bits and a sign as base * high + low, both of 8 bits.
+    """Numbers of 13 bits and a sign as base * high + low, both of 8 bits.
 
     Two layouts of the same numbers: the two bytes of 16-bit words, side by side, with base 256 and a sign in both,
     which costs nothing on processors; or all high ones, then all low ones, with base 128 and 0 <= low < 128.
