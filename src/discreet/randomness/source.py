@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadParameter, UnsafeRandomness
 
-_SMALL = 256  # bytes: below this the operating system is faster than setting up a key
+_SMALL = 1024  # bytes: below this the operating system is faster than setting up a key
+_ZEROS = memoryview(bytes(1 << 19))  # what is encrypted; making zeros anew takes longer than encrypting them
 
 
 class Bits(Protocol):
@@ -54,7 +55,7 @@ class SystemBits:
             return os.urandom(count)
         seed = os.urandom(48)
         stream = Cipher(algorithms.AES(seed[:32]), modes.CTR(seed[32:])).encryptor()
-        return stream.update(bytes(count))
+        return stream.update(_ZEROS[:count] if count <= len(_ZEROS) else bytes(count))
 
     def bits(self, count: int) -> int:
         """An integer of ``count`` uniform bits."""

@@ -51,6 +51,9 @@ def images() -> Tensor:
 
 
 MODELS: dict[str, tuple[Callable[[], nn.Module], Callable[[], Tensor]]] = {
+    "feed-forward": (lambda: nn.Sequential(nn.Linear(4, 70), nn.ReLU(), nn.Linear(70, 5), nn.ReLU(), nn.Linear(5, 3)),
+        flat,
+    ),
     "linear": (lambda: nn.Sequential(nn.Linear(4, 5), nn.Tanh(), nn.Linear(5, 3, bias=False)), flat),
     "convolution": (
         lambda: nn.Sequential(
@@ -248,3 +251,13 @@ def test_an_output_that_is_changed_in_place_has_the_gradient_it_had_before(does:
     for parameter, total in zip(sums.parameters, found, strict=True):
         assert parameter.grad is not None
         assert torch.allclose(total / RADIUS * 100, parameter.grad, rtol=0.02, atol=0.02)
+
+
+@pytest.mark.parametrize("width", [3, 200])
+def test_squares_that_vanish_do_not_make_a_row_longer(width: int) -> None:
+    """Inputs of 1e-23, whose squares are 0 in single precision, with an output gradient of 1e19: ten times the clip."""
+    model = nn.Linear(width, 2, bias=False)
+    x, y = torch.full((1, width), 1e-23), torch.full((1, 2), 1e19)
+    sums = ClippedSums(model, lambda outputs, targets: (outputs - targets).square(), 1e-5)
+    [found] = sums(x, y, torch.ones(1))
+    assert float(found.double().norm()) <= RADIUS

@@ -12,6 +12,8 @@ from discreet.learning.torch_training.integers import (
     Factored,
     Inputs,
     Limbs,
+    Products,
+    add_rows,
     int8_is_exact,
     int_product,
     times,
@@ -58,7 +60,7 @@ def test_truncation_never_lengthens_a_single_token() -> None:
 
 @pytest.mark.parametrize("as_bytes", [True, False])
 def test_limbs_of_either_layout_are_the_number(as_bytes: bool) -> None:
-    """All whole numbers of 14 bits and a sign, and fractions on both sides of them."""
+    """All whole numbers of 13 bits and a sign, and fractions on both sides of them."""
     whole = torch.arange(-G_MOST, G_MOST + 1).float()[:, None].expand(-1, 2)
     for shift in (0.0, 0.25):
         limbs = Limbs.of(torch.sign(whole) * (whole.abs() + shift).clamp(max=G_MOST), as_bytes=as_bytes)
@@ -103,7 +105,30 @@ def test_parts_are_added_and_doubles_do_as_well(monkeypatch: pytest.MonkeyPatch)
     assert torch.equal(int_product(left, left), truth)
 
 
+def test_products_that_are_written_out_are_truncated_and_no_number_is_0() -> None:
+    a, g = torch.tensor([[1.5, -2.0], [float("inf"), 1.0], [1.0, 1.0]]), torch.tensor([[3.0], [float("nan")], [1.0]])
+    whole = Products.of(a, g, torch.tensor([10.5, 0.0, 0.0]), bias=True)
+    assert whole.weight.tolist() == [[[47, -63], [0, 0], [0, 0]]]
+    assert whole.squares_up().tolist() == [47**2 + 63**2 + 31**2, 0, 0]
+    weight, bias = torch.zeros(1, 2, dtype=torch.int32), torch.zeros(1, dtype=torch.int64)
+    whole.add_to(weight, bias)
+    assert weight.tolist() == [[47, -63]]
+    assert bias.tolist() == [31]
+
+
+def test_rows_are_added_exactly_however_many_there_are() -> None:
+    """At the largest entry, with as many rows as 32 bits hold, one more, and several times as many."""
+    most = ((1 << 31) - 1) // RADIUS
+    for rows in (most, most + 1, 5 * most):
+        for dim in (0, 1):
+            into = torch.zeros(2, dtype=torch.int64)
+            given = torch.tensor([RADIUS, -RADIUS], dtype=torch.int32).expand(rows, 2)
+            add_rows(given if dim == 0 else given.T, into, dim)
+            assert into.tolist() == [rows * RADIUS, -rows * RADIUS]
+
+
 def test_the_limits_fit_their_types() -> None:
     assert (1 << 17) * 128 * 127 < 1 << 31
+    assert G_MOST < 1 << 13
     assert RADIUS == A_MOST * G_MOST
     assert isinstance(int8_is_exact("cpu"), bool)

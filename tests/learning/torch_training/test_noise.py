@@ -12,7 +12,7 @@ from torch import nn
 from discreet.errors import UnsafeRandomness
 from discreet.learning.torch_training import noise as module
 from discreet.learning.torch_training.noise import Noise, NoiseStock, finer
-from discreet.learning.torch_training.totals import Totals
+from discreet.learning.torch_training.totals import ROOM, Totals
 
 
 @pytest.mark.parametrize("most", [100, 1 << 40])
@@ -27,6 +27,21 @@ def test_the_size_of_the_noise(most: int) -> None:
     noise = torch.cat([(noisy[0] / 2 - 5).flatten(), noisy[1] / 2 + 7])
     assert abs(float(noise.std()) / 3 - 1) < 7 / math.sqrt(2 * 20_000)
     assert abs(float(noise.mean())) < 7 * 3 / math.sqrt(20_000)
+
+
+@pytest.mark.parametrize("sigma", [1 << 20, 1 << 25, 1 << 30])
+@pytest.mark.parametrize("most", [100, 1 << 40])
+def test_sums_are_exact_in_every_width(monkeypatch: pytest.MonkeyPatch, sigma: int, most: int) -> None:
+    """The largest totals and noise of each type: what is scaled is their exact sum, rounded once."""
+    parameters = [nn.Parameter(torch.zeros(4))]
+    noise = Noise(Fraction(sigma) ** 2, parameters)
+    totals = Totals(parameters, most)
+    largest = (1 << 31) - ROOM - 1 if totals.flat.dtype == torch.int32 else 1 << 40
+    totals.flat.copy_(torch.tensor([largest, -largest, 0, 5]))
+    drawn = torch.tensor([1, -1, 1, -1]) * min(noise._stock.most - 1, (1 << 31) - 1)
+    monkeypatch.setattr(noise._stock, "take", lambda count: drawn.to(noise._stock._draw(1).dtype))
+    exact = totals.flat.long() * noise._finer + drawn
+    assert torch.equal(noise.add_to(totals, 1.0)[0], exact.float() / noise._finer)
 
 
 def test_cells_are_as_fine_as_they_can_be() -> None:

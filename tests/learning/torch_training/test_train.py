@@ -110,6 +110,22 @@ def test_steps_end_with_the_plan_and_a_receipt_is_used_once() -> None:
         PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=400, receipt=receipt)
 
 
+def test_steps_of_a_run_do_not_overlap() -> None:
+    run = a_run()
+
+    def again(outputs: Any, targets: Any) -> torch.Tensor:
+        with pytest.raises(ReceiptRefused, match="under way"):
+            run.step()
+        return LOSS(outputs, targets)
+
+    run._sums.loss = again
+    run.step()
+    assert run.done == 1
+    run._sums.loss = LOSS
+    run.step()
+    assert run.done == 2
+
+
 def test_a_step_that_fails_is_a_step_that_was_paid() -> None:
     run = a_run()
 

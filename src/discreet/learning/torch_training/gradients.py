@@ -20,6 +20,7 @@ from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from discreet.errors import BadParameter
 from discreet.learning.torch_training.checks import check_losses, check_model, check_targets, unsupported
+from discreet.learning.torch_training.feed_forward import FeedForward
 from discreet.learning.torch_training.integers import RADIUS
 from discreet.learning.torch_training.layers import Outer, Part, Ready, Written, joined, rule_for
 from discreet.learning.torch_training.totals import Totals
@@ -56,6 +57,7 @@ class ClippedSums:
         self.clip = clip
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.by_vmap = bool(unsupported(model))
+        self._chain = FeedForward.of(model)
         self._layers = [m for m in model.modules() if any(p.requires_grad for p in m.parameters(recurse=False))]
 
     def __call__(self, x: Any, y: Any, counts: Tensor, ready: Ready | None = None) -> list[Tensor]:
@@ -102,7 +104,10 @@ class ClippedSums:
 
     def parts(self, x: Any, y: Any) -> list[Part]:
         """The gradients of all rows, in factors or written out."""
-        return self._written(x, y) if self.by_vmap else self._ghost(x, y)
+        if self.by_vmap:
+            return self._written(x, y)
+        chain = self._chain
+        return chain.parts(x, y, self.loss) if chain is not None and chain.applies(x) else self._ghost(x, y)
 
     def norms(self, x: Any, y: Any) -> Tensor:
         """The length of each row's gradient: for tests and for choosing a clip on public data."""
@@ -111,14 +116,16 @@ class ClippedSums:
     @torch.no_grad()
     def add_parts(self, parts: list[Part], counts: Tensor, totals: Totals) -> Tensor | None:
         """Add the integers of all parts; lengths are computed in the stated precision, whatever the caller's is."""
+        if not torch.is_autocast_enabled(counts.device.type):
+            return self._add(joined(parts), counts, totals)
         with torch.autocast(counts.device.type, enabled=False):
             return self._add(joined(parts), counts, totals)
 
     def _add(self, parts: list[Part], counts: Tensor, totals: Totals) -> Tensor | None:
-        lengths = _total_squares(parts).sqrt()
+        lengths = _total_squares(parts).sqrt_()
         look = not all(part.shrinks for part in parts)
         margin = _TOKEN_MARGIN if look else _MARGIN
-        cells = (margin * RADIUS / lengths.clamp(min=self.clip)).nan_to_num(nan=0.0).float() * counts
+        cells = (counts / lengths.clamp_(min=self.clip)).float().nan_to_num_(nan=0.0).mul_(margin * RADIUS)
         squares = torch.zeros(len(counts), dtype=torch.float64, device=counts.device) if look else None
         for part in parts:
             part.add(cells, totals.of, squares)
@@ -166,5 +173,7 @@ class ClippedSums:
 
 
 def _total_squares(parts: list[Part]) -> Tensor:
-    found = [part.squares() for part in parts]
-    return found[0] if len(found) == 1 else torch.stack([f.float() for f in found]).sum(0)
+    total = parts[0].squares()
+    for part in parts[1:]:
+        total = total + part.squares()
+    return total

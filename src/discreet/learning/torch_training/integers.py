@@ -1,7 +1,7 @@
 """One micro-batch's clipped gradients as integers: quantised factors, exact matrix products.
 
 The gradient of a linear layer is a sum of outer products g aᵀ. Both factors are truncated to small integers: a to 7
-bits, scaled by its own row's largest entry, and g to 14 bits with the opposite scale, so that their product lies on one
+bits, scaled by its own row's largest entry, and g to 13 bits with the opposite scale, so that their product lies on one
 public grid. Truncation only shortens: the integer outer product is nowhere larger than the real one. g is cut into two
 8-bit integers, and products of 8-bit integers are summed in 32 bits, which both processors and graphics cards do
 exactly and faster than floats.
@@ -14,16 +14,17 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite
 
 import torch
 from torch import Tensor
 
 A_MOST = 127
-G_MOST = 127 * 128 + 127
+G_MOST = 63 * 128 + 127
 RADIUS = A_MOST * G_MOST
-"""How many cells the clipping length has: a row of this length has factors that fit."""
+"""How many cells the clipping length has: a row of this length has factors that fit, and 1800 rows sums of 32 bits."""
 _LONGEST = 1 << 17  # so many products of at most 128 * 127 stay below 2^31
+_TINY = 1e-28  # the largest entry of a row is taken for at least so much
+_AT_ONCE = ((1 << 31) - 1) // RADIUS
 _BLOCK = 8
 _LEAST = 24  # graphics cards want more than 16 rows
 _THIN = 2  # a matrix of one row has no clear layout: torch 2.13 multiplies it wrongly on the processor
@@ -31,10 +32,10 @@ _THIN = 2  # a matrix of one row has no clear layout: torch 2.13 multiplies it w
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Inputs of a linear layer as integers of 7 bits, and the scale of each row: functions of that row alone."""
+    """Inputs of a linear layer as integers of 7 bits, and what one of them is worth: functions of that row alone."""
 
     whole: Tensor
-    scale: Tensor
+    worth: Tensor
 
     @classmethod
     def of(cls, a: Tensor) -> Inputs:
@@ -44,12 +45,12 @@ class Inputs:
         [[126, -63], [0, 0]]
         """
         largest = a.abs().amax(1, keepdim=True).float()
-        scale = torch.where(largest > 0, A_MOST / largest, 1.0).clamp(max=1e30) * (1 - 2.0**-20)
-        return cls((a * scale).to(torch.int8), scale)
+        worth = largest.nan_to_num_(nan=0.0).clamp_(min=_TINY).mul_((1 + 2.0**-20) / A_MOST)
+        return cls((a / worth).to(torch.int8), worth)
 
     def rows(self, index: Tensor) -> Inputs:
         """Some of the rows."""
-        return Inputs(self.whole.index_select(0, index), self.scale.index_select(0, index))
+        return Inputs(self.whole.index_select(0, index), self.worth.index_select(0, index))
 
 
 @dataclass(slots=True)
@@ -64,8 +65,8 @@ class Factored:
     @classmethod
     def of(cls, inputs: Inputs, g: Tensor, cells: Tensor, *, bias: bool = False) -> Factored:
         """From the real second factor, rows x width, and cells per unit for each row."""
-        alone = times(g, cells[:, None]).to(torch.int32) if bias else None
-        return cls(inputs.whole, Limbs.of(times(g, cells[:, None] / inputs.scale)), alone)
+        alone = times(g, cells.unsqueeze(1))
+        return cls(inputs.whole, Limbs.of(alone * inputs.worth), alone.to(torch.int32) if bias else None)
 
     def squares_up(self) -> Tensor:
         """The squared length of each row."""
@@ -78,24 +79,54 @@ class Factored:
         high, low = self.g.apart(int_product(self.g.both, self.a), 0)
         weight.add_(low).add_(high, alpha=self.g.base)
         if bias is not None and self.bias is not None:
-            bias.add_(self.bias.sum(0, dtype=bias.dtype))
+            add_rows(self.bias, bias, 0)
+
+
+@dataclass(slots=True)
+class Products:
+    """Each row's gradient g aᵀ written out, truncated entry by entry."""
+
+    weight: Tensor
+    """Outputs by rows by inputs."""
+    bias: Tensor | None
+
+    @classmethod
+    def of(cls, a: Tensor, g: Tensor, cells: Tensor, *, bias: bool = False) -> Products:
+        """From the real factors, and cells per unit for each row."""
+        alone = times(g, cells.unsqueeze(1))
+        products = times(alone.t().contiguous().unsqueeze(2), a)
+        return cls(products.to(torch.int32), alone.to(torch.int32) if bias else None)
+
+    def squares_up(self) -> Tensor:
+        """The squared length of each row."""
+        own = 0.0 if self.bias is None else self.bias.double().square().sum(1)
+        return self.weight.double().square().sum((0, 2)) + own
+
+    def add_to(self, weight: Tensor, bias: Tensor | None) -> None:
+        """Add the sum over rows to integer tensors, output by input."""
+        add_rows(self.weight, weight, 1)
+        if bias is not None and self.bias is not None:
+            add_rows(self.bias, bias, 0)
+
+
+def add_rows(rows: Tensor, into: Tensor, dim: int) -> None:
+    """Add the sum over rows of integers that are at most RADIUS each."""
+    for some in rows.split(_AT_ONCE, dim) if rows.shape[dim] > _AT_ONCE else [rows]:
+        into.add_(some.sum(dim, dtype=torch.int32))  # below 2^31, and quicker than in 64 bits
 
 
 def times(x: Tensor, cells: Tensor) -> Tensor:
-    """The product, and 0 where there are 0 cells, whatever x is there.
+    """The product, and 0 where it is no number: where there are 0 cells, whatever x is there.
 
     >>> times(torch.tensor([2.0, float("nan")]), torch.tensor([3.0, 0.0])).tolist()
     [6.0, 0.0]
     """
-    product = x * cells
-    if product.device.type == "cpu" and isfinite(float(product.sum())):  # quick there, a long wait elsewhere
-        return product  # no entry is NaN or infinite: none is 0 times such a number
-    return torch.where(cells > 0, product, 0.0)
+    return (x * cells).nan_to_num_(0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Limbs:
-    """Numbers of 14 bits and a sign as base * high + low, both of 8 bits.
+    """Numbers of 13 bits and a sign as base * high + low, both of 8 bits.
 
     Two layouts of the same numbers: the two bytes of 16-bit words, side by side, with base 256 and a sign in both,
     which costs nothing on processors; or all high ones, then all low ones, with base 128 and 0 <= low < 128.
@@ -136,6 +167,8 @@ def int_product(left: Tensor, right: Tensor) -> Tensor:
     >>> int_product(torch.tensor([[100], [-3]], dtype=torch.int8), torch.tensor([[5], [7]], dtype=torch.int8)).tolist()
     [[479]]
     """
+    if len(left) <= _LONGEST:
+        return _product(left, right)
     total = _product(left[:_LONGEST], right[:_LONGEST])
     for start in range(_LONGEST, len(left), _LONGEST):
         total = total.long() + _product(left[start : start + _LONGEST], right[start : start + _LONGEST])

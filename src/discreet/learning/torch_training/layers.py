@@ -16,12 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from discreet.learning.torch_training.integers import Factored, Inputs, times
+from discreet.learning.torch_training.integers import Factored, Inputs, Products, times
 from discreet.learning.torch_training.token_products import add_products, aligned, kernels_for
 
 Into = dict[nn.Parameter, Tensor]
 """Integer tensors, one for each parameter, that sums are added to."""
 _WIDE = 1 << 13  # wider sums of squares are taken in doubles
+_FEW = 1 << 8  # products of a row that are sooner written out than multiplied as factors
 _SMALL = 1 << 16  # gradients of a row that are smaller are written side by side
 
 
@@ -106,13 +107,19 @@ class Outer(Part):
     def squares(self) -> Tensor:
         """By the lengths of the factors."""
         own = squared(self.a) if self.ready is None else self.ready.squares
-        return (own + (self.bias is not None)) * squared(self.g)
+        of_g = squared(self.g)
+        return own * of_g if self.bias is None else torch.addcmul(of_g, own, of_g)
 
     def add(self, cells: Tensor, into: Into, squares: Tensor | None) -> None:
-        """By products of integer factors."""
-        inputs = Inputs.of(self.a) if self.ready is None else self.ready.inputs
-        whole = Factored.of(inputs, self.g, cells, bias=self.bias is not None)
-        whole.add_to(into[self.weight], None if self.bias is None else into[self.bias])
+        """By products of integer factors; where they are few, written out."""
+        bias = None if self.bias is None else into[self.bias]
+        whole: Factored | Products
+        if self.weight.numel() <= _FEW:
+            whole = Products.of(self.a, self.g, cells, bias=bias is not None)
+        else:
+            inputs = Inputs.of(self.a) if self.ready is None else self.ready.inputs
+            whole = Factored.of(inputs, self.g, cells, bias=bias is not None)
+        whole.add_to(into[self.weight], bias)
         if squares is not None:
             squares.add_(whole.squares_up())
 
@@ -176,10 +183,9 @@ def in_one_type(a: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def squared(rows: Tensor) -> Tensor:
-    """The squared length of each row, within a relative 2^-10."""
-    if rows.shape[1] <= _WIDE:
-        return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float32).square()
-    return torch.linalg.vector_norm(rows, dim=1, dtype=torch.float64).square()
+    """The squared length of each row, within a relative 2^-10; 2^-120 where it is less, since squares may vanish."""
+    kind = torch.float32 if rows.shape[1] <= _WIDE else torch.float64
+    return torch.linalg.vector_norm(rows, dim=1, dtype=kind).clamp_(min=2.0**-60).square_()
 
 
 # --- kinds of layers ----------------------------------------------------------------------------------------------

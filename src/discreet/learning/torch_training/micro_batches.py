@@ -30,10 +30,15 @@ class MicroBatches:
 
     def __init__(self, sums: ClippedSums, x: Tensor, y: Tensor, ready: Ready | None) -> None:
         self._sums, self._x, self._y, self._ready = sums, x, y, ready
+        self._totals: dict[torch.dtype, Totals] = {}
 
     def totals(self, rows: int) -> Totals:
-        """Zeros to which so many rows may be added."""
-        return self._sums.totals(rows)
+        """Zeros to which so many rows may be added, always in the same memory."""
+        kind = self._sums.kind_of_totals(rows)
+        if kind not in self._totals:
+            self._totals[kind] = self._sums.totals(rows)
+        self._totals[kind].clear()
+        return self._totals[kind]
 
     def add(self, places: NDArray[np.intp], counts: NDArray[np.float32], totals: Totals) -> Tensor | None:
         """Add these rows where ``counts`` is 1; which ones turned out too long, as ``ClippedSums.add`` has it."""
@@ -81,17 +86,8 @@ class RecordedMicroBatches(MicroBatches):
     ) -> None:
         super().__init__(sums, x, y, ready)
         self._record = record
-        self._totals: dict[torch.dtype, Totals] = {}
         self._recorded: dict[Hashable, Recorded] = {}
         self._recorded_in: tuple[Hashable, ...] = ()
-
-    def totals(self, rows: int) -> Totals:
-        """Zeros in the memory that recordings write to."""
-        kind = self._sums.kind_of_totals(rows)
-        if kind not in self._totals:
-            self._totals[kind] = self._sums.totals(rows)
-        self._totals[kind].clear()
-        return self._totals[kind]
 
     def add(self, places: NDArray[np.intp], counts: NDArray[np.float32], totals: Totals) -> Tensor | None:
         """The same by a replay; what it says of rows is a copy, since the next replay writes there."""

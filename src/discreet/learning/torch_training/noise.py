@@ -15,13 +15,14 @@ from torch import Tensor, nn
 
 from discreet.errors import UnsafeRandomness
 from discreet.learning.torch_training.tensor_normal import TensorNormal, tables_of
-from discreet.learning.torch_training.totals import Totals
+from discreet.learning.torch_training.totals import ROOM, Totals
 from discreet.noise.floored_normal import floored_normal
+from discreet.noise.short_normal import ShortNormal, fits
 from discreet.randomness import SystemBits
 
 _WIDTH = 36  # bits of σ in the cells in which noise is drawn: rounding down is then rarely in doubt
 _FINEST = 14
-_STOCK = 1 << 19  # 4 MB
+_STOCK = 1 << 19  # 2 MB, or 4 where draws are long
 
 
 class Noise:
@@ -34,9 +35,9 @@ class Noise:
 
     def __init__(self, sigma_squared: Fraction, parameters: list[nn.Parameter]) -> None:
         self._parameters = parameters
-        self._finer = finer(sigma_squared)
-        self._square = sigma_squared * self._finer**2
         self._device = parameters[0].device
+        self._finer = 1 if self._device.type == "cpu" and fits(sigma_squared) else finer(sigma_squared)
+        self._square = sigma_squared * self._finer**2
         self._stock = NoiseStock(self._square)
         self._ready: Any = None
         if self._device.type != "cpu":
@@ -63,7 +64,8 @@ class Noise:
             if self._device.type == "cpu"
             else TensorNormal(self._square, self._device).draw(len(totals.flat))
         )
-        noisy = noise.add_(totals.flat, alpha=self._finer).float().mul_(unit / self._finer)
+        short = totals.flat.dtype == torch.int32 and self._stock.most <= ROOM
+        noisy = (noise if short else noise.long()).add_(totals.flat, alpha=self._finer).float().mul_(unit / self._finer)
         return Totals.shaped(noisy, self._parameters)
 
 
@@ -87,23 +89,31 @@ class NoiseStock:
 
     def __init__(self, sigma_squared: Fraction) -> None:
         self._square = sigma_squared
-        self._left = torch.empty(0, dtype=torch.int64)
+        self._short = ShortNormal(sigma_squared) if fits(sigma_squared) else None
+        self.most = self._short.most if self._short is not None else 1 << 63
+        self._left = torch.empty(0)
         self._process = os.getpid()
         self._lock = Lock()
 
     def take(self, count: int) -> Tensor:
         """``count`` draws that nobody has seen and that are the caller's to change."""
         if count >= _STOCK:
-            return torch.from_numpy(floored_normal(self._square, count, SystemBits()))
+            return self._draw(count)
         with self._lock:
             if self._process != os.getpid():
                 self._left, self._process = self._left[:0], os.getpid()
             if len(self._left) < count:  # a run takes the same count each time, so that portions leave no rest
                 portion = max(1, _STOCK // max(count, 1)) * count
                 self._left = self._left.new_empty(0)  # the memory of the last portion is free before the next is made
-                self._left = torch.from_numpy(floored_normal(self._square, portion, SystemBits()))
+                self._left = self._draw(portion)
             taken, self._left = self._left[:count], self._left[count:]
             return taken
+
+    def _draw(self, count: int) -> Tensor:
+        short = self._short
+        return torch.from_numpy(
+            floored_normal(self._square, count, SystemBits()) if short is None else short.draw(count)
+        )
 
     def __reduce__(self) -> NoReturn:
         raise UnsafeRandomness("noise that was drawn ahead can be neither copied nor stored: it would be used twice")

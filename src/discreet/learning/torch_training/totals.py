@@ -5,11 +5,13 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-_SHORT = 1 << 31
+ROOM = 1 << 28
+"""What may be added to sums of 32 bits without an overflow."""
+_SHORT = (1 << 31) - ROOM
 
 
 class Totals:
-    """Zeros for each parameter, in 32 bits where no sum can reach 2^31.
+    """Zeros for each parameter, in 32 bits where no sum can come near 2^31.
 
     >>> totals = Totals([nn.Parameter(torch.ones(2, 3)), nn.Parameter(torch.ones(2))], most=10)
     >>> [t.shape for t in totals.views], totals.flat.dtype

@@ -150,6 +150,7 @@ class PrivateTraining:
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
         self._noise = Noise((plan.sigma * RADIUS) ** 2, self._sums.parameters)
         self._closed = False
+        self._stepping = Lock()
         if receipt is not None:
             check_receipt(receipt).redeem(plan.event)
 
@@ -165,6 +166,14 @@ class PrivateTraining:
 
     def step(self) -> None:
         """One batch, one noisy gradient, one step of the optimiser."""
+        if not self._stepping.acquire(blocking=False):  # two batches in the same totals would share one noise
+            raise ReceiptRefused("a step of this run is under way; steps follow each other")
+        try:
+            self._step()
+        finally:
+            self._stepping.release()
+
+    def _step(self) -> None:
         if self._closed:
             raise ReceiptRefused("this run was handed over by state(); go on with the one that was resumed from it")
         if self.done >= self.plan.steps:
@@ -176,7 +185,8 @@ class PrivateTraining:
         for parameter, part in zip(self._sums.parameters, noisy, strict=True):
             parameter.grad = part.to(parameter.dtype)
         self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        for parameter in self._sums.parameters:
+            parameter.grad = None
 
     def _noisy(self, batch: list[tuple[NDArray[np.intp], NDArray[np.float32]]], totals: Totals) -> list[Tensor]:
         """The noisy sum of a batch. Rows that turn out too long are left out, and all is done again, noise too.
