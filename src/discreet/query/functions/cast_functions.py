@@ -26,7 +26,10 @@ def _no_cast(x: Typed, target: str) -> Typed:
         refuse(f"CAST of NULL AS {target} is always NULL; leave it out")
     if isinstance(x.kind, Real):
         refuse(f"CAST AS {target} needs a number with bounds; {bound(x)}")
-    raise Unsupported(f"CAST of {words(x)} AS {target}", "compare it, or aggregate it as it is")
+    hint = "compare it, or aggregate it as it is"
+    if isinstance(x.kind, Text):
+        hint = "CAST(x AS BIGINT) reads whole numbers, CAST(x AS DATE) days; others must be stored as such"
+    raise Unsupported(f"CAST of {words(x)} AS {target}", hint)
 
 
 def _cast_integer(x: Typed) -> Typed:
