@@ -151,8 +151,8 @@ def test_where_only_units_are_counted_nothing_is_beyond_a_cap_and_nothing_more_i
         ("SELECT LOWER(note) AS k, COUNT(*) AS n FROM t GROUP BY 1", "compute it by CASE from constants"),
         ("SELECT note, COUNT(*) AS n FROM t GROUP BY note", "declare dp.keys([...])"),
         ("SELECT shop, COUNT(*) AS n FROM t WHERE shop = 'Book' GROUP BY shop", "answered: listed are Books, Toys"),
-        ("SELECT AVG(note) AS a FROM t", "CAST(x AS BIGINT) reads whole ones"),
-        ("SELECT AVG(CAST(note AS DOUBLE)) AS a FROM t", "CAST(x AS BIGINT) reads whole numbers"),
+        ("SELECT AVG(note) AS a FROM t", "CAST(x AS DECIMAL(10, 2)) read text"),
+        ("SELECT AVG(CAST(note AS DOUBLE)) AS a FROM t", "CAST(x AS DECIMAL(10, 2)) and"),
     ],
 )
 def test_refusals_say_what_can_be_asked_instead(text: str, words: str) -> None:

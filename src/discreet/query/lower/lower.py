@@ -189,8 +189,8 @@ def _those_listed(x: Typed, catalog: Catalog) -> str:
 
 _FEW_KEYS = 8
 _NO_NUMBER = (
-    "it needs a number: CAST(x AS BIGINT) reads whole ones; others must be stored as numbers (a CSV in which one value "
-    "is no number is read as text)"
+    "it needs a number: CAST(x AS BIGINT) and CAST(x AS DECIMAL(10, 2)) read text (a CSV in which one value is no "
+    "number is read as text)"
 )
 
 
