@@ -1,34 +1,37 @@
 """A workload that knows its budget: the price is shared so that the questions are about equally far off, relatively.
 
-Promise: nothing is paid until ``release``; what each question gets is shown before. The whole is priced at once: what
-questions share is released once, and where a certified bound on the composition of all noises is below the sum of
-their epsilons, the noise is made smaller until the bound is the price. Instead of a price each question may have an
-error: the least price is found for which all keep theirs, a certified bound below it is charged.
+Promise: nothing is paid until ``release``; what each question gets is shown before: noise, and what caps cut where a
+profile tells. The whole is priced at once: what questions share is released once, and where a certified bound on the
+composition of all noises is below the sum of their epsilons, the noise is made smaller until the bound is the price.
 """
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from functools import cached_property
+from operator import itemgetter
+from typing import Protocol
 
-from discreet.answer import confidence_level
-from discreet.errors import BadParameter, BadQuestion, NoPrice, NotATheorem
-from discreet.exact import Number, number
+from discreet.errors import BadQuestion, NoPrice, NotATheorem
 from discreet.privacy.accountants.compose import compose
 from discreet.privacy.promises.events import Stated
-from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.measures import Approx
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.answer.preview import TYPICAL, preview
+from discreet.query.answer.preview import TYPICAL
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.lower.bounding import rows as rows_of_caps
+from discreet.query.plan.nodes import Outcome
+from discreet.query.plan.schema import Caps
 from discreet.query.profile.agreeing_tables import expected_gains
-from discreet.query.profile.choose import Chosen, relative_noise
+from discreet.query.profile.choose import Chosen, with_other_caps
+from discreet.query.profile.predict import Known, Predicted, predict
 from discreet.query.run import Quote
 from discreet.session.caps.auto_bounds import no_bounds
-from discreet.session.price import Price, least, rounded, wanted_errors
-from discreet.session.query import Order, Query, QuerySession
+from discreet.session.price import Price
+from discreet.session.query import Order, Query, QuerySession, places_of
 
 ROUNDS = 6
 TRIES = (1.6, 1.25, 1.1, 1.04)
@@ -37,6 +40,9 @@ TRIES = (1.6, 1.25, 1.1, 1.04)
 
 class Planner(QuerySession, Protocol):
     """What a plan needs of its session."""
+
+    def known(self, question: Prepared) -> Known | None:
+        """What was released about the units of a question."""
 
     def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
         """How many rows a group has, about, if a profile says it."""
@@ -52,11 +58,16 @@ class Plan:
     session: QuerySession
     queries: tuple[Query, ...]
     order: Order
-    errors: tuple[float, ...]
-    """Relative, one deviation, in a group of ``rows`` rows."""
+    predicted: tuple[Predicted, ...]
+    """The relative error of each in a group of ``rows`` rows, one deviation: noise and what caps cut."""
     rows: tuple[int, ...]
     alone: tuple[float, ...]
     """The same, were each question asked by itself for an equal part of the price."""
+
+    @property
+    def errors(self) -> tuple[float, ...]:
+        """The relative error of each question, noise and cut together; noise alone where the cut is unknown."""
+        return tuple(one.error for one in self.predicted)
 
     @property
     def saving(self) -> float:
@@ -64,10 +75,36 @@ class Plan:
         return sum(self.errors) / sum(self.alone)
 
     def __str__(self) -> str:
-        lines = [f"costs {self.order.quote.price}, {self.order.quote.plan.noise.value} noise; relative errors:"]
-        for query, error, alone, rows in zip(self.queries, self.errors, self.alone, self.rows, strict=True):
-            lines.append(f"  {error:8.2%} (asked alone {alone:.2%}) in a group of {rows:,} rows: {query.ledger_text()}")
-        return "\n".join([*lines, f"on average {self.saving:.2f} times the error of asking one by one"])
+        head = ("error", "noise alone", "caps cut", "asked alone", "rows in a group")
+        corrected = [one is not None and one.corrected for one in self.order.chosen] or [False] * len(self.queries)
+        cells = [
+            (f"{one.error:.2%}", f"{one.noise:.2%}", _cut_shown(one, also), f"{alone:.2%}", f"{rows:,}")
+            for one, also, alone, rows in zip(self.predicted, corrected, self.alone, self.rows, strict=True)
+        ]
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in (head, *cells)
+        ]
+        texts = ("question", *(query.ledger_text() for query in self.queries))
+        return "\n".join([
+            f"costs {self.order.quote.price}, {self.order.quote.plan.noise.value} noise; predicted relative errors:",
+            *(f"  {line}  {text}" for line, text in zip(lines, texts, strict=True)),
+            *self._remarks(),
+            f"on average {self.saving:.2f} times the error of asking one by one",
+        ])  # fmt: skip
+
+    def _remarks(self) -> Iterator[str]:
+        unknown = dict.fromkeys(
+            table for query, one in zip(self.queries, self.predicted, strict=True) if one.cut is None
+            for table in query.prepared.asked.tables
+        )  # fmt: skip
+        if unknown:
+            yield (
+                f"what caps cut of {', '.join(unknown)} is unknown and not in these errors: a profile would tell, with "
+                "session.profile(table, epsilon=...)"
+            )
+        if any(one.cut for one in self.predicted):
+            yield "what caps cut is predicted as if units too rare for the profile grow rarer as the others do"
 
     __repr__ = __str__
 
@@ -80,6 +117,12 @@ class Plan:
         return answers
 
 
+def _cut_shown(one: Predicted, corrected: bool) -> str:
+    if one.cut is None:
+        return "unknown"
+    return f"{one.cut:.1%}{', corrected' if corrected else ''}"
+
+
 def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     """Share a price over questions."""
     for query in queries:
@@ -87,39 +130,129 @@ def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
         refuse_unknown(query)
     if any(query.prepared.beside for query in queries):
         raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
-    each = _share(price, len(queries))
-    chosen = tuple(
-        session.choose(query.prepared, each, correct=False) if query.prepared.asked.caps.auto else None
-        for query in queries
-    )
-    questions = [q.prepared if one is None else one.questions[0] for q, one in zip(queries, chosen, strict=True)]
-    rows = _rows(session, questions, chosen)
-    weights = [1.0] * len(queries)
-    best = _errors(session.quote(questions, price), rows)
-    best_weights = list(weights)
-    errors = best
-    for _ in range(ROUNDS):
-        middle = sum(errors) / len(errors)
-        weights = [min(max(w * (e / middle) ** 2, 1e-6), 1e6) for w, e in zip(weights, errors, strict=True)]
-        errors = _errors(session.quote(weighed(questions, weights), price), rows)
-        if sum(errors) < sum(best):
-            best, best_weights = errors, list(weights)
-    shared = weighed(questions, best_weights)
-    quote = _certified(session, shared, price)
-    outcomes = tuple(query.plan.outcome for query in queries)
+    asked, each = tuple(queries), price.times(Fraction(1, len(queries)))
+    tried = [Draft(session, asked, price, chosen) for chosen in _choices(session, asked, each)]
+    (_, weights), draft = min(((one.best_weights(), one) for one in tried), key=lambda found: found[0][0])
+    quote = _certified(session, draft.weighed(weights), price)
+    found = draft.predicted(quote)
     text = "; ".join(query.ledger_text() for query in queries)
-    order = Order(quote, outcomes, lambda: text, price.confidence, _told(chosen), agree=True)
-    alone = [_errors(session.quote((one,), each), (many,))[0] for one, many in zip(questions, rows, strict=True)]
-    return Plan(session, tuple(queries), order, tuple(_errors(quote, rows)), rows, tuple(alone))
+    order = Order(quote, draft.outcomes, lambda: text, price.confidence, _told(draft.chosen, found), agree=True)
+    return Plan(session, asked, order, found, draft.rows, _alone(session, asked, each))
 
 
-def _told(chosen: tuple[Chosen | None, ...]) -> tuple[Chosen | None, ...]:
-    return chosen if any(one is not None for one in chosen) else ()
+@dataclass(frozen=True)
+class Draft:
+    """Questions with caps that were chosen for them: how far off each is, by how much each matters."""
+
+    session: Planner
+    queries: tuple[Query, ...]
+    price: Price
+    chosen: tuple[Chosen | None, ...]
+
+    @property
+    def outcomes(self) -> tuple[Outcome, ...]:
+        """Of all questions, each followed by the total that it is corrected to."""
+        return tuple(
+            outcome for query, some in zip(self.queries, self._each, strict=True)
+            for outcome in (query.plan.outcome, *(one.outcome for one in some[1:]))
+        )  # fmt: skip
+
+    @cached_property
+    def _each(self) -> tuple[tuple[Prepared, ...], ...]:
+        both = zip(self.queries, self.chosen, strict=True)
+        return tuple((query.prepared,) if one is None else one.questions for query, one in both)
+
+    @cached_property
+    def rows(self) -> tuple[int, ...]:
+        """How many rows a group has, about: by a profile; else as if all tables had the same rows."""
+        firsts = [some[0] for some in self._each]
+        many = [len(question.parts[0].domain() or (None,)) for question in firsts]
+        found = map(self.session.rows_in_a_group, firsts, self.chosen)
+        return tuple(rows or round(TYPICAL * (max(many) / n) ** 0.5) for rows, n in zip(found, many, strict=True))
+
+    @cached_property
+    def _known(self) -> tuple[Known | None, ...]:
+        return tuple(self.session.known(query.prepared) for query in self.queries)
+
+    def weighed(self, weights: Sequence[float]) -> list[Prepared]:
+        """All questions, each mattering so much when the price is shared."""
+        return weighed(self._each, weights)
+
+    def predicted(self, quote: Quote) -> tuple[Predicted, ...]:
+        """How far off each question is, with the noise of a quote."""
+        gains = expected_gains(quote)
+        each = zip(places_of(self.chosen), self._known, self.rows, self._each, strict=True)
+        return tuple(
+            predict(quote, place, known, rows, corrected_by_next=len(some) > 1, gain=gains[place])
+            for place, known, rows, some in each
+        )
+
+    def best_weights(self) -> tuple[float, list[float]]:
+        """How much each question should matter for the least sum of errors, as far as money buys it; and that sum."""
+        weights = [1.0] * len(self.queries)
+        tried = []
+        for _ in range(ROUNDS + 1):
+            found = self.predicted(self.session.quote(self.weighed(weights), self.price))
+            tried.append((sum(one.error for one in found), list(weights)))
+            bought = [one.noise**2 / one.error for one in found]
+            middle = sum(bought) / len(bought)
+            weights = [min(max(w * (b / middle) ** 2, 1e-6), 1e6) for w, b in zip(weights, bought, strict=True)]
+        return min(tried, key=itemgetter(0))
 
 
-def _share(price: Price, many: int) -> Price:
-    given = {"epsilon": price.epsilon, "delta": price.delta, "rho": price.rho}
-    return replace(price, **{name: number(v, name) / many for name, v in given.items() if v is not None})
+def _choices(session: Planner, queries: tuple[Query, ...], each: Price) -> Iterator[tuple[Chosen | None, ...]]:
+    """Caps that are best for an equal part of the price, and for more; each time also such that questions share what
+    they have in common, which is then paid once.
+    """
+    before: list[object] = []
+    for times in (1 << k for k in range(len(queries).bit_length())):
+        chosen = tuple(
+            session.choose(query.prepared, each.times(Fraction(times))) if query.prepared.asked.caps.auto else None
+            for query in queries
+        )
+        for found in (chosen, _with_common_caps(session, queries, chosen)):
+            caps = [None if one is None else [question.asked.caps for question in one.questions] for one in found]
+            if caps not in before:
+                before.append(caps)
+                yield found
+
+
+def _with_common_caps(
+    session: Planner, queries: tuple[Query, ...], chosen: tuple[Chosen | None, ...]
+) -> tuple[Chosen | None, ...]:
+    """The same caps for all questions, and totals, about the same groups of the same rows: the largest of each."""
+    largest: dict[Hashable, Caps] = {}
+    for question in (question for one in chosen if one is not None for question in one.questions):
+        groups, caps = _groups(question), question.asked.caps
+        largest[groups] = max(caps, largest.get(groups, caps), key=rows_of_caps)
+    found = list(chosen)
+    for i, (query, one) in enumerate(zip(queries, chosen, strict=True)):
+        known = session.known(query.prepared)
+        if one is not None and known is not None:
+            found[i] = with_other_caps(one, known, [largest[_groups(question)] for question in one.questions])
+    return tuple(found)
+
+
+def _groups(question: Prepared) -> Hashable:
+    return question.parts[0].whole, question.parts[0].keys
+
+
+def _alone(session: Planner, queries: tuple[Query, ...], each: Price) -> tuple[float, ...]:
+    """How far off each question is if it is asked by itself for its part of the price."""
+    found = []
+    for query in queries:
+        draft = Draft(session, (query,), each, next(_choices(session, (query,), each)))
+        found.append(draft.predicted(session.quote(draft.weighed([1.0]), each))[0].error)
+    return tuple(found)
+
+
+def _told(chosen: tuple[Chosen | None, ...], found: tuple[Predicted, ...]) -> tuple[Chosen | None, ...]:
+    """What was chosen, with the errors that it has in a plan; nothing, if nothing was."""
+    told = tuple(
+        None if one is None else replace(one, error=new.error, noise=None if one.noise is None else new.noise)
+        for one, new in zip(chosen, found, strict=True)
+    )
+    return told if any(told) else ()
 
 
 def refuse_unknown(query: Query) -> None:
@@ -128,28 +261,13 @@ def refuse_unknown(query: Query) -> None:
         raise no_bounds(None, query.waiting)
 
 
-def weighed(questions: Sequence[Prepared], weights: Sequence[float]) -> list[Prepared]:
-    """Questions that matter so much when a price is shared."""
+def weighed(each: Sequence[Sequence[Prepared]], weights: Sequence[float]) -> list[Prepared]:
+    """Questions that matter so much when a price is shared, each with its total."""
     return [
-        replace(one, parts=tuple(replace(part, importance=weight) for part in one.parts))
-        for one, weight in zip(questions, weights, strict=True)
+        replace(one, parts=tuple(replace(part, importance=weight * part.importance) for part in one.parts))
+        for some, weight in zip(each, weights, strict=True)
+        for one in some
     ]
-
-
-def _errors(quote: Quote, rows: Sequence[int]) -> list[float]:
-    found = []
-    for place, (many, gain) in enumerate(zip(rows, expected_gains(quote), strict=True)):
-        counted, means = relative_noise(quote, place, many)
-        found.append(max(gain * counted, means))
-    return found
-
-
-def _rows(session: Planner, questions: Sequence[Prepared], chosen: Sequence[Chosen | None]) -> tuple[int, ...]:
-    """How many rows a group has, about: by a profile; else as many as it has where all tables have the same rows."""
-    many = [len(question.parts[0].domain() or (None,)) for question in questions]
-    most = max(many)
-    found = [session.rows_in_a_group(question, one) for question, one in zip(questions, chosen, strict=True)]
-    return tuple(rows or round(TYPICAL * (most / groups) ** 0.5) for rows, groups in zip(found, many, strict=True))
 
 
 def _certified(session: Planner, questions: Sequence[Prepared], price: Price) -> Quote:
@@ -169,103 +287,3 @@ def _certified(session: Planner, questions: Sequence[Prepared], price: Price) ->
         except (NoPrice, NotATheorem):
             return plain
     return plain
-
-
-# --- an error for each question ---------------------------------------------------------------------------------------
-
-Target = Number | Mapping[str, Number]
-"""The error of all columns of a question, or of some by name."""
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class TargetPlan(Plan):
-    """Questions that each keep an error, for the least price; ``errors`` are shares of what was asked for."""
-
-    apart: Fraction
-    """What the questions would cost one by one, added up."""
-
-    @property
-    def saving(self) -> float:
-        """The price beside that of asking one by one: 0.7 is 30 % less."""
-        return float(_amount(self.order.quote) / self.apart)
-
-    def __str__(self) -> str:
-        lines = [f"costs {self.order.quote.price}, {self.order.quote.plan.noise.value} noise; errors by their targets:"]
-        for query, error in zip(self.queries, self.errors, strict=True):
-            lines.append(f"  {error:8.0%} of the error asked for: {query.ledger_text()}")
-        return "\n".join([*lines, f"{self.saving:.2f} times what asking one by one would cost"])
-
-    __repr__ = __str__
-
-
-def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequence[Target], price: Price) -> TargetPlan:
-    """The least price for which each question keeps its error."""
-    if isinstance(targets, str | Mapping) or not isinstance(targets, Sequence) or len(targets) != len(queries):
-        raise BadParameter("error", targets, f"must be a list of {len(queries)} errors, one for each question")
-    if price.epsilon is not None or price.rho is not None:
-        raise BadParameter("error", targets, "must not be given together with a price: one follows from the other")
-    for query in queries:
-        refuse_unknown(query)
-    questions = [query.prepared for query in queries]
-    wanted = [wanted_errors(question, target) for question, target in zip(questions, targets, strict=True)]
-    level = confidence_level(price.confidence)
-    in_rho = isinstance(session.budget, ZCDP)
-
-    def at(amount: Fraction, weights: Sequence[float]) -> Quote:
-        paid = replace(price, rho=amount) if in_rho else replace(price, epsilon=amount)
-        return session.quote(weighed(questions, weights), paid)
-
-    def shares(quote: Quote) -> list[float]:
-        """How much of the error asked for each question has, at its worst column."""
-        found = []
-        for question, errors in zip(questions, wanted, strict=True):
-            shown = preview(quote, question.parts[0], remaining="", affordable=True, confidence=level)
-            found.append(max(shown.error(name) / float(error) for name, error in errors.items()))
-        return found
-
-    weights = [1.0] * len(queries)
-    for _ in range(ROUNDS):
-        found = shares(at(Fraction(1), weights))
-        middle = sum(found) / len(found)
-        weights = [min(max(w * (r / middle) ** 2, 1e-6), 1e6) for w, r in zip(weights, found, strict=True)]
-    even = [1.0] * len(queries)
-    amount = min(rounded(least(lambda a, ws=some: max(shares(at(a, ws))) <= 1)) for some in (even, weights))  # type: ignore[misc]
-    quote = next(q for q in (at(amount, weights), at(amount, even)) if max(shares(q)) <= 1)
-    alone = [
-        _amount(session.quote((one,), replace(price, error=target)))
-        for one, target in zip(questions, targets, strict=True)
-    ]
-    outcomes = tuple(query.plan.outcome for query in queries)
-    order = Order(
-        _certified_price(session, quote, price), outcomes, lambda: "; ".join(q.ledger_text() for q in queries),
-        price.confidence,
-    )  # fmt: skip
-    rows = (TYPICAL,) * len(queries)
-    return TargetPlan(
-        session, tuple(queries), order, tuple(shares(quote)), rows, (1.0,) * len(queries), sum(alone, Fraction(0))
-    )
-
-
-def _amount(quote: Quote) -> Fraction:
-    price: Any = quote.price
-    amount: Fraction = price.rho if isinstance(price, ZCDP) else price.epsilon
-    return amount
-
-
-def _certified_price(session: Planner, quote: Quote, price: Price) -> Quote:
-    """The same noise for a certified bound on what it costs, where that is lower than the sum."""
-    asked = quote.allowance
-    if not isinstance(asked, Approx) or not asked.delta or any(part.selects for part in quote.parts):
-        return quote
-    questions: Sequence[Prepared] = quote.questions
-    if session.quote_beyond(questions, replace(price, epsilon=asked.epsilon), 1.0) is None:
-        return quote
-    try:
-        bound = rounded(number(compose([quote.plan.event]).epsilon(delta=asked.delta).upper, "epsilon"))
-    except (NoPrice, NotATheorem):
-        return quote
-    if bound >= asked.epsilon:
-        return quote
-    allowed = Approx(bound, asked.delta)
-    stated = Stated(quote.plan.event, allowed.epsilon, allowed.delta)
-    return replace(quote, plan=replace(quote.plan, price=stated), allowance=allowed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NoReturn, Protocol
 
@@ -58,6 +59,20 @@ class Order:
     """How many of the questions make up each answer; one each if empty."""
     agree: bool = False
     """Whether counts of the answers are made to agree with each other."""
+    waiting: tuple[Unknown, ...] = ()
+    """Columns whose bounds are not chosen yet: it can be previewed, not released."""
+
+    @property
+    def places(self) -> tuple[int, ...]:
+        """Where the question of each answer stands among all: the total of one that is corrected comes after it."""
+        if not self.chosen:
+            return tuple(range(len(self.quote.questions)))
+        return places_of(self.chosen)
+
+
+def places_of(chosen: Sequence[Chosen | None]) -> tuple[int, ...]:
+    """Where each question stands, if each is followed by the total to which it is corrected."""
+    return tuple(accumulate((1 if one is None else len(one.questions) for one in chosen[:-1]), initial=0))
 
 
 class QuerySession(Protocol):
@@ -164,7 +179,8 @@ class Query(Asked):
 
     def _chosen(self, chosen: Chosen, price: Price) -> Order:
         outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
-        quote = self.session.quote(chosen.questions, price)
+        left = price if chosen.left is None else replace(price, error=chosen.left)
+        quote = self.session.quote(chosen.questions, left)
         return Order(quote, outcomes, self.ledger_text, price.confidence, (chosen,))
 
     def preview(
@@ -181,14 +197,15 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        return self.session.preview(self._expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+        return self.session.preview(self.expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
 
-    def _expected(self, price: Price) -> Order:
-        """The order, or what is likely if its caps are not chosen yet."""
-        if self.prepared.beside and not self.waiting:
+    def expected(self, price: Price) -> Order:
+        """The order, or what is likely if its caps and bounds are not chosen yet: to be previewed."""
+        if self.waiting:
+            return replace(replace(self, waiting=()).expected(price), waiting=self.waiting)
+        if self.prepared.beside:
             return order_together(self.session, (self,), price, self.ledger_text, expected=True)
-        auto = self.prepared.asked.caps.auto
-        if auto and not self.waiting and not self.session.knows(self.prepared):
+        if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
             return self._chosen(unknown_yet(self.prepared), price)
         return self.order(price)
 
@@ -221,7 +238,9 @@ class Query(Asked):
         """The plan, with how far one unit reaches at each step; with a price also the noise."""
         if epsilon is None and rho is None:
             return Explanation("\n".join(tell(one, None) for one in self.prepared.all))
-        quote = self._expected(Price.of(epsilon, delta, rho)).quote
+        if self.waiting:
+            raise no_bounds(None, self.waiting)
+        quote = self.expected(Price.of(epsilon, delta, rho)).quote
         asked = quote.questions if self.prepared.beside else quote.questions[:1]
         return Explanation("\n".join(tell(one, quote) for one in asked))
 
@@ -420,8 +439,10 @@ def gathered_previews(sizes: Sequence[int], previews: tuple[Preview, ...]) -> tu
     found, left = [], list(previews)
     for size in sizes or [1] * len(left):
         (first, *beside), left = left[:size], left[size:]
-        columns, shares = (
-            tuple(one for part in (first, *beside) for one in getattr(part, name)) for name in ("columns", "shares")
+        columns, shares, notes = (
+            tuple(one for part in (first, *beside) for one in getattr(part, name))
+            for name in ("columns", "shares", "notes")
         )
-        found.append(replace(first, columns=columns, shares=shares) if beside else first)
+        once = tuple(dict.fromkeys(notes))
+        found.append(replace(first, columns=columns, shares=shares, notes=once) if beside else first)
     return tuple(found)

@@ -11,7 +11,6 @@ from copy import copy
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from itertools import zip_longest
 from os import PathLike
 from typing import Any
 
@@ -21,13 +20,13 @@ from discreet.errors import BadParameter, BadQuestion, EngineFailed, OverBudget
 from discreet.exact import Number
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
-from discreet.privacy.promises.measures import ZCDP, Approx, Measure
+from discreet.privacy.promises.measures import Approx, Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story
-from discreet.query.answer.preview import Preview, preview
+from discreet.query.answer.preview import Preview
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
@@ -38,21 +37,21 @@ from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.schema import Declared, Schema, Table
 from discreet.query.profile.agreeing_tables import made_to_agree
-from discreet.query.profile.choose import Known
+from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
-from discreet.session.caps.auto import corrected_preview, finish
 from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds
 from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
-from discreet.session.plan import Plan, Target, make_plan, make_target_plan
+from discreet.session.plan import Plan, make_plan
 from discreet.session.price import Price, Terms
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
+from discreet.session.target_plan import Target, make_target_plan
 from discreet.session.workload import Workload
 
 __all__ = ["Query", "Session", "Workload"]
@@ -202,24 +201,15 @@ class Session(ManyQuestions, KnownUnits):
     ) -> Plan:
         """Several questions for one price, shared so that all are about equally far off; ``release`` pays and answers.
 
-        What each gets is shown before anything is paid. The whole is priced at once, by a certified bound where that
-        is better than adding up. Instead of a price, ``error`` may name an error for each question: the least price
-        that keeps all of them is found.
+        What each gets is shown before anything is paid: noise, and what caps cut where a profile tells. The whole is
+        priced at once, by a certified bound where that is better than adding up. Instead of a price, ``error`` may name
+        an error for each question: the least price that keeps all of them is found.
         """
         found = self.workload(queries)
         price = replace(Price.of(epsilon, delta, rho), confidence=confidence)
         if error is not None:
-            return make_target_plan(self, self._with_chosen_caps(found.queries), error, price)
+            return make_target_plan(self, found.queries, error, price)
         return make_plan(self, found.queries, price)
-
-    def _with_chosen_caps(self, queries: Sequence[Query]) -> tuple[Query, ...]:
-        """The queries with caps that are best for an epsilon of 1, where caps are to be chosen."""
-        price = Price(rho="1/2") if isinstance(self.budget, ZCDP) else Price(1)
-        return tuple(
-            replace(one, prepared=self.choose(one.prepared, price, correct=False).questions[0])
-            if one.prepared.asked.caps.auto and not one.waiting else one
-            for one in queries
-        )  # fmt: skip
 
     def continual(
         self,
@@ -266,6 +256,7 @@ class Session(ManyQuestions, KnownUnits):
         found = copy(self)
         found._budget_store, found._ledger = budget_store, None
         found._progress = False  # an analyst must not see how long reading takes
+        found._in_vain = set()  # of this question's own
         return found
 
     # --- models, other columns, other copies --------------------------------------------------------------------------
@@ -353,23 +344,8 @@ class Session(ManyQuestions, KnownUnits):
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        found = tuple(
-            corrected_preview(
-                preview(
-                    order.quote,
-                    one.parts[0],
-                    remaining=left,
-                    affordable=fits,
-                    rows=self.rows_in_a_group(one, chosen) if rows is None else rows,
-                    confidence=order.confidence,
-                    notes=() if chosen is None else chosen.words,
-                ),
-                chosen,
-                rows,
-            )
-            for one, chosen in zip_longest(order.quote.questions, order.chosen)
-        )
-        return gathered_previews(order.sizes, found)
+        found = (self._preview_of(order, i, rows, remaining=left, affordable=fits) for i in range(len(order.places)))
+        return gathered_previews(order.sizes, tuple(found))
 
     def release(
         self,
@@ -384,6 +360,8 @@ class Session(ManyQuestions, KnownUnits):
         bars, before they are shown.
         """
         asked = order.quote
+        if order.waiting:
+            raise no_bounds(None, order.waiting)
         if payment is None:
             if not self._budget_store.fits(asked.plan.price):
                 raise OverBudget(asked=asked.price, left=self._budget_store.remaining)
@@ -396,9 +374,8 @@ class Session(ManyQuestions, KnownUnits):
                 failed.again = partial(self.release, order, shown, payment=payment)
             raise
         answers = _answers(order, released, receipt)
-        answers = finish(order.chosen, answers) if order.chosen else self._with_cuts(order, answers)
         answers = made_to_agree(answers) if order.agree else answers
-        answers = gathered(order.sizes, self._with_bounds_told(order, answers))
+        answers = gathered(order.sizes, self._finished(order, answers))
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)

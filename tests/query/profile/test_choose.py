@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.query.profile.choose import Chosen, Known, choose
+from discreet.query.profile.choose import Chosen, choose
 from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.predict import Known
 from discreet.query.profile.sizes import UnitSizes
 from discreet.session.price import Price
 from tests.query.profile.test_sizes import KINDS, histogram

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 from itertools import cycle, islice
 from typing import Any
 
@@ -24,13 +25,15 @@ from discreet.privacy.budgets.filters import Filter
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Number
 from discreet.query.plan.work import AnyWork, Exact
-from discreet.query.profile.choose import Known, choose
+from discreet.query.profile.choose import choose
 from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.clip import clipped
+from discreet.query.profile.predict import Known, plain
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, table_questions
 from discreet.query.profile.spread import Spread
 from discreet.query.run import release
+from discreet.session.caps.error_targets import choose_for_error
 from discreet.session.price import Price
 from discreet.session.query import Order
 from discreet.session.session import _answers
@@ -110,6 +113,17 @@ def cap(profile: Profile) -> float:
     return float(found.caps.max_rows or 0)
 
 
+def cap_for_an_error(profile: Profile) -> float:
+    """The cap for which an error of 30 rows, noise and cut together, costs least."""
+    plainly = partial(choose, COUNT, Known(profile.sizes), lambda questions: SESSION.quote(questions, Price(EPSILON)))
+    return float(choose_for_error(COUNT, Known(profile.sizes), {"n": Fraction(30)}, plainly).caps.max_rows or 0)
+
+
+def predicted(profile: Profile) -> float:
+    """What a plan shows of a count."""
+    return round(plain(profile.sizes, (0.01, 0.0), 1).error, 2)
+
+
 def in_rows(profile: Profile) -> float:
     """The rows for which a number of five units stands."""
     spread = Spread.of(profile.sizes, profile.groups("k"), 2, rooted=True)
@@ -126,7 +140,8 @@ def cut(profile: Profile) -> float:
 
 
 CHOICES: dict[str, Callable[[Profile], float]] = {
-    "bound": bound, "clip": clip, "cap": cap, "corrected counts": in_rows, "different keys": keys, "cut": cut,
+    "bound": bound, "clip": clip, "cap": cap, "cap for an error": cap_for_an_error, "predicted": predicted,
+    "corrected counts": in_rows, "different keys": keys, "cut": cut,
 }  # fmt: skip
 
 

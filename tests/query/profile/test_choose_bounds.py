@@ -12,6 +12,7 @@ from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import About
+from discreet.query.profile.value_cut import value_cut
 
 
 def values(sample: np.ndarray, scale: float = 5.0) -> Histogram:
@@ -48,6 +49,30 @@ def test_values_that_noise_hides_are_not_taken_to_be_none() -> None:
     beyond = np.maximum(sample - float(found.declared.high), 0).sum() / sample.sum()  # type: ignore[arg-type]
     assert beyond < 0.1
     assert abs(found.cut - beyond) < 0.06
+
+
+@pytest.mark.parametrize("sample", [np.full(5000, 2.0**62), np.full(5000, -(2.0**61)), np.array([2.0**70, 1] * 3000)])
+def test_of_values_beyond_all_classes_nobody_says_what_is_cut(sample: np.ndarray) -> None:
+    far = np.clip(sample, -(2.0**60), 2.0**60)  # the outermost classes hold all beyond them
+    found = choose_bounds(values(far))
+    assert found.farther
+    assert "what is cut of them is unknown" in str(found)
+    assert "0.0%" not in str(found)
+    cut = value_cut(values(far), -100, 100)
+    assert cut is not None
+    assert (cut.low, cut.high) == (0, 1)
+    assert "unknown" in str(cut)
+
+
+def test_dates_beyond_all_years_are_said_to_be_so() -> None:
+    years = tuple(range(FIRST_YEAR, LAST_YEAR + 1))
+    counts = tuple(900.0 * (year in (2000, LAST_YEAR)) for year in (*years, 9999))
+    found = choose_bounds(Histogram(About.VALUES, "d", (*years, LAST_YEAR + 1), counts, 1.0, gaussian=False))
+    assert found.farther
+    inside = choose_bounds(
+        Histogram(About.VALUES, "d", (*years, LAST_YEAR + 1), (0.0, *counts[:-2], 0.0), 1.0, gaussian=False)
+    )
+    assert not inside.farther
 
 
 def test_values_that_end_get_the_end() -> None:

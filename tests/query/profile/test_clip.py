@@ -40,7 +40,7 @@ def test_wide_bounds_are_narrowed_and_that_is_said(aggregate: str) -> None:
     """The noise of the wide bound, scale 10^6 for each of about 1,500 rows, would be beyond all values."""
     query = _session(0, 10**6).sql(f"SELECT g, {aggregate} AS m FROM t GROUP BY g")
     assert _range(query) == (0, 64)
-    assert "x is clipped to 0 to 64 (declared: 0 to 1,000,000)" in str(query.preview(1))
+    assert "x is clipped to 0 to 64 (within 0 to 1,000,000)" in str(query.preview(1))
     answer = query.release(1)
     assert "x is clipped to 0 to 64" in str(answer)
     assert "x is clipped to 0 to 64" in str(answer.explain())

@@ -5,6 +5,7 @@ import pytest
 import discreet as dp
 from discreet.errors import BadData
 from discreet.query.answer.serialize import answer as written
+from discreet.query.answer.suggest import SIGNED_POWERS
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import COUNT, KEY, About, table_questions
 from discreet.session.price import Price
@@ -35,4 +36,8 @@ def test_labels_are_words() -> None:
     keys = Histogram(About.KEYS, "clinic", ("North", None), (3.0, -1.0), 1.0, gaussian=False)
     assert [keys.label(i) for i in (0, 1)] == ["North", "NULL"]
     assert keys.shares().tolist() == [1.0, 0.0]
+    many = len(SIGNED_POWERS)
+    values = Histogram(About.VALUES, "x", (*SIGNED_POWERS, 99), (0.0,) * (many + 1), 1.0, gaussian=False)
+    ends = [values.label(i) for i in (0, many // 2, many // 2 + 1, many // 2 + 3, many - 1, many)]
+    assert ends == ["-1.15292e+18 and less", "0", "1 to 2", "4 to 8", "1.15292e+18 and more", "NULL"]
     assert (KEY, COUNT) == ("class", "n")

@@ -60,3 +60,19 @@ def test_the_number_of_different_keys_is_a_lower_bound_that_is_near_where_units_
     assert "different keys of k" in str(profile)
     with pytest.raises(BadParameter, match="whose keys are not listed"):
         profile.different_keys("u")
+
+
+def test_classes_between_that_hold_nothing_take_one_line_and_the_number_of_keys_is_no_picture() -> None:
+    rng = np.random.default_rng(1)
+    rows = {"u": np.arange(6000), "x": rng.choice([-900.0, 5.0, 7.0], 6000), "k": rng.integers(0, 9, 6000)}
+    own = dp.Session(t=dp.table(rows, unit="u", columns={"k": dp.unknown_keys()}), budget=dp.Pure(50))
+    profile = own.profile("t", epsilon=50)
+    text = str(profile).splitlines()
+    start = text.index(next(line for line in text if line.startswith("values of x")))
+    shown = [" ".join(line.split()[:3]) for line in text[start + 1 : start + 4]]
+    assert shown == ["-1,024 to -512", "… 52 classes", "4 to 8"]
+    assert any(line.startswith("different keys of k: at least") for line in text)
+    pytest.importorskip("matplotlib")
+    axes = profile.plot().axes
+    assert len(axes) == len(profile.histograms) - 1
+    assert max(len(one.get_xticks()) for one in axes) < 10

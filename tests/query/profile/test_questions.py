@@ -15,7 +15,6 @@ from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.schema import Caps
 from discreet.query.profile.questions import About, table_questions
-from discreet.query.run import works_of
 from discreet.session.price import Price
 
 COLUMNS = {
@@ -90,12 +89,3 @@ def test_only_columns_of_the_table_and_private_tables_can_be_asked_about() -> No
     with pytest.raises(BadParameter, match="must be private"):
         table_questions("towns", public.schemas)
     assert [one.about for one in table_questions("visits", own.schemas, [])] == [About.ROWS]
-
-
-def test_every_engine_counts_the_same_so_that_the_same_profile_gives_the_same_choice() -> None:
-    own = session(dp.Pure(1))
-    quote = own.quote([one.prepared for one in table_questions("visits", own.schemas)], Price(1))
-    works = works_of(quote, "0" * 32)
-    for here, there in zip(duckdb().run(works, own.schemas), Memory().run(works, own.schemas), strict=True):
-        first, second = (dict(zip(one.keys, one.numbers[0].tolist(), strict=True)) for one in (here, there))
-        assert {k: n for k, n in first.items() if n} == {k: n for k, n in second.items() if n}

@@ -24,6 +24,7 @@ from discreet.query.profile.tails import Tails, beyond
 GROUPS = 20
 """A sum is mostly asked by group: in so many, the noise of a sum whose bound is the mean is so many parts of all units.
 A bound of ten times the mean has ten times as much."""
+FARTHER = "values lie farther out than a profile looks, so what is cut of them is unknown"
 _SURE = 0.001
 _WINDOWS = (1, 2, 4, 8)
 _GUESSED = 6
@@ -37,14 +38,20 @@ class ChosenBounds:
     column: str
     declared: Declared
     cut: float
+    farther: bool = False
+    """Whether values surely lie in the outermost classes of a profile, which have no end: then nobody knows the cut."""
 
     def __str__(self) -> str:
         low, high = self.declared.low, self.declared.high
         ends = [significant(float(end), 6) if isinstance(end, Fraction) else str(end) for end in (low, high)]
+        words = f"bounds of {self.column} chosen from the profile: {ends[0]} to {ends[1]}; "
+        if self.farther:
+            return (
+                f"{words}{FARTHER}, and it is not in the error bars: declare bounds of {self.column} if you know some"
+            )
         return (
-            f"bounds of {self.column} chosen from the profile: {ends[0]} to {ends[1]}; "
-            f"about {self.cut:.1%} of the total of the values lies beyond, if values too rare for the profile grow "
-            "rarer as the others do; that is not in the error bars"
+            f"{words}about {self.cut:.1%} of the total of the values lies beyond, if values too rare for the profile "
+            "grow rarer as the others do; that is not in the error bars"
         )
 
 
@@ -55,9 +62,10 @@ def choose_bounds(values: Histogram, *, nullable: bool = True, noise: float | No
     """
     counts = values.values[:-1]  # without NULL
     first, last = _range(values, counts)
+    farther = first == 0 or last == len(counts) - 1
     if values.labels[0] == FIRST_YEAR:
         days = date(FIRST_YEAR + first, 1, 1), date(FIRST_YEAR + last, 12, 31)
-        return ChosenBounds(values.column, bounds(*days, nullable=nullable), 0.0)
+        return ChosenBounds(values.column, bounds(*days, nullable=nullable), 0.0, farther)
     below, above = (_side(values, sign, sign * SIGNED_POWERS[end]) for sign, end in ((-1, first), (1, last)))
     total = sum(side.total for side in (below, above)) or 1.0
     if noise is None:
@@ -66,7 +74,7 @@ def choose_bounds(values: Histogram, *, nullable: bool = True, noise: float | No
     high, over = above.best(total, noise)
     if low == high == 0:
         high = values.step
-    return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), under + over)
+    return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), under + over, farther)
 
 
 def typical_size(values: Histogram) -> float:

@@ -74,7 +74,7 @@ class Histogram:
     @property
     def title(self) -> str:
         """What it is about, in words."""
-        return f"{self.about.value}{' of ' + self.column if self.column else ''}"
+        return self.about.of(self.column)
 
     def error(self, weights: Sequence[float] | Floats, miss: float) -> float:
         """How far off Σ weight · count may be, but for a chance of ``miss``."""
@@ -105,8 +105,10 @@ class Histogram:
                 year = self.labels[place]
                 return f"{'to ' if year == FIRST_YEAR else ''}{year}{' and later' if year == LAST_YEAR else ''}"
             case About.VALUES:
-                near, far = value_ends(SIGNED_POWERS[place], self.step)
-                return "0" if near == far else f"{significant(float(near), 6)} to {significant(float(far), 6)}"
+                near, far = (significant(float(end), 6) for end in value_ends(SIGNED_POWERS[place], self.step))
+                if place in (0, len(SIGNED_POWERS) - 1):
+                    return f"{near} and more" if place else f"{far} and less"
+                return "0" if near == far else f"{near} to {far}"
             case _:
                 return "NULL" if self.labels[place] is None else str(self.labels[place])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 
 _SHOWN = 12
+_IN_A_ROW = 3
+"""So many classes that do not stand out are shown one by one, between others that do."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -135,21 +138,47 @@ class Profile:
 
     def plot(self) -> Figure:
         """A picture: one panel of bars for each histogram, with error bars."""
-        figure = new_figure(8, 2.4 * len(self.histograms))
-        rows = figure.subplots(len(self.histograms), 1, squeeze=False)
-        for axes, histogram in zip(rows[:, 0], self.histograms, strict=True):
-            places = _interesting(histogram) or [0]
+        drawn = [one for one in self.histograms if one.about is not About.DISTINCT]
+        figure = new_figure(8, 2.4 * len(drawn))
+        rows = figure.subplots(len(drawn), 1, squeeze=False)
+        for axes, histogram in zip(rows[:, 0], drawn, strict=True):
+            shown = _shown(histogram) or [0]
+            places = [i for i in shown if isinstance(i, int)]
+            at = [k for k, i in enumerate(shown) if isinstance(i, int)]
             bar = histogram.error([1.0], 0.05)
-            axes.bar(range(len(places)), [histogram.counts[i] for i in places], yerr=bar, capsize=2, color="#4477aa")
-            axes.set_xticks(range(len(places)), [histogram.label(i) for i in places], rotation=60, ha="right")
+            axes.bar(at, [histogram.counts[i] for i in places], yerr=bar, capsize=2, color="#4477aa")
+            labels = [histogram.label(i) if isinstance(i, int) else "…" for i in shown]
+            axes.set_xticks(range(len(shown)), labels, rotation=60, ha="right", fontsize="small")
             axes.set_title(histogram.title)
             axes.set_ylabel("units")
         return figure
 
 
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Classes in a row of which none stands out."""
+
+    many: int
+
+
+def _shown(histogram: Histogram) -> list[int | _Gap]:
+    """The classes that are shown; of many in a row that do not stand out, only how many they are."""
+    places, error = _interesting(histogram), _stands_out(histogram)
+    found: list[int | _Gap] = []
+    for out, some in groupby(places, lambda i: histogram.counts[i] > error):
+        run = list(some)
+        found += run if out or len(run) <= _IN_A_ROW else [_Gap(len(run))]
+    return found
+
+
+def _stands_out(histogram: Histogram) -> float:
+    """What a class must hold to stand out from the noise, all classes of a histogram together."""
+    return histogram.error([1.0], 0.01 / len(histogram.counts))
+
+
 def _interesting(histogram: Histogram) -> list[int]:
     """From the first to the last class that stands out; of keys, the largest."""
-    error = histogram.error([1.0], 0.01 / len(histogram.counts))
+    error = _stands_out(histogram)
     there = [i for i, n in enumerate(histogram.counts) if n > error]
     if histogram.about is About.KEYS:
         return sorted(there, key=lambda i: -histogram.counts[i])[:_SHOWN]
@@ -160,13 +189,19 @@ def _interesting(histogram: Histogram) -> list[int]:
 
 def _lines(histogram: Histogram) -> list[str]:
     error = histogram.error([1.0], 0.05)
-    places = _interesting(histogram)
+    if histogram.about is About.DISTINCT:
+        return [f"{histogram.title}: at least {round(histogram.counts[0]):,} ± {significant(error, 3)}"]
+    shown = _shown(histogram)
     lines = [f"{histogram.title} (units, ± {significant(error, 3)} each)"]
-    if not places:
+    if not shown:
         return [*lines, "  nothing stands out from the noise"]
+    places = [i for i in shown if isinstance(i, int)]
     widest = max(len(histogram.label(i)) for i in places)
     most = max(histogram.counts[i] for i in places)
-    for i in places:
+    for i in shown:
+        if isinstance(i, _Gap):
+            lines.append(f"  {'…'.rjust(widest)}  {i.many} classes of which none stands out")
+            continue
         count = histogram.counts[i]
         bar = "█" * round(24 * max(count, 0.0) / most)
         lines.append(f"  {histogram.label(i).rjust(widest)}  {round(count):>12,}  {bar}".rstrip())

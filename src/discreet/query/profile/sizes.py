@@ -125,6 +125,10 @@ class UnitSizes:
         """Units beyond the reach: a guess, for choices."""
         return tails(self.histogram, self._last)
 
+    def units(self) -> float:
+        """All units, about."""
+        return max(self.sum_of(np.ones_like), 1.0)
+
     def rows(self) -> float:
         """All rows together, about: of units within the reach, and a guess of the rest."""
         return self.kept(1 << 40)
@@ -152,6 +156,14 @@ class UnitSizes:
         """The share of all rows that a cap cuts, for each of these ways."""
         every, kept = self.sums_of(lambda n: n), self.sums_of(lambda n: np.minimum(n, cap))
         return np.clip(1 - np.maximum(kept, 1.0) / np.maximum(every, 1.0), 0.0, 1.0)
+
+    def middle(self, found: Floats) -> float:
+        """One number for those that these ways have: the weighted median."""
+        return self._tails.middle(found)
+
+    def on_average(self, found: Floats) -> float:
+        """The same: the weighted mean."""
+        return self._tails.mean(found)
 
     def expected(self, errors: Floats) -> float:
         """One error for those that these ways have: their geometric mean, since a choice is judged by ratios."""

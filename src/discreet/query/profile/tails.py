@@ -40,6 +40,10 @@ class Tails:
         order = np.argsort(found)
         return float(found[order][np.searchsorted(np.cumsum(self.weights[order]), 0.5)])
 
+    def mean(self, found: Floats) -> float:
+        """The same: the weighted mean, in which what is unlikely and large counts."""
+        return float(self.weights @ found)
+
     def mean_by_ratio(self, found: Floats) -> float:
         """The same for errors, of which half and twice are equally far: their geometric mean."""
         return float(np.exp(self.weights @ np.log(np.maximum(found, 1e-300))))

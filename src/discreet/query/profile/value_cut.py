@@ -13,6 +13,7 @@ import numpy as np
 from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.exact import Number, significant
 from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.profile.choose_bounds import FARTHER
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.sizes import share_beyond
@@ -35,8 +36,12 @@ class ValueCut:
     """The estimate is about values between these."""
     beyond: int
     """Values that the bounds may cut and that are not between these weigh no more than so many units."""
+    farther: bool = False
+    """Whether values surely lie in the outermost classes of a profile, which have no end."""
 
     def __str__(self) -> str:
+        if self.farther:
+            return f"bounds of {self.column}: {FARTHER}, and it is not in the error bars"
         least, most = (significant(end, 6) for end in self.reach)
         cut = "nothing"
         if self.high >= _SHOWN:
@@ -61,8 +66,8 @@ def value_cut(values: Histogram, low: float, high: float, confidence: Number = C
     if not len(there):
         return None
     some = slice(there[0], there[-1] + 1)
-    ends = [[float(end) for end in value_ends(power, values.step)] for power in SIGNED_POWERS[some]]
-    near, far = (np.array(side) for side in zip(*ends, strict=True))
+    sides = [[float(end) for end in value_ends(power, values.step)] for power in SIGNED_POWERS[some]]
+    near, far = (np.array(side) for side in zip(*sides, strict=True))
     middle = np.sign(near + far) * np.sqrt(np.abs(near * far))
     points = [
         (np.abs(x), np.abs(x - np.clip(x, low, high)))
@@ -75,8 +80,16 @@ def value_cut(values: Histogram, low: float, high: float, confidence: Number = C
         i for i, power in enumerate(SIGNED_POWERS) if not there[0] <= i <= there[-1] and _cuts(values, power, low, high)
     ]
     beyond = counts[rare].sum() + values.error(np.ones(len(rare)), miss) if rare else 0.0
-    reach = float(near[0]), float(far[-1])
-    return ValueCut(values.column, share, first, last, float(level), reach, max(0, int(np.ceil(beyond))))
+    farther = there[0] == 0 or there[-1] == len(counts) - 1
+    return ValueCut(
+        values.column,
+        share,
+        *((0.0, 1.0) if farther else (first, last)),
+        confidence=float(level),
+        reach=(float(near[0]), float(far[-1])),
+        beyond=max(0, int(np.ceil(beyond))),
+        farther=farther,
+    )
 
 
 def _cuts(values: Histogram, power: int, low: float, high: float) -> bool:

@@ -26,8 +26,9 @@ from discreet.query.lower.relation_facts import one_row_each
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
-from discreet.query.profile.choose import Chosen, Known, chosen_caps, correctable, with_caps
+from discreet.query.profile.choose import Chosen, chosen_caps, correctable, with_caps
 from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
 from discreet.query.profile.rescale import expected_error, is_count, rescaled
@@ -198,16 +199,8 @@ def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None) 
     return replace(found, columns=columns)
 
 
-def finish(chosen: Sequence[Chosen | None], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
-    """The answers with what was chosen for each; groups made to agree with their total, if there is one."""
-    if len(chosen) == 1 and chosen[0] is not None:
-        return (_finished(chosen[0], answers),)
-    return tuple(
-        answer if one is None else _finished(one, (answer,)) for one, answer in zip(chosen, answers, strict=True)
-    )
-
-
-def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
+def finish(chosen: Chosen, answers: Sequence[TableAnswer]) -> TableAnswer:
+    """An answer with what was chosen for it; its groups made to agree with the total after it, if there is one."""
     first, words = answers[0], chosen.words
     factors: dict[str, float] = {}
     if chosen.corrected:
@@ -220,7 +213,7 @@ def _finished(chosen: Chosen, answers: tuple[TableAnswer, ...]) -> TableAnswer:
         words = (*words, *map(_shrunk, moved))
     if chosen.spread is not None:
         first = replace(first, released=tuple(_in_rows(one, chosen.spread) for one in first.released))
-    found = replace(first, story=(*first.story, *words), notes=words, cut=chosen.cut)
+    found = replace(first, story=(*first.story, *words), notes=(*words, *first.notes), cut=chosen.cut)
     question = chosen.questions[0]
     return with_total(found, question) if chosen.own or all_rows(question) else found
 

@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from operator import itemgetter
 from typing import Any
 
 from discreet.errors import BadParameter, OverBudget
 from discreet.exact import Number, number
 from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.measures import Approx
+from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.preview import Preview, preview
 from discreet.query.answer.suggest import (
     Suggestion,
     bounds_words,
@@ -27,12 +29,16 @@ from discreet.query.answer.suggest import (
 )
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.plan.schema import Schema
-from discreet.query.profile.choose import Chosen, Known, choose, typical_rows
+from discreet.query.profile.choose import Chosen, choose, typical_rows
+from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
+from discreet.query.profile.questions import Asked
 from discreet.query.run import no_caps
 from discreet.session.caps.auto import (
     all_rows,
+    corrected_preview,
     cut_of,
+    finish,
     known_of,
     sizes_read,
     sizes_to_buy,
@@ -43,12 +49,15 @@ from discreet.session.caps.auto import (
 from discreet.session.caps.auto_bounds import (
     Unknown,
     bounds_told,
+    columns_read,
     columns_to_buy,
     with_bounds,
+    without_bounds,
 )
+from discreet.session.caps.error_targets import choose_for_error
 from discreet.session.caps.profiles import Buyer, buy_profile, profile_order, stored_profile
-from discreet.session.payment import BudgetStore, SessionLedger
-from discreet.session.price import Price, Terms
+from discreet.session.payment import Affords, BudgetStore, SessionLedger
+from discreet.session.price import Price, Terms, wanted_errors
 from discreet.session.query import Order, Query
 
 
@@ -128,15 +137,42 @@ class KnownUnits(Buyer):
             raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
         return found
 
-    def has_profile(self, table: str) -> bool:
-        """Whether a profile of a table is known."""
-        return table in self._profiles
-
     def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
         """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
         found = stored_profile(self, table, columns, lambda _: stored)
         if found is not None:
-            self._profiles[table] = found
+            self._add_profile(table, found)
+
+    def lacks(self, queries: Sequence[Query]) -> dict[str, tuple[str, ...]]:
+        """The tables of which nothing was released that caps and bounds of queries are chosen from, each with the
+        columns that the queries look at (only those that wait for bounds, if a profile is there): a profile of these
+        is what a service buys first.
+        """
+        every = [one for query in queries for one in query.prepared.all]
+        tables = {one.table for query in queries for one in query.waiting}
+        tables |= {one.asked.tables[0] for one in every
+                   if one.asked.caps.auto and len(one.asked.tables) == 1 and not self.knows(one)}  # fmt: skip
+        found = {}
+        for table in sorted(tables):
+            read = {one.column for query in queries for one in query.waiting if one.table == table}
+            if table not in self._profiles:
+                read |= {column for one in every for column in columns_read(one, table)}
+            schema = self._schemas[table]
+            found[table] = tuple(name for name in schema.fields if name in read and name != schema.table.unit)
+        return found
+
+    def sizes_of_joined(self, query: Query) -> tuple[Asked, ...]:
+        """What caps of a query about several tables are chosen from, where that is not known: no profile tells it."""
+        return () if all(map(self.knows, _joined(query))) else sizes_to_buy(_joined(query)).asked
+
+    def learn_sizes(self, query: Query, stored: Sequence[Mapping[str, Any]]) -> None:
+        """Use the same as it was bought elsewhere, from its stored answers."""
+        found = sizes_to_buy(_joined(query))
+        self._sizes |= found.known(sizes_read(found.asked, stored))
+
+    def answer_anyway(self, table: str, columns: Sequence[str]) -> None:
+        """Answer also if bounds of these columns cannot be chosen: whoever asks has paid for their values."""
+        self._in_vain |= {(table, column) for column in columns}
 
     def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
         """The profiles of these tables that were bought, also those that only the ledger has."""
@@ -178,34 +214,48 @@ class KnownUnits(Buyer):
             else:
                 self._add_profile(table, stored)
         if todo:
-            self._check_whole([one for query in queries for one in query.prepared.all], price)
+            self.check_fits([one for query in queries for one in query.prepared.all], price)
             first, price = split(price, len(todo))
             for table, columns in todo.items():
                 self._add_profile(table, buy_profile(self, table, first, columns))
-                self._in_vain |= {(table, column) for column in columns}
+                self.answer_anyway(table, columns)
         return tuple(query.again(query.plan) if query.waiting else query for query in queries), price
 
-    def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
+    def check_fits(self, questions: Sequence[Prepared], price: Price) -> None:
         """Refuses before a part of a price is spent, if the whole does not fit the budget."""
         whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
-        left = self._budget_store.remaining
+        store = self._budget_store
+        left = store.remaining
         # a δ that is named twice is counted twice; one that follows from the budget is shared
         apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
-        if not self._budget_store.fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
+        fits = store.affords if isinstance(store, Affords) else store.fits
+        if not fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
             raise OverBudget(asked=whole.price, left=left)
 
     # --- caps that were left open -------------------------------------------------------------------------------------
 
+    def known(self, question: Prepared) -> Known | None:
+        """What was released about the units of a question."""
+        return known_of(question, self._known_profiles(question.asked.tables), self._sizes)
+
     def knows(self, question: Prepared) -> bool:
         """Whether something was released about the units of a question."""
-        return known_of(question, self._known_profiles(question.asked.tables), self._sizes) is not None
+        return self.known(question) is not None
 
     def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
-        """The question with caps chosen from what was released about its units. No data is touched."""
-        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
+        """The question with caps chosen from what was released about its units. No data is touched.
+
+        If the price is an error, so that noise and cut together keep it.
+        """
+        known = self.known(question)
         if known is None:
             raise no_caps(question)
-        return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
+        if price.error is None:
+            return choose(question, known, lambda questions: self.quote(questions, price), correct=correct)
+        one = Price(rho="1/2") if isinstance(self._terms.budget, ZCDP) else Price(1)
+        wanted = wanted_errors(question, price.error)
+        plainly = partial(choose, question, known, lambda questions: self.quote(questions, one), correct=False)
+        return choose_for_error(question, known, wanted, plainly)
 
     def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
         """Buy the sizes of the units of questions whose caps are to be chosen, where nothing is known of them.
@@ -224,7 +274,7 @@ class KnownUnits(Buyer):
             self._sizes |= found.known(sizes_read(found.asked, stored))
             return price
         first, left = split(price)
-        self._check_whole(questions, price)
+        self.check_fits(questions, price)
         self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
         return left
 
@@ -232,19 +282,54 @@ class KnownUnits(Buyer):
         """How many rows a group has, about, if a profile says it of all rows of the question's table."""
         if chosen is not None or not all_rows(question):
             return None if chosen is None else chosen.rows
-        known = known_of(question, self._known_profiles(question.asked.tables), self._sizes)
+        known = self.known(question)
         return None if known is None else typical_rows(question, known)
+
+    def _preview_of(self, order: Order, answer: int, rows: int | None, *, remaining: str, affordable: bool) -> Preview:
+        """Error bars of one answer of an order, as they will be after a correction; in a group of so many rows."""
+        question = order.quote.questions[order.places[answer]]
+        chosen = order.chosen[answer] if order.chosen else None
+        notes = self._cut_known(question) if chosen is None else chosen.words
+        found = preview(
+            order.quote,
+            question.parts[0],
+            remaining=remaining,
+            affordable=affordable,
+            rows=self.rows_in_a_group(question, chosen) if rows is None else rows,
+            confidence=order.confidence,
+            notes=notes,
+        )
+        words = () if chosen is None else chosen.words
+        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words)
+
+    def _cut_known(self, question: Prepared) -> tuple[str, ...]:
+        """What declared caps and bounds cut, where a profile says it."""
+        profiles = self._known_profiles(question.asked.tables)
+        cut, words = cut_of(question, profiles)
+        return () if cut is None else (*words, *bounds_told(question, self._schemas, profiles))
 
     # --- what an answer says of them ----------------------------------------------------------------------------------
 
-    def _with_cuts(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
-        """The answers with what their caps cut, or that this is unknown."""
-        found = [cut_of(one, self._known_profiles(one.asked.tables)) for one in order.quote.questions]
-        told = [replace(a, cut=cut, notes=notes) for a, (cut, notes) in zip(answers, found, strict=True)]
-        both = zip(told, order.quote.questions, strict=True)
-        return tuple(with_total(a, one) if all_rows(one) else a for a, one in both)
+    def _finished(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
+        """The answers with what was chosen for them, what their caps and bounds cut, or that this is unknown."""
+        found = []
+        for place, chosen in zip_longest(order.places, order.chosen):
+            question = order.quote.questions[place]
+            if chosen is None:
+                one = self._with_cut(question, answers[place])
+            else:
+                one = finish(chosen, answers[place : place + len(chosen.questions)])
+            told = bounds_told(question, self._schemas, self._profiles)
+            found.append(replace(one, notes=(*one.notes, *told)))
+        return tuple(found)
 
-    def _with_bounds_told(self, order: Order, answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:
-        """The answers with the bounds that were chosen for columns that they are about."""
-        told = [bounds_told(one, self._schemas, self._profiles) for one in order.quote.questions]
-        return tuple(replace(a, notes=(*a.notes, *words)) for a, words in zip(answers, told, strict=False))
+    def _with_cut(self, question: Prepared, answer: TableAnswer) -> TableAnswer:
+        """An answer with what declared caps cut."""
+        cut, notes = cut_of(question, self._known_profiles(question.asked.tables))
+        told = replace(answer, cut=cut, notes=(*notes, *answer.notes))
+        return with_total(told, question) if all_rows(question) else told
+
+
+def _joined(query: Query) -> list[Prepared]:
+    """The questions of a query that are about several tables and whose caps are to be chosen."""
+    return [one for one in query.prepared.all if one.asked.caps.auto and len(one.asked.tables) > 1]

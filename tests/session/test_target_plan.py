@@ -60,3 +60,25 @@ def test_what_is_not_known_yet_is_refused() -> None:
     with pytest.raises(BadQuestion, match="no bounds could be chosen yet"):
         own.plan([BOTH], error=[40])
     assert own.remaining == dp.Pure(5)
+
+
+def test_with_a_profile_noise_and_cut_together_keep_the_errors() -> None:
+    people = [unit for unit in range(1000) for _ in range(1 + unit % 9)]
+    table = dp.table({"patient": people, "cost": [1] * len(people)}, unit="patient", max_rows="auto")
+    own = dp.Session(visits=table, budget=dp.Pure(10**6))
+    own.profile("visits", epsilon=1000)
+    texts = ["SELECT COUNT(*) AS n FROM visits", "SELECT COUNT(DISTINCT patient) AS k FROM visits"]
+    found = own.plan(texts, error=[300, 20])
+    first, second = found.predicted
+    assert first.cut is not None
+    assert 0 < first.cut < 1
+    assert first.noise + first.cut == pytest.approx(first.error)
+    assert first.error <= 1
+    assert second.cut is None
+    rows, _ = found.release()
+    (cap,) = {part.caps.max_rows for part in found.order.quote.questions[0].parts}
+    assert cap is not None
+    cut = sum(max(1 + unit % 9 - cap, 0) for unit in range(1000))
+    assert cut == pytest.approx(300 * first.cut, abs=0.02 * len(people))
+    assert float(rows.errors()["n"][0] or 0) + cut <= 1.05 * 300
+    assert "what caps cut" in str(found)
