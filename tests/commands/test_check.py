@@ -73,3 +73,17 @@ def test_bad_arguments_say_what_they_must_be(app: typer.Typer) -> None:
     assert "module:name" in run(app, "check", "nothing").stderr
     assert "a name in it" in run(app, "check", "discreet:no_such_thing").stderr
     assert "Python literal" in run(app, "check", f"{HERE}:fine", "--values", "import os").stderr
+
+
+def coin(answer: int, bits: Any) -> int:
+    """Keeps an answer of 0 or 1 with probability 3/4: log 3 = 1.0986..."""
+    return answer if bits.below(4) else 1 - answer
+
+
+def test_a_function_is_held_against_the_claim_that_is_given(app: typer.Typer) -> None:
+    given = ("check", f"{HERE}:coin", "--pairs", "[(0, 1)]")
+    assert "--claim is not given: it must be given for a function" in run(app, *given).stderr
+    assert "--pairs is not given" in run(app, "check", f"{HERE}:coin", "--epsilon", "1").stderr
+    assert run(app, *given, "--epsilon", "1.1").exit_code == 0
+    assert run(app, *given, "--epsilon", "1").exit_code == 1
+    assert run(app, *given, "--epsilon", "1", "--delta", "0.08").exit_code == 0

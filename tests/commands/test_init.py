@@ -61,4 +61,5 @@ def test_the_unit_is_proposed_by_names_and_types_alone() -> None:
     assert propose_unit({"a": {"order_id": whole, "customer": whole, "x": real}}) == "customer"
     assert propose_unit({"a": {"id": whole, "user_id": whole}, "b": {"user_id": whole, "z": real}}) == "user_id"
     assert propose_unit({"a": {"x": real, "y": real}}) == ""
+    assert propose_unit({"a": {"order_id": whole, "user_id": real}, "b": {"user_id": whole}}) == "user_id"
     assert propose_unit({"a": {"patient": real, "count": whole}}) == ""

@@ -269,3 +269,11 @@ def test_a_source_that_failed_can_be_opened_when_it_is_there(tmp_path: Path) -> 
         engine.columns(tmp_path / "x.parquet")
     pq.write_table(ROWS, tmp_path / "x.parquet")
     assert engine.columns(tmp_path / "x.parquet")
+
+
+def test_a_lazy_frame_that_cannot_be_collected_is_not_said_to_hold_odd_columns(tmp_path: Path) -> None:
+    (tmp_path / "odd.csv").write_text("u,x\n" + "1,2\n" * 200 + "1,n/a\n")
+    lazy = pl.scan_csv(tmp_path / "odd.csv")
+    with pytest.raises(BadData, match="cannot be collected") as refused:
+        duckdb().columns(lazy)
+    assert "n/a" not in str(refused.value)

@@ -42,7 +42,7 @@ def test_an_error_is_of_one_question_and_has_no_price_beside_it() -> None:
     mine = session()
     with pytest.raises(BadParameter, match="one follows from the other"):
         mine.sql(SQL).preview(epsilon=1, error=3)
-    with pytest.raises(BadParameter, match="several questions together"):
+    with pytest.raises(BadParameter, match="several things are released together"):
         mine.workload([SQL, SQL]).preview(Price(error=3))
     assert mine.remaining == mine.budget
 

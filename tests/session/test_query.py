@@ -9,6 +9,7 @@ import pytest
 import discreet as dp
 from discreet.errors import (
     BadParameter,
+    BadQuestion,
     OverBudget,
 )
 from tests.helpers.visits import VISITS, session
@@ -137,3 +138,38 @@ def test_where_only_units_are_counted_nothing_is_beyond_a_cap_and_nothing_more_i
     cut = shop(2).sql("SELECT status, COUNT(DISTINCT customer) AS n FROM orders GROUP BY status")
     assert "at most 2 rows of each unit count" in str(cut.preview(epsilon=1))
     assert "is unknown" in cut.release(epsilon=1).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("SELECT rating, COUNT(*) AS n FROM t GROUP BY rating", "no whole number; group by CAST(x AS BIGINT)"),
+        (
+            "SELECT k, COUNT(*) AS n FROM (SELECT u, COUNT(*) AS k FROM t GROUP BY u) AS each GROUP BY k",
+            "bound it, as in CLAMP(x, 0, 20)",
+        ),
+        ("SELECT LOWER(note) AS k, COUNT(*) AS n FROM t GROUP BY 1", "compute it by CASE from constants"),
+        ("SELECT note, COUNT(*) AS n FROM t GROUP BY note", "declare dp.keys([...])"),
+        ("SELECT shop, COUNT(*) AS n FROM t WHERE shop = 'Book' GROUP BY shop", "answered: listed are Books, Toys"),
+        ("SELECT AVG(note) AS a FROM t", "CAST(x AS DECIMAL(10, 2)) read text"),
+        ("SELECT AVG(CAST(note AS DOUBLE)) AS a FROM t", "CAST(x AS DECIMAL(10, 2)) and"),
+    ],
+)
+def test_refusals_say_what_can_be_asked_instead(text: str, words: str) -> None:
+    rows = {"u": [1, 2], "rating": [1.0, 5.0], "note": ["a", "b"], "shop": ["Books", "Toys"]}
+    columns = {"rating": dp.bounds(1, 5), "shop": dp.keys(["Books", "Toys"])}
+    own = dp.Session(t=dp.table(rows, unit="u", columns=columns, max_rows=1), budget=dp.Pure(1))
+    with pytest.raises(BadQuestion, match=re.escape(words)):
+        own.sql(text)
+
+
+def test_what_the_refusals_advise_is_answered() -> None:
+    rows = {"u": [1, 2, 2], "rating": [1.0, 5.0, None]}
+    table = dp.table(rows, unit="u", columns={"rating": dp.bounds(1, 5)}, max_rows=2)
+    own = dp.Session(t=table, budget=dp.Pure(10**6))
+    by_rating = own.sql("SELECT CAST(rating AS BIGINT) AS r, COUNT(*) AS n FROM t GROUP BY 1").release(epsilon=10**5)
+    assert by_rating["n"] == [1, 0, 0, 0, 1]
+    text = (
+        "SELECT CLAMP(k, 1, 3) AS k, COUNT(*) AS n FROM (SELECT u, COUNT(*) AS k FROM t GROUP BY u) AS each GROUP BY 1"
+    )
+    assert own.sql(text).release(epsilon=10**5)["n"] == [1, 1, 0]

@@ -297,6 +297,15 @@ def test_keys_are_released_first_and_paid_for() -> None:
         s.suggest_keys("people.clinic", epsilon=1)
 
 
+def test_the_column_may_be_called_anything() -> None:
+    rows = {"u": range(300), "home town": ["Ashby"] * 300}
+    own = dp.Session(
+        people=dp.table(rows, unit="u", columns={"home town": dp.unknown_keys()}, max_rows=1),
+        budget=dp.Approx(10, "1e-3"),
+    )
+    assert own.suggest_keys("people.home town", epsilon=5).keys == ("Ashby",)
+
+
 def test_how_far_the_model_is_off_is_paid_for_and_has_a_bar(tmp_path: Path) -> None:
     s = session(ledger=tmp_path / "budget.db")
     made = s.synthesize("people", epsilon=1, columns=["clinic", "smoker"], rows=50)

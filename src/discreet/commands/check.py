@@ -44,6 +44,8 @@ def check_command(
     rows: Annotated[int, typer.Option(help="try all data of up to so many rows")] = 3,
     values: Annotated[str, typer.Option(help="rows to try, as a Python list")] = "",
     pairs: Annotated[str, typer.Option(help="pairs of neighbouring inputs, as a Python list of pairs")] = "",
+    epsilon: Annotated[str, typer.Option(help="of a function: the claimed epsilon")] = "",
+    delta: Annotated[str, typer.Option(help="with epsilon: the claimed delta")] = "0",
     form: Shown = Format.TEXT,
     as_json: AsJson = False,
 ) -> None:
@@ -56,6 +58,8 @@ def check_command(
         options["values"] = _literal(values, "values")
     if pairs:
         options["pairs"] = _literal(pairs, "pairs")
+    if epsilon:
+        options["claim"] = _claim(epsilon, delta)
     report = check(_found(target), **options)
     _print(report, form)
     raise typer.Exit(0 if report.ok else REFUTED)
@@ -77,11 +81,10 @@ def audit_command(
 ) -> None:
     """Attack a mechanism by samples, and certify a lower bound of epsilon."""
     form = Format.JSON if as_json else form
-    claim = Pure(epsilon) if delta in {"0", "0.0"} else Approx(epsilon, delta)
     report = audit(
         _found(target),
         pair=(_literal(first, "first"), _literal(second, "second")),
-        claim=claim,
+        claim=_claim(epsilon, delta),
         samples=samples,
         confidence=confidence,
         processes=processes,
@@ -89,6 +92,10 @@ def audit_command(
     )
     _print(report, form)
     raise typer.Exit(0 if report.ok else REFUTED)
+
+
+def _claim(epsilon: str, delta: str) -> Pure | Approx:
+    return Pure(epsilon) if delta in {"0", "0.0"} else Approx(epsilon, delta)
 
 
 def _own(form: Format) -> int:

@@ -81,6 +81,7 @@ def _hospital(console: Console) -> None:
         f"[bold]1. A made-up hospital: {_PATIENTS:,} patients and their visits; each patient is protected "
         f"with all their visits.[/]\nThe budget is {session.budget}.\n"
     )
+    counted: list[str] = []
     for question, epsilon in QUESTIONS:
         console.print(f"[cyan]{question}[/]  at epsilon {epsilon}")
         query = session.sql(question)
@@ -97,8 +98,9 @@ def _hospital(console: Console) -> None:
             shown.add_row(*(_cell(row[name], errors[name][i] if name in errors else None) for name in answer.columns))
         console.print(shown)
         console.print(f"left: {session.remaining}\n")
+        counted.append(answer.counted)
     console.print(
-        f"Error bars hold with 95 % confidence; {answer.counted}.\n"
+        f"Error bars hold with 95 % confidence; of the visits, {counted[0]}.\n"
         "A preview of them is free, and costs are known before.\n"
     )
 

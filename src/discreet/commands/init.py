@@ -72,8 +72,8 @@ def propose_unit(tables: Mapping[str, Mapping[str, Stored]]) -> str:
     """
     shared = [
         name
-        for name, stored in next(iter(tables.values())).items()
-        if stored.kind in _UNITS and all(name in other and other[name].kind in _UNITS for other in tables.values())
+        for name in next(iter(tables.values()))
+        if all(name in other and _may_be_unit(name, other[name].kind) for other in tables.values())
     ]
 
     def rank(name: str) -> tuple[bool, bool, int]:
@@ -82,6 +82,11 @@ def propose_unit(tables: Mapping[str, Mapping[str, Stored]]) -> str:
 
     best = min(shared, key=rank, default="")
     return best if best and rank(best)[:2] != (True, True) else ""
+
+
+def _may_be_unit(name: str, kind: StoredKind) -> bool:
+    """Whole numbers and text; of floats, which whole numbers with gaps become, those that are called an id."""
+    return kind in _UNITS or (kind is StoredKind.REAL and name.lower().endswith("id"))
 
 
 def write_config(  # noqa: PLR0917 - one line of the file each

@@ -162,7 +162,7 @@ def _arrow(source: Any) -> Any:
         elif package == "pandas" and kind == "DataFrame":
             table = _from_pandas(source)
         elif package == "polars" and kind in ("DataFrame", "LazyFrame"):
-            table = (source.collect() if kind == "LazyFrame" else source).to_arrow()
+            table = (_collected(source) if kind == "LazyFrame" else source).to_arrow()
         elif "duckdb" in package and kind == "DuckDBPyRelation":
             table = source.to_arrow_table()
         elif isinstance(source, Mapping):
@@ -184,6 +184,13 @@ def _arrow(source: Any) -> Any:
     if len({name.lower() for name in names}) != len(names):
         raise BadData("a table must have different names for its columns, whatever their case")
     return table
+
+
+def _collected(frame: Any) -> Any:
+    try:
+        return frame.collect()
+    except Exception:  # Polars' message may hold values
+        raise BadData("this LazyFrame cannot be collected: collect() it yourself, and see what Polars says") from None
 
 
 def _from_pandas(frame: Any) -> Any:

@@ -143,7 +143,12 @@ class Terms:
                 "error", price.error, "must not be given together with a price: one follows from the other"
             )
         if len(questions) != 1:
-            raise BadParameter("error", price.error, "must be left out: several questions together have a price")
+            raise BadParameter(
+                "error",
+                price.error,
+                "must be left out where several things are released together (questions, or groups and "
+                "their total, where caps are chosen): name a price, or declare max_rows=... of the table",
+            )
         return self._cheapest(questions[0], price, account)
 
     def allowance(self, price: Price, account: Account = Account.SUM) -> Allowance:

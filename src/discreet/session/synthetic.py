@@ -25,6 +25,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer.suggest import find_column
 from discreet.query.engine import Engine
 from discreet.query.front.verbs import count
+from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.session.payment import BudgetStore, Payment, SessionLedger
 from discreet.session.price import Price, Terms
@@ -263,7 +264,7 @@ class ManyQuestions:
         name, column = find_column(column, self._schemas)
         if not self._schemas[name].fields[column].unknown:
             raise BadParameter("column", f"{name}.{column}", "must be declared with dp.unknown_keys()")
-        question = self[name].group_by(column).agg(n=count())  # type: ignore[index]
+        question = self[name].group_by(quoted(column)).agg(n=count())  # type: ignore[index]
         answer = question.release(epsilon, delta=delta, rho=rho)
         found = [value for value in answer[column] if value is not None]
         if not found:

@@ -6,8 +6,11 @@ Always the same: it was charged before any data was read, it stays charged, and 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import socket
+import termios
+from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
@@ -50,6 +53,16 @@ def line(town: Town, key: str) -> Any:
 def paid(town: Town, key: str) -> None:
     until(lambda: line(town, key) is not None, what="paid")
     assert not line(town, key).answered
+
+
+def unread(town: Town) -> int:
+    """How many bytes of a request wait for the process that has the data."""
+    process = town.curator.open(town.curator.ledger.datasets["town"]).engine._all[0]._process
+    found = array("i", [0])
+    assert process is not None
+    assert process.stdin is not None
+    fcntl.ioctl(process.stdin.fileno(), termios.FIONREAD, found)
+    return found[0]
 
 
 def test_the_client_goes_away(new_town: Town, engine: psutil.Process) -> None:
@@ -98,6 +111,7 @@ def test_the_engine_is_killed(new_town: Town, engine: psutil.Process) -> None:
     with ThreadPoolExecutor(1) as pool:
         asked = pool.submit(new_town.ask, SQL, key="killed")
         paid(new_town, "killed")
+        until(lambda: unread(new_town) > 0, what="sent to the engine")  # before that, a new process would be started
         engine.kill()
         failed = asked.result()
     assert (failed.status_code, failed.json()) == reply(EngineFailed())

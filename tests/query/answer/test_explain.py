@@ -59,3 +59,15 @@ def test_large_numbers_are_written_out() -> None:
     assert "3,000,000" in words or "1,500,000" in words
     assert "2,000" in words
     assert re.search(r"\de\+", words) is None
+
+
+def test_a_preview_says_for_which_columns_the_price_is_shared() -> None:
+    own = dp.Session(
+        t=dp.table({"u": [1], "x": [3], "y": [4]}, unit="u", max_rows=1, columns={"x": dp.bounds(0, 9)}),
+        budget=dp.Pure(1),
+    )
+    two = "SELECT COUNT(DISTINCT x) AS a, COUNT(DISTINCT y) AS b, AVG(x) AS mean, COUNT(x) AS n FROM t"
+    lines = str(own.sql(two).preview(epsilon=1)).splitlines()
+    for words in ("count different values (for a)", "count different values (for b)", "(for mean, n)"):
+        assert sum(line.endswith(words) and "% of the price: " in line for line in lines) == 1
+    assert "(for" not in str(own.sql("SELECT AVG(x) AS mean FROM t").preview(epsilon=1))

@@ -2,13 +2,17 @@
 
 import re
 from datetime import date, datetime
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import pytest
 
 from discreet.errors import BadQuestion
-from discreet.query.plan.evaluate import evaluate
+from discreet.query.functions.catalogue import FUNCTIONS as CATALOGUE
+from discreet.query.functions.typed_values import is_wide
+from discreet.query.plan.evaluate import evaluate, program
 from discreet.query.plan.expressions import Expression
 from discreet.query.plan.types import Number
 from discreet.query.typing.infer import typed
@@ -63,3 +67,49 @@ def test_truth_and_days() -> None:
     assert evaluate(typed(call("cast_text", col("flag")), FIELDS).lowered, {"flag": True}) == "true"
     midnight = typed(call("cast_timestamp", col("day")), FIELDS)
     assert evaluate(midnight.lowered, {"day": date(2024, 1, 2)}) == datetime(2024, 1, 2)
+
+
+SHAPE = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,17})?")
+
+
+def quantized(text: str, digits: int, after: int) -> Fraction | None:
+    """An independent reading, by Python's decimal numbers."""
+    if SHAPE.fullmatch(text) is None:
+        return None
+    with localcontext(Context(prec=60, rounding=ROUND_HALF_UP)):
+        found = Decimal(text).quantize(Decimal(1).scaleb(-after))
+    return Fraction(found) if abs(found) < 10 ** (digits - after) else None
+
+
+@pytest.mark.parametrize(("digits", "after"), [(3, 1), (4, 2), (2, 0), (17, 17), (17, 2)])
+def test_text_with_a_point_is_read_as_a_decimal_is(digits: int, after: int) -> None:
+    """Every text of up to four of these letters, and some long ones."""
+    found = typed(call("cast_decimal", col("name"), after, digits), FIELDS)
+    assert isinstance(found.kind, Number)
+    assert found.nullable
+    assert is_wide(found)  # nobody declared bounds, so an aggregate of it asks for a CLAMP
+    run = program(found.lowered)
+    meaning = CATALOGUE["cast_decimal"].meaning
+    assert meaning is not None
+    short = ("".join(some) for n in range(5) for some in product("059.+- ", repeat=n))
+    long = [
+        "9" * 18,
+        "9" * 19,
+        "-" + "9" * 18 + "." + "9" * 17,
+        "0." + "4" * 18,
+        "1" * 15 + ".995",
+        "٣.٥",
+        "1e3",
+        "1,5",
+    ]
+    for text in (*short, *long):
+        expected = quantized(text, digits, after)
+        cells = run({"name": text})
+        assert (None if cells is None else cells * found.kind.step) == expected, text
+        assert meaning(text, after, digits) == expected, text
+
+
+def test_text_as_a_number_needs_its_digits() -> None:
+    for given in ((), (2,), (2, 18)):
+        with pytest.raises(BadQuestion, match="DECIMAL"):
+            typed(call("cast_decimal", col("name"), *given), FIELDS)

@@ -155,8 +155,7 @@ def _check_function(
     thing: Any, pairs: Iterable[tuple[Any, Any]] | None, claim: Claim | None, depth: int | None
 ) -> Report:
     if pairs is None or claim is None:
-        raise BadParameter(
-            "pairs", pairs, "must be given for a function, with the claim: check(f, pairs=..., claim=...)"
-        )
+        name, given = ("pairs", pairs) if pairs is None else ("claim", claim)
+        raise BadParameter(name, given, "must be given for a function: check(f, pairs=..., claim=...)")
     needs_bits(thing)
     return check_pairs(of_bits(thing, depth if depth is not None else 24), pairs, claim, subject=name_of(thing))

@@ -229,6 +229,9 @@ def mean(
 ) -> Moments:
     """The mean of records between public bounds: noisy sum over noisy count; over n itself where n is public.
 
+    A record that is no number (None, NaN) counts as the middle of the bounds, since no call may fail because of one
+    person: leave such records out before, each by itself.
+
     Guarantee: ε-differentially private, or ρ-zCDP, for count and sum together.
 
     >>> m = mean(low=0, high=100, epsilon=1)
@@ -251,6 +254,9 @@ def variance(
     neighbours: Neighbours = Neighbours.ADD_REMOVE,
 ) -> Moments:
     """The variance (over n) of records between public bounds, from noisy count, sum and sum of squares.
+
+    A record that is no number (None, NaN) counts as the middle of the bounds, since no call may fail because of one
+    person: leave such records out before, each by itself.
 
     Guarantee: ε-differentially private, or ρ-zCDP, for all three together.
 

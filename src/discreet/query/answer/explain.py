@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from math import sqrt
 
 from discreet.exact import significant
@@ -102,7 +103,15 @@ def shares(asked: Quote, part: Part) -> tuple[tuple[str, float], ...]:
         for found in asked.plan.sets
     ]
     total = sum(price(one) for found in paid for one in found.values())
-    return tuple((_what(one), price(one) / total) for one in paid[asked.place(part)].values())
+    here = paid[asked.place(part)]
+    return tuple((f"{_what(one)}{_for(part, key, len(here))}", price(one) / total) for key, one in here.items())
+
+
+def _for(part: Part, paid: Hashable, among: int) -> str:
+    """For which columns something is released, where several things are."""
+    both = zip(part.names, part.recipes, strict=True)
+    names = [name for name, recipe in both if any(paid_with(s) == paid for s in recipe.needs)]
+    return f" (for {', '.join(names)})" if names and among > 1 else ""
 
 
 def _noised(one: Noised) -> str:

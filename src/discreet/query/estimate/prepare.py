@@ -15,6 +15,7 @@ from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
+from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
@@ -205,11 +206,7 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
                 "group by it in a subquery, and aggregate across people outside"
             )
         if typed.keys is None and not typed.unknown:
-            stored = "the column" if typed.origin is None else f"the column {quoted(typed.origin[1])}"
-            raise BadQuestion(
-                f"the keys of {quoted(key.name)} are not known: declare dp.keys([...]), dp.unknown_keys() or, of days "
-                f"and whole numbers, dp.bounds(first, last) for {stored}, or list them with WHERE ... IN (...)"
-            )
+            raise BadQuestion(f"the keys of {quoted(key.name)} are not known: {_how_to_list(typed)}")
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
             raise BadQuestion(
                 f"{quoted(key.name)} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
@@ -217,6 +214,21 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
     many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
+
+
+def _how_to_list(x: Typed) -> str:
+    """What to do about keys that are not known."""
+    whole = not isinstance(x.kind, Number) or x.kind.step.denominator == 1
+    if x.origin is not None and whole:
+        return (
+            "declare dp.keys([...]), dp.unknown_keys() or, of days and whole numbers, dp.bounds(first, last) for the "
+            f"column {quoted(x.origin[1])}, or list them with WHERE ... IN (...)"
+        )
+    if not whole:
+        return "it is no whole number; group by CAST(x AS BIGINT), FLOOR(x) or WIDTH_BUCKET(x, low, high, n) of it"
+    if isinstance(x.kind, Number):
+        return "it is computed, so bound it, as in CLAMP(x, 0, 20), or list them with WHERE ... IN (...)"
+    return "it is computed, so list them with WHERE ... IN (...), or compute it by CASE from constants"
 
 
 # --- works ------------------------------------------------------------------------------------------------------------

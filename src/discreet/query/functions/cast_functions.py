@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import date, datetime, time
 from fractions import Fraction
@@ -18,6 +19,9 @@ from discreet.query.functions.typed_values import Typed, bound, integer_literal,
 from discreet.query.plan.expressions import Call, Literal
 from discreet.query.plan.types import LARGEST, Boolean, Date, Number, Real, Text, Timestamp
 
+_DIGITS = 17
+"""So many digits, and one more to round by, are cells below 2^62."""
+
 # --- type rules -------------------------------------------------------------------------------------------------------
 
 
@@ -26,7 +30,10 @@ def _no_cast(x: Typed, target: str) -> Typed:
         refuse(f"CAST of NULL AS {target} is always NULL; leave it out")
     if isinstance(x.kind, Real):
         refuse(f"CAST AS {target} needs a number with bounds; {bound(x)}")
-    raise Unsupported(f"CAST of {words(x)} AS {target}", "compare it, or aggregate it as it is")
+    hint = "compare it, or aggregate it as it is"
+    if isinstance(x.kind, Text):
+        hint = "CAST(x AS BIGINT), CAST(x AS DECIMAL(10, 2)) and CAST(x AS DATE) read text"
+    raise Unsupported(f"CAST of {words(x)} AS {target}", hint)
 
 
 def _cast_integer(x: Typed) -> Typed:
@@ -51,6 +58,8 @@ def _cast_decimal(x: Typed, digits: Typed | None = None, precision: Typed | None
     """Exact numbers stay exact; with digits, they are rounded to as many, and NULL beyond what fits."""
     if isinstance(x.kind, Boolean) and not is_null_literal(x):
         x = as_integer(x)
+    if isinstance(x.kind, Text) and digits is not None and precision is not None and not is_null_literal(x):
+        return _decimal_of_text(x, digits, precision)
     if not isinstance(x.kind, Number):
         return _no_cast(x, "DECIMAL")
     if digits is None:
@@ -61,6 +70,30 @@ def _cast_decimal(x: Typed, digits: Typed | None = None, precision: Typed | None
     places = integer_literal(precision, "the digits of DECIMAL(p, s)", 1, 38)
     after = integer_literal(digits, "the digits after the point of DECIMAL(p, s)", 0, places)
     return _fitting(found, Fraction(10**places - 1, 10**after))
+
+
+def _decimal_of_text(x: Typed, digits: Typed, precision: Typed) -> Typed:
+    """Text such as -12.345: the whole part, and one digit more after the point than is kept, which rounds the last."""
+    places = integer_literal(precision, "the digits of DECIMAL(p, s) of text", 1, _DIGITS)
+    after = integer_literal(digits, "the digits after the point of DECIMAL(p, s)", 0, places)
+    before, behind = (call("split_part", x.lowered, Literal("."), n) for n in (1, 2))
+    number, most, finer = call("text_to_integer", before), 10 ** (places - after), 10 ** (after + 1)
+    near = call("least", call("greatest", number, -most), most)  # what is beyond is NULL, and must not overflow before
+    zeros = Literal("0" * (after + 1))
+    part = call("text_to_integer", call("substring", call("concat", behind, zeros), 1, after + 1))
+    part = Call("case", (call("starts_with", x.lowered, Literal("-")), call("neg", part), part))
+    together = call("concat", call("concat", before, Literal(".")), behind)
+    good = Call("and", (
+        Call("or", (call("eq", before, x.lowered), call("eq", together, x.lowered))),  # there is one point at most
+        Call("not", (call("is_null", call("text_to_integer", call("concat", Literal("1"), behind))),)),  # no sign
+        call("eq", near, number),
+    ))  # fmt: skip
+    cells = Call("case", (good, call("add", call("mul", near, finer), part), Literal(None)))
+    exact = made(Fraction(1, finer), -(most + 1) * finer, (most + 1) * finer, cells, nullable=True)
+    found = _fitting(arithmetic.rounded(exact, digits), Fraction(10**places - 1, 10**after))
+    assert isinstance(found.kind, Number)  # noqa: S101
+    # What digits allow is no bound that anybody declared: claimed is what marks a number without one.
+    return made(found.kind.step, -LARGEST, LARGEST, found.lowered, nullable=True)
 
 
 def _fitting(x: Typed, most: Fraction) -> Typed:
@@ -147,8 +180,12 @@ def _whole(x: Any) -> Any:
 
 
 def _decimal(x: Any, digits: Any = None, precision: Any = 38) -> Any:
-    if digits is None or isinstance(x, str):
-        return None if isinstance(x, str) else int(x) if isinstance(x, bool) else x
+    if isinstance(x, str):
+        if digits is None or re.fullmatch(r"[+-]?[0-9]{1,18}(\.[0-9]{0,17})?", x) is None:
+            return None
+        x = Fraction(x.removesuffix("."))
+    if digits is None:
+        return int(x) if isinstance(x, bool) else x
     step = Fraction(10) ** -int(digits)
     cells = _whole(Fraction(x) / step)
     exact = cells * step if abs(cells) < 10 ** int(precision) else None
@@ -180,9 +217,11 @@ CASTS = (
     _cast("integer", _cast_integer, "A whole number; text of up to 18 digits, a number rounded, true as 1.",
           ("'12' || '3'", 123), _whole, "BIGINT", "INT"),
     _cast("decimal", _cast_decimal,
-          "A number as it is; with DECIMAL(p, s), rounded to s digits, and NULL if it has more than p in all.",
+          "A number as it is; with DECIMAL(p, s), rounded to s digits, and NULL if it has more than p in all. "
+          "Text needs both, p up to 17.",
           ("TRUE", 1), _decimal, "DECIMAL", "BIGDECIMAL", most=3,
-          more=(("CAST(2.345 AS DECIMAL(4, 2))", 2.35), ("CAST(123 AS DECIMAL(4))", 123))),
+          more=(("CAST(2.345 AS DECIMAL(4, 2))", 2.35), ("CAST(123 AS DECIMAL(4))", 123),
+                ("CAST('-12' || '.345' AS DECIMAL(4, 2))", -12.35), ("CAST('1.2' || '.3' AS DECIMAL(4, 2))", None))),
     _cast("real", _cast_real, "A number as it is.", ("FALSE", 0), _decimal, "DOUBLE", "FLOAT"),
     _cast("text", _cast_text, "A whole number, a date (as 2024-12-31), true or false as text.", ("7", "7"), as_text,
           "TEXT", "VARCHAR"),

@@ -101,7 +101,7 @@ def lower_question(question: Question, catalog: Catalog) -> LoweredQuestion:
     known = {key.name for key in question.keys}
     if not question.sets or any(set(names) - known or len(set(names)) != len(names) for names in question.sets):
         refuse("each grouping set must consist of keys of the question, each once")
-    keys = tuple(_key(key, source) for key in question.keys)
+    keys = tuple(_key(key, source, catalog) for key in question.keys)
     measures = tuple(_measure(measure, source) for measure in question.measures)
     _check_numbered(source.relation, keys, measures)
     used: list[Expression] = [key.typed.lowered for key in keys]
@@ -160,7 +160,7 @@ def _notes(question: Question, source: Lowered) -> list[str]:
     return [note for expression in asked for note in notes(expression, source.fields)]
 
 
-def _key(key: Key, source: Lowered) -> LoweredKey:
+def _key(key: Key, source: Lowered, catalog: Catalog) -> LoweredKey:
     x = typed(key.expression, source.fields)
     if x.is_unit:
         raise Unsupported(
@@ -174,8 +174,24 @@ def _key(key: Key, source: Lowered) -> LoweredKey:
     if listed is not None:
         x = replace(x, keys=meet(x.keys, listed))
     if x.keys == ():
-        refuse(f"WHERE leaves no key of {quoted(key.name)} that could be answered")
+        refuse(f"WHERE leaves no key of {quoted(key.name)} that could be answered{_those_listed(x, catalog)}")
     return LoweredKey(key.name, x)
+
+
+def _those_listed(x: Typed, catalog: Catalog) -> str:
+    """The first of the keys that are listed of a stored column."""
+    listed = None if x.origin is None else catalog[x.origin[0]].fields[x.origin[1]].keys
+    if not listed:
+        return ""
+    more = ", ..." if len(listed) > _FEW_KEYS else ""
+    return f": listed are {', '.join('NULL' if key is None else str(key) for key in listed[:_FEW_KEYS])}{more}"
+
+
+_FEW_KEYS = 8
+_NO_NUMBER = (
+    "it needs a number: CAST(x AS BIGINT) and CAST(x AS DECIMAL(10, 2)) read text (a CSV in which one value is no "
+    "number is read as text)"
+)
 
 
 # --- measures -------------------------------------------------------------------------------------------------------
@@ -236,7 +252,7 @@ def _bounded(x: Typed, what: str, asked: Expression) -> Typed:
         return as_integer(x)
     if not isinstance(x.kind, (Number, Real)):
         moment = isinstance(x.kind, (Date, Timestamp))
-        hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else "it needs a number"
+        hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else _NO_NUMBER
         raise Unsupported(f"{what} of {words(x)}", hint)
     if is_wide(x) or isinstance(x.kind, Real):
         refuse(f"{what} of {_names(asked)} needs bounds; {bound(x)}")

@@ -398,12 +398,15 @@ def _known(name: str, column: str, stored: Mapping[str, Stored]) -> None:
 def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
     place = f"{name}.columns[{column!r}]"
     numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
+    fit = f"must fit the column, which is stored as {stored.kind.value}"
+    if stored.kind is StoredKind.TEXT:
+        fit += ": store it as numbers, dates or times (one odd value in a CSV makes a whole column text)"
     if said.auto and not (numeric or stored.kind in (StoredKind.DATE, StoredKind.TIMESTAMP)):
-        raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
+        raise BadParameter(place, "bounds", fit)
     if isinstance(said.low, Fraction) and not numeric:
-        raise BadParameter(place, "bounds", f"must fit the column, which is stored as {stored.kind.value}")
+        raise BadParameter(place, "bounds", fit)
     if isinstance(said.low, date) and stored.kind not in (StoredKind.DATE, StoredKind.TIMESTAMP):
-        raise BadParameter(place, "bounds of dates", f"must fit the column, which is stored as {stored.kind.value}")
+        raise BadParameter(place, "bounds of dates", fit)
     if stored.kind is StoredKind.DATE and (isinstance(said.low, datetime) or isinstance(said.high, datetime)):
         raise BadParameter(place, "bounds of times", "must be days: the column is stored as date")
     inexact = (StoredKind.REAL,) if said.unknown else (StoredKind.REAL, StoredKind.DECIMAL, StoredKind.TIMESTAMP)
