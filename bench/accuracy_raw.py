@@ -161,7 +161,8 @@ def _spoken_of(case: Case, answer: Any, name: str) -> NDArray[np.float64]:
     cap = part.caps.max_rows or 10
     kind = next((m.arguments[0].kind for m in part.measures if m.measure.name == name and m.arguments), None)
     ends = None if kind is None else (float(kind.low * kind.step), float(kind.high * kind.step))
-    whole = name in answer.total or any(note.startswith(f"{name} is corrected: all") for note in answer.notes)
+    corrected = tuple(f"{name} is corrected: {how} were multiplied" for how in ("all groups", "groups"))
+    whole = name in answer.total or any(note.startswith(corrected) for note in answer.notes)
 
     def weigh(sizes: Ints) -> Any:
         kept = np.minimum(1.0, cap / sizes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -82,6 +82,8 @@ class Chosen:
     factor: tuple[float, float] = (1.0, 1.0)
     """By how much groups are predicted to be multiplied, so that they agree with a total, and the most of it."""
 
+    known: Known | None = field(default=None, compare=False)
+    """What groups are corrected by, beside a total."""
     left: Mapping[str, Fraction] | None = None
     """Of errors that were asked for: what is left of them for the noise of each column."""
 
@@ -151,7 +153,7 @@ def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chos
         return _told(asked, (), alone, most, known, rows)
     found = _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), best, most, known, rows)
     factor = _factor(sizes, found.caps)
-    return replace(found, factor=(factor, factor * (1 + 2 * top.noise)))
+    return replace(found, factor=(factor, factor * (1 + 2 * top.noise)), known=known)
 
 
 def chosen_caps(asked: Prepared, rows: int, groups: int | None) -> Caps:

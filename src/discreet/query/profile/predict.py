@@ -26,8 +26,7 @@ from discreet.query.lower.lower import one_row_each
 from discreet.query.plan.work import Form
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
-from discreet.query.profile.sizes import UnitSizes
-from discreet.query.profile.spread import same_rank
+from discreet.query.profile.sizes import UnitSizes, same_rank
 from discreet.query.run import Quote, as_estimate
 
 ONE_DEVIATION = 0.32
@@ -57,6 +56,8 @@ class Known:
     """Which rows the sizes are about, in words."""
     values: Mapping[tuple[str, str], Histogram] = field(default_factory=dict)
     """The values of columns, by table and column, where they were released."""
+    keys: Histogram | None = None
+    """How units are spread over the groups, each weighing one: of the rows of the question itself, by its one key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +139,7 @@ def corrected(known: Known, share: float, noise: tuple[float, float], top: float
     if sizes.expected(factor) > MOST_CORRECTED:
         return Predicted(cap, math.inf, math.inf)
     counted, means = (one * factor for one in noise)
-    spread = sizes.spread_errors(cap, share, _clustering(known))
+    spread = sizes.spread_errors(cap, share, clustering(known))
     errors = [np.sqrt(counted**2 + spread**2 + top**2)] * bool(noise[0])
     errors += [np.hypot(means, MEANS * cut)] * bool(noise[1])
     return _together(sizes, cap, cut, errors, [counted] * bool(noise[0]) + [means] * bool(noise[1]))
@@ -193,7 +194,7 @@ def predict(
     return corrected(known, share_of_a_group(part, known), noise, top.error, cap)
 
 
-def _clustering(known: Known) -> Callable[[Floats], Floats]:
+def clustering(known: Known) -> Callable[[Floats], Floats]:
     """How much of the square of its rows a unit keeps that is spread over groups: all of it, if it has one group."""
     if known.groups is None:
         return lambda n: np.full(n.shape, CLUSTERING)

@@ -18,7 +18,7 @@ from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
-from discreet.query.estimate.estimators import Plain
+from discreet.query.estimate.estimators import Plain, Recipe
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
@@ -31,7 +31,7 @@ from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
-from discreet.query.profile.rescale import expected_error, is_count, rescaled
+from discreet.query.profile.rescale import Rescaled, expected_error, is_count, rescaled
 from discreet.query.profile.shrink import shrunk
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import InRows, Spread
@@ -58,7 +58,8 @@ def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mappin
     shares = None if column is None else profile.keys(column)
     groups = None if column is None else profile.groups(column)
     of = f" of {tables[0]}"
-    return Known(profile.sizes, groups, None if shares is None else shares.shares(), of, values)
+    same = shares if all_rows(question) else None
+    return Known(profile.sizes, groups, None if shares is None else shares.shares(), of, values, same)
 
 
 def about(question: Prepared) -> tuple[Any, ...]:
@@ -119,6 +120,7 @@ def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
         UnitSizes(found[About.ROWS]),
         None if groups is None else UnitSizes(groups),
         None if shares is None else shares.shares(),
+        keys=shares,
     )
 
 
@@ -204,9 +206,10 @@ def finish(chosen: Chosen, answers: Sequence[TableAnswer]) -> TableAnswer:
     first, words = answers[0], chosen.words
     factors: dict[str, float] = {}
     if chosen.corrected:
-        groups, factors = rescaled(first.released[0], answers[1].released[0])
+        groups, factors = rescaled(first.released[0], answers[1].released[0], chosen.known)
         first = replace(first, released=(groups,))
-        words = (*words, *(_corrected(name, factor, chosen.cut) for name, factor in factors.items()))
+        made = dict(zip(groups.part.names, groups.part.recipes, strict=True))
+        words = (*words, *(_corrected(name, made[name], groups, chosen.cut) for name in factors))
     if chosen.shrinks:
         groups, moved = shrunk(first.released[0], answers[1].released[0] if chosen.corrected else None, factors)
         first = replace(first, released=(groups, *first.released[1:]))
@@ -266,9 +269,20 @@ def _shrunk(name: str) -> str:
     )
 
 
-def _corrected(name: str, factor: float, cut: Cut | None) -> str:
+def _corrected(name: str, made: Recipe, groups: Released, cut: Cut | None) -> str:
+    assert isinstance(made, Rescaled)  # noqa: S101 - it was multiplied
     reach = "" if cut is None else f", as far as units have no more than {how_many(cut.reach, cut.what)}"
-    return (
-        f"{name} is corrected: all groups were multiplied by {factor:.4g}, so that they agree with the total; "
-        f"error bars allow a single group to be cut by anything from nothing to a factor of {factor**2:.4g}{reach}"
-    )
+    each, total = made.groups, "so that they agree with the total"
+    if each is None:
+        how = (
+            f"all groups were multiplied by {made.factor:.4g}, {total}; error bars allow a single group to be cut by "
+            f"anything from nothing to a factor of {made.factor**2:.4g}"
+        )
+    else:
+        own = each.of_groups(made.factor, made.inner.value(groups.estimates))
+        least, most = float(own.min()), float(own.max())
+        how = (
+            f"groups were multiplied by {least:.4g} to {most:.4g}, {total} and with how large the units of each are, "
+            "which differs from group to group; error bars allow for what is not known of that"
+        )
+    return f"{name} is corrected: {how}{reach}"
