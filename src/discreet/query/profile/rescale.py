@@ -27,10 +27,10 @@ from discreet.query.run import Released
 
 ALIKE = 0.1
 """Groups differ by about so much, before anything is known: none is weighed as if it were exact."""
-SURELY = 2.33
-"""Deviations by which groups must differ more than by noise: wrong once in a hundred."""
+SURELY = 3.0
+"""Deviations by which groups must differ more than by noise."""
 LIKELY = 1.645
-FAR = 2.0
+FAR = 3.0
 """Groups have few units, so they differ by chance: only if they differ by so many times that, each has a factor."""
 SEEN = 4
 """Units with more than so many times the cap look alike in what a cap leaves of them."""
