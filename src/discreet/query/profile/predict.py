@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from discreet.errors import NoEstimate
 from discreet.query.estimate.estimators import Estimate, Mean, Quantile, Recipe
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import Noised
@@ -21,9 +22,12 @@ from discreet.query.estimate.searched_quantile import SearchedQuantile
 from discreet.query.estimate.statistics import Rows, Statistic, Units
 from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
+from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import rows as rows_of_caps
-from discreet.query.lower.lower import one_row_each
+from discreet.query.lower.lower import LoweredMeasure, one_row_each
+from discreet.query.plan.types import Number
 from discreet.query.plan.work import Form
+from discreet.query.profile.choose_bounds import typical_size
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
 from discreet.query.profile.sizes import UnitSizes, same_rank
@@ -35,7 +39,7 @@ CLUSTERING = 0.25
 MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
 VALUES = 3.0
-"""Values mostly lie well below an upper bound that somebody can name: by so much below the middle."""
+"""Values mostly lie well below an upper bound that somebody can name: by so much below the middle, if nobody knows."""
 MOST_CORRECTED = 4.0
 """Groups are multiplied by no more than this: their intervals reach to its square."""
 LEAST = 1e-9
@@ -88,23 +92,37 @@ def share_of_a_group(part: Part, known: Known) -> float:
     return 1 / len(domain) if domain else 0.001
 
 
-def relative_noise(asked: Quote, place: int, rows: float, values: float = 1.0) -> tuple[float, float]:
+def relative_noise(asked: Quote, place: int, rows: float, known: Known | None = None) -> tuple[float, float]:
     """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked).
 
-    ``values``: how many times smaller than the middle of its bounds a typical value is taken to be.
+    With what is known of the units, sums and means are beside values as they are, or well below the middle.
     """
     part = asked.questions[place].parts[0]
     noised = asked.noised(part)
     errors: dict[bool, list[float]] = {True: [], False: []}
-    for recipe in part.recipes:
+    for measure, recipe in zip(part.measures, part.recipes, strict=True):
         found = recipe.relative_error_if(partial(estimate, noised), max(rows, 1.0), ONE_DEVIATION)
         of_values = any(isinstance(s, Rows) and s.bound > 1 for s in recipe.needs) and not isinstance(
             recipe, SidesCount
         )
-        errors[is_mean(recipe)].append(max(found * values if of_values else found, LEAST))
+        below = _below_the_middle(measure, known) if of_values and known is not None else 1.0
+        errors[is_mean(recipe)].append(max(below * found, LEAST))
     counted, means = (math.sqrt(sum(e * e for e in some) / len(some)) if some else 0.0 for some in
                       (errors[False], errors[True]))  # fmt: skip
     return counted, means
+
+
+def _below_the_middle(measure: LoweredMeasure, known: Known) -> float:
+    """How many times smaller than the middle of its bounds a typical value is."""
+    match measure.arguments:
+        case (Typed(kind=Number() as kind, origin=(table, column)),) if (table, column) in known.values:
+            middle = max(abs(kind.low + kind.high) / 2, (kind.high - kind.low) / 4) * float(kind.step)
+            try:
+                return middle / typical_size(known.values[table, column])
+            except NoEstimate:
+                return VALUES
+        case _:
+            return VALUES
 
 
 def estimate(noised: Mapping[Statistic, Noised], statistic: Statistic, values: Floats) -> Estimate:
@@ -180,7 +198,7 @@ def predict(
     of_all = units_alone and not part.keys
     if of_all and known is not None:
         rows = known.sizes.units()
-    counted, means = relative_noise(asked, place, rows, 1.0 if known is None else VALUES)
+    counted, means = relative_noise(asked, place, rows, known)
     noise = gain * counted, means
     certain = one_row_each(question.asked.whole) or of_all
     if certain or known is None or known.sizes.empty or part.selects:
@@ -189,7 +207,7 @@ def predict(
         return of_units(asked, place, known, gain)
     if not corrected_by_next:
         return plain(known.sizes, noise, cap)
-    base = max(relative_noise(asked, place + 1, known.sizes.rows(), VALUES))
+    base = max(relative_noise(asked, place + 1, known.sizes.rows(), known))
     top = one_total(known.sizes, base, rows_of_caps(asked.questions[place + 1].parts[0].caps))
     return corrected(known, share_of_a_group(part, known), noise, top.error, cap)
 

@@ -10,8 +10,12 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import chain
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answer import how_many
 from discreet.errors import BadParameter
@@ -22,7 +26,7 @@ from discreet.query.estimate.estimators import Plain, Recipe
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
-from discreet.query.lower.lower import one_row_each
+from discreet.query.lower.lower import LoweredKey, one_row_each
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
@@ -38,6 +42,7 @@ from discreet.query.profile.spread import InRows, Spread
 from discreet.query.run import Released
 from discreet.session.price import Price
 
+MOST_GROUPS = 1_000_000
 SHARE = Fraction(1, 10)
 """Of the price of a question: what the sizes of its units cost, where nobody bought them before."""
 
@@ -55,11 +60,19 @@ def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mappin
     keys = question.parts[0].keys
     lone = keys[0].typed.lowered if len(keys) == 1 else None
     column = lone.name if isinstance(lone, Column) else None
-    shares = None if column is None else profile.keys(column)
     groups = None if column is None else profile.groups(column)
-    of = f" of {tables[0]}"
-    same = shares if all_rows(question) else None
-    return Known(profile.sizes, groups, None if shares is None else shares.shares(), of, values, same)
+    same = profile.keys(column) if column is not None and all_rows(question) else None
+    return Known(profile.sizes, groups, _shares(keys, profile), f" of {tables[0]}", values, same)
+
+
+def _shares(keys: Sequence[LoweredKey], profile: Profile) -> NDArray[np.float64] | None:
+    """Of the units that each group of these keys has, as if keys had nothing to do with each other."""
+    columns = [key.typed.lowered.name if isinstance(key.typed.lowered, Column) else "" for key in keys]
+    found = [profile.keys(column) for column in columns]
+    known = [one.shares() for one in found if one is not None]
+    if not keys or len(known) < len(keys) or math.prod(map(len, known)) > MOST_GROUPS:
+        return None
+    return reduce(lambda a, b: np.outer(a, b).ravel(), known)
 
 
 def about(question: Prepared) -> tuple[Any, ...]:
