@@ -22,7 +22,6 @@ from discreet.query.estimate.searched_quantile import SearchedQuantile
 from discreet.query.estimate.statistics import Rows, Statistic, Units
 from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
-from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import rows as rows_of_caps
 from discreet.query.lower.lower import LoweredMeasure, one_row_each
 from discreet.query.plan.types import Number
@@ -114,15 +113,33 @@ def relative_noise(asked: Quote, place: int, rows: float, known: Known | None = 
 
 def _below_the_middle(measure: LoweredMeasure, known: Known) -> float:
     """How many times smaller than the middle of its bounds a typical value is."""
-    match measure.arguments:
-        case (Typed(kind=Number() as kind, origin=(table, column)),) if (table, column) in known.values:
-            middle = max(abs(kind.low + kind.high) / 2, (kind.high - kind.low) / 4) * float(kind.step)
-            try:
-                return middle / typical_size(known.values[table, column])
-            except NoEstimate:
-                return VALUES
-        case _:
-            return VALUES
+    kind = measure.arguments[0].kind if len(measure.arguments) == 1 else None
+    size = size_of_values(measure, known)
+    return VALUES if size is None or not isinstance(kind, Number) else _middle(kind) / size
+
+
+def size_of_values(measure: LoweredMeasure, known: Known) -> float | None:
+    """How far from 0 a typical value of a measure's one column is, if its values were released."""
+    origin = measure.arguments[0].origin if len(measure.arguments) == 1 else None
+    values = None if origin is None else known.values.get(origin)
+    try:
+        return None if values is None else typical_size(values)
+    except NoEstimate:
+        return None
+
+
+def size_of_sum(measure: LoweredMeasure, known: Known, rows: float) -> float | None:
+    """How large a sum of so many rows is, about: of values as they are, or well below the middle of their bounds."""
+    kind = measure.arguments[0].kind if len(measure.arguments) == 1 else None
+    size = size_of_values(measure, known)
+    if size is not None:
+        return rows * size
+    return rows * _middle(kind) / VALUES if isinstance(kind, Number) else None
+
+
+def _middle(kind: Number) -> float:
+    """Of the bounds of a column; of those around 0, half of the way to one end."""
+    return float(max(abs(kind.low + kind.high) / 2, (kind.high - kind.low) / 4) * kind.step)
 
 
 def estimate(noised: Mapping[Statistic, Noised], statistic: Statistic, values: Floats) -> Estimate:

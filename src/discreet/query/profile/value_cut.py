@@ -41,8 +41,8 @@ class ValueCut:
         least, most = (significant(end, 6) for end in self.reach)
         return (
             f"bounds of {self.column} cut about {self.share:.1%} of the total of its values ({self.low:.1%} to "
-            f"{self.high:.1%}, {self.confidence:.0%}), each unit weighing the same; values beyond {least} "
-            f"and {most} are too rare to be in this estimate, and what is cut is not in the error bars"
+            f"{self.high:.1%}, {self.confidence:.0%}), each unit weighing the same; values below {least} or above "
+            f"{most} are too rare to be in this estimate, and what is cut is not in the error bars"
         )
 
 

@@ -32,10 +32,10 @@ from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
 from discreet.query.profile.choose import Chosen, chosen_caps, correctable, with_caps
 from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.predict import Known
+from discreet.query.profile.predict import Known, size_of_sum
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
-from discreet.query.profile.rescale import Rescaled, expected_error, is_count, rescaled
+from discreet.query.profile.rescale import Rescaled, can_rescale, expected_error, is_count, rescaled
 from discreet.query.profile.shrink import shrunk
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import InRows, Spread
@@ -194,7 +194,7 @@ def unknown_yet(question: Prepared) -> Chosen:
 
 
 def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None) -> Preview:
-    """A preview whose error bars of counts are those after the correction; nobody knows values, so sums keep theirs.
+    """A preview with the error bars of counts and sums after the correction; of sums as large as values are, about.
 
     ``asked``: in a group of how many rows; by default, of as many as are typical.
     """
@@ -202,14 +202,20 @@ def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None) 
         return found
     rows = float(asked or chosen.rows or 1)
     part = chosen.questions[0].parts[0]
-    counts = {name for name, recipe in zip(part.names, part.recipes, strict=True) if is_count(recipe)}
+    sizes: dict[str, float | None] = {}
+    for name, measure, recipe in zip(part.names, part.measures, part.recipes, strict=True):
+        if is_count(recipe):
+            sizes[name] = rows
+        elif can_rescale(recipe) and chosen.corrected and chosen.known is not None:
+            sizes[name] = size_of_sum(measure, chosen.known, rows)
 
-    def error(noise: float) -> float:
+    def error(noise: float, size: float) -> float:
         spread = chosen.spread
-        return expected_error(noise, rows, *chosen.factor) if spread is None else spread.expected_error(noise, rows)
+        return expected_error(noise, size, *chosen.factor) if spread is None else spread.expected_error(noise, size)
 
     columns = tuple(
-        replace(one, error=error(one.error), rows=round(rows)) if one.name in counts else one for one in found.columns
+        replace(one, error=error(one.error, size), rows=round(rows)) if (size := sizes.get(one.name)) else one
+        for one in found.columns
     )
     return replace(found, columns=columns)
 
