@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,34 @@ def page(site: Path, name: str) -> str:
 def test_links_and_anchors_resolve_and_no_page_is_too_heavy(site: Path) -> None:
     assert check.problems(site) == []
     assert len(list(site.rglob("*.html"))) > 300
+
+
+WITHOUT_TORCH = """
+import sys
+from importlib.machinery import PathFinder
+
+class Without(PathFinder):
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):
+        return None if name.split(".")[0] == "torch" else PathFinder.find_spec(name, path, target)
+
+sys.meta_path = [Without if finder is PathFinder else finder for finder in sys.meta_path]
+from tools.site import absent, symbols
+if sys.argv[1:] == ["stand in"]:
+    absent.stand_in()
+sys.stdout.write("".join(symbols.page(s) for s in symbols.symbols() if s.name in ("train", "PrivateTraining")))
+"""
+
+
+def test_pages_of_names_need_no_torch() -> None:
+    """``make docs`` installs what it needs, and that is not gigabytes; nothing on a page depends on it."""
+    here = {symbol.name: symbol for symbol in symbols.symbols() if symbol.module == "learning"}
+    pages = [symbols.page(here[name]) for name in ("PrivateTraining", "train")]
+    command = [sys.executable, "-c", WITHOUT_TORCH]
+    made = subprocess.run([*command, "stand in"], capture_output=True, text=True, check=True)
+    assert made.stdout == "".join(pages)
+    missing = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "MissingExtra" in missing.stderr
 
 
 def test_a_broken_link_anchor_or_script_is_found(tmp_path: Path) -> None:

@@ -268,9 +268,9 @@ class MissingExtra(DiscreetError, ImportError):
     >>> raise MissingExtra("plots", extra="plot")
     Traceback (most recent call last):
         ...
-    discreet.errors.MissingExtra: plots need an optional part: in the folder of a clone, pip install '.[plot]'
+    discreet.errors.MissingExtra: plots: an optional part is missing; in the folder of a clone, pip install '.[plot]'
     """
 
     def __init__(self, what: str, *, extra: str) -> None:
         self.extra = extra
-        super().__init__(f"{what} need an optional part: in the folder of a clone, pip install '.[{extra}]'")
+        super().__init__(f"{what}: an optional part is missing; in the folder of a clone, pip install '.[{extra}]'")

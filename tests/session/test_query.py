@@ -88,3 +88,52 @@ def test_a_preview_says_what_would_halve_the_error() -> None:
     in_rho = dp.Session(visits=dp.table(VISITS, unit="patient_id"), budget=dp.ZCDP(1, "1e-9")).sql(text)
     assert in_rho.preview(rho="0.1").advice.endswith("rho 2/5")
     assert in_rho.preview(rho="0.4").error("n") == pytest.approx(in_rho.preview(rho="0.1").error("n") / 2, abs=0.5)
+
+
+ORDERS = {
+    "customer": [i // 4 for i in range(400)],
+    "status": [("paid", "open", "sent")[i % 3] for i in range(400)],
+    "books": [i % 5 == 0 for i in range(400)],
+}
+
+
+def shop(max_rows: int) -> dp.Session:
+    """Orders, of which so many of a customer count, and one row for each customer."""
+    orders = dp.table(ORDERS, unit="customer", max_rows=max_rows, columns={"status": dp.keys(["paid", "open", "sent"])})
+    people = dp.table({"customer": range(100), "vip": [i % 2 == 0 for i in range(100)]}, unit="customer", max_rows=1)
+    return dp.Session(orders=orders, people=people, budget=dp.Approx(10**6, "1e-6"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT status, COUNT(DISTINCT customer) AS n FROM orders GROUP BY status",
+        "SELECT COUNT(*) AS n FROM people WHERE customer IN (SELECT customer FROM orders WHERE books)",
+        "SELECT vip, COUNT(*) AS n FROM people WHERE NOT EXISTS "
+        "(SELECT * FROM orders WHERE orders.customer = people.customer AND books) GROUP BY vip",
+        "SELECT vip, AVG(CLAMP(k, 0, 9)) AS n FROM people JOIN "
+        "(SELECT customer, COUNT(*) AS k FROM orders GROUP BY customer) AS each USING (customer) GROUP BY vip",
+    ],
+)
+def test_a_large_cap_adds_no_noise_where_a_unit_cannot_weigh_more(text: str) -> None:
+    """Three listed keys are at most three groups, and a condition on other rows of a customer repeats no row."""
+    few, many = (shop(cap).sql(text) for cap in (3, 300))
+    assert few.preview(epsilon=1).columns == many.preview(epsilon=1).columns
+    assert dp.check(many, searches=4).ok
+    a, b = (query.release(epsilon=10**5) for query in (few, many))
+    assert a["n"] == pytest.approx(b["n"], abs=0.01)
+
+
+def test_where_only_units_are_counted_nothing_is_beyond_a_cap_and_nothing_more_is_to_be_bought() -> None:
+    for text, words in (
+        ("SELECT COUNT(DISTINCT customer) AS n FROM orders", "each unit counts once: nothing"),
+        ("SELECT status, COUNT(DISTINCT customer) AS n FROM orders GROUP BY status", "once in each of its groups"),
+    ):
+        asked = shop(3).sql(text)
+        assert words in str(asked.preview(epsilon=1))
+        answer = asked.release(epsilon=1)
+        assert words in str(answer)
+        assert answer.notes == ()
+    cut = shop(2).sql("SELECT status, COUNT(DISTINCT customer) AS n FROM orders GROUP BY status")
+    assert "at most 2 rows of each unit count" in str(cut.preview(epsilon=1))
+    assert "is unknown" in cut.release(epsilon=1).notes[0]

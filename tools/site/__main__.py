@@ -6,6 +6,7 @@ import sys
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
+from tools.site.absent import stand_in
 from tools.site.build import build
 from tools.site.check import problems
 
@@ -14,6 +15,7 @@ PORT = 8000
 
 def main(words: list[str]) -> int:
     """Build, check, and serve if asked to."""
+    stand_in()
     site = build()
     found = problems(site)
     print("\n".join([*found, f"{site}/index.html"]))

@@ -301,6 +301,13 @@ class Ledger:
                 raise NotRegistered("there is no such charge")
             return self._charge(tx, entry)
 
+    def charge_of(self, analyst: str, key: str) -> Charge | None:
+        """What was charged under a key of an analyst, if anything was."""
+        self._journal.refresh()
+        with self._journal.database.read() as tx:
+            text = tx.by_token(token_of(analyst, check_name(key, "key")))
+            return None if text is None else self._charge(tx, read_entry(text))
+
     @property
     def head(self) -> Head:
         """The last entry that this process knows."""

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.answer import CONFIDENCE
-from discreet.errors import BadParameter, LedgerUnavailable, ReceiptRefused, StaleState
+from discreet.errors import BadParameter, KeyReused, LedgerUnavailable, ReceiptRefused, StaleState
 from discreet.ledger.charges import Charge
 from discreet.ledger.durable_files import create_file
 from discreet.ledger.entries import canonical
@@ -94,6 +94,15 @@ class LedgerBudget:
         """What would be left after this payment; what is left now, if it cannot be paid."""
         found = self.quote(what)
         return found.left if found.left_after is None else found.left_after
+
+    def check_new(self) -> None:
+        """Raise AlreadyCharged if this key was charged before, KeyReused if that was for another question."""
+        found = self._ledger.charge_of(self._analyst, str(self._question["key"]))
+        if found is not None:
+            paid, asked = found.record, (self._dataset, self._question["query"], self._question["parameters"])
+            if (paid.dataset, paid.query, paid.parameters) != asked:
+                raise KeyReused("this key was used for another question: choose a new one")
+            raise AlreadyCharged(found)
 
     def spend(self, what: Event | Measure) -> Receipt:
         """Pay durably, or raise OverBudget; AlreadyCharged if this key was charged before."""

@@ -59,6 +59,8 @@ class Order:
     """How many of the questions make up each answer; one each if empty."""
     agree: bool = False
     """Whether counts of the answers are made to agree with each other."""
+    waiting: tuple[Unknown, ...] = ()
+    """Columns whose bounds are not chosen yet: it can be previewed, not released."""
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -195,14 +197,15 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        return self.session.preview(self._expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
+        return self.session.preview(self.expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
 
-    def _expected(self, price: Price) -> Order:
-        """The order, or what is likely if its caps are not chosen yet."""
-        if self.prepared.beside and not self.waiting:
+    def expected(self, price: Price) -> Order:
+        """The order, or what is likely if its caps and bounds are not chosen yet: to be previewed."""
+        if self.waiting:
+            return replace(replace(self, waiting=()).expected(price), waiting=self.waiting)
+        if self.prepared.beside:
             return order_together(self.session, (self,), price, self.ledger_text, expected=True)
-        auto = self.prepared.asked.caps.auto
-        if auto and not self.waiting and not self.session.knows(self.prepared):
+        if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
             return self._chosen(unknown_yet(self.prepared), price)
         return self.order(price)
 
@@ -235,7 +238,9 @@ class Query(Asked):
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
         if epsilon is None and rho is None:
             return Explanation("\n".join(tell(one, None) for one in self.prepared.all))
-        order = self._expected(Price.of(epsilon, delta, rho))
+        if self.waiting:
+            raise no_bounds(None, self.waiting)
+        order = self.expected(Price.of(epsilon, delta, rho))
         quote = order.quote
         asked = quote.questions if self.prepared.beside else quote.questions[:1]
         words = [line for one in order.chosen if one is not None for line in one.words]
@@ -436,8 +441,10 @@ def gathered_previews(sizes: Sequence[int], previews: tuple[Preview, ...]) -> tu
     found, left = [], list(previews)
     for size in sizes or [1] * len(left):
         (first, *beside), left = left[:size], left[size:]
-        columns, shares = (
-            tuple(one for part in (first, *beside) for one in getattr(part, name)) for name in ("columns", "shares")
+        columns, shares, notes = (
+            tuple(one for part in (first, *beside) for one in getattr(part, name))
+            for name in ("columns", "shares", "notes")
         )
-        found.append(replace(first, columns=columns, shares=shares) if beside else first)
+        once = tuple(dict.fromkeys(notes))
+        found.append(replace(first, columns=columns, shares=shares, notes=once) if beside else first)
     return tuple(found)

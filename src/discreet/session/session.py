@@ -256,6 +256,7 @@ class Session(ManyQuestions, KnownUnits):
         found = copy(self)
         found._budget_store, found._ledger = budget_store, None
         found._progress = False  # an analyst must not see how long reading takes
+        found._in_vain = set()  # of this question's own
         return found
 
     # --- models, other columns, other copies --------------------------------------------------------------------------
@@ -343,7 +344,7 @@ class Session(ManyQuestions, KnownUnits):
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        found = (self.preview_of(order, i, rows, remaining=left, affordable=fits) for i in range(len(order.places)))
+        found = (self._preview_of(order, i, rows, remaining=left, affordable=fits) for i in range(len(order.places)))
         return gathered_previews(order.sizes, tuple(found))
 
     def release(
@@ -359,6 +360,8 @@ class Session(ManyQuestions, KnownUnits):
         bars, before they are shown.
         """
         asked = order.quote
+        if order.waiting:
+            raise no_bounds(None, order.waiting)
         if payment is None:
             if not self._budget_store.fits(asked.plan.price):
                 raise OverBudget(asked=asked.price, left=self._budget_store.remaining)

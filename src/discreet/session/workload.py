@@ -24,13 +24,14 @@ class Workload:
     queries: tuple[Query, ...]
 
     def order(self, price: Price, *, expected: bool = False) -> Order:
-        """The questions with the price of all together; ``expected``: also where caps are not chosen yet."""
+        """The questions with the price of all together; ``expected``: also where caps or bounds are not chosen yet."""
         for query in self.queries:
             query.check_whole()
         waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
-        if waiting:
+        if waiting and not expected:
             raise no_bounds(None, waiting)
-        return order_together(self.session, self.queries, price, self.ledger_text, expected=expected)
+        order = order_together(self.session, self.queries, price, self.ledger_text, expected=expected)
+        return replace(order, waiting=waiting)
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -71,7 +72,10 @@ class Workload:
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share."""
         free = epsilon is None and rho is None
-        quote = None if free else self.order(Price.of(epsilon, delta, rho), expected=True).quote
+        order = None if free else self.order(Price.of(epsilon, delta, rho), expected=True)
+        if order is not None and order.waiting:
+            raise no_bounds(None, order.waiting)
+        quote = None if order is None else order.quote
         own = [one for query in self.queries for one in query.prepared.all]
         asked = own if quote is None else quote.questions
         return Explanation(Several(tell(one, quote) for one in asked))

@@ -35,7 +35,9 @@ def test_ask_preview_budget_and_history(served: tuple[Town, str]) -> None:
     assert standing["population"] == "town"
     assert "town" in run("budget", url).stdout
     assert json.loads(run("history", url, "--json").stdout)[-1]["query"] == COUNT
-    assert "COUNT" in run("history", url).stdout
+    shown = run("history", url).stdout
+    assert "COUNT" in shown
+    assert "epsilon 100" in shown
 
 
 def test_the_token_comes_from_a_file_that_only_its_owner_reads(

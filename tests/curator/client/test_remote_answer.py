@@ -115,3 +115,18 @@ def test_an_answer_is_good_without_them(
     assert len(said["answer"]["rows"]) == 1
     assert "could not be made consistent: RuntimeError" in caplog.text
     assert "canary" not in caplog.text
+
+
+@pytest.mark.parametrize(("key", "ends"), [("FLOOR(price / 20) * 20", (0, 20)), ("ROUND(price / 20) * 20", None)])
+def test_a_picture_of_a_remote_answer_draws_bins_from_end_to_end(
+    shop: Shop, key: str, ends: tuple[float, float] | None
+) -> None:
+    """As that of the answer here; rounded values are no lower ends, and what an older version stored has none."""
+    here = shop.here.sql(f"SELECT {key} AS bin, COUNT(*) AS n FROM orders GROUP BY bin").release(epsilon=1)
+    there = sent(here)
+    both = [[(bar.get_x(), bar.get_width()) for bar in one.plot("n").axes[0].patches] for one in (here, there)]
+    assert both[0] == both[1]
+    assert ends is None or both[1][0] == pytest.approx((ends[0], ends[1] - ends[0]))
+    stored = {name: one for name, one in there.reply["answer"].items() if name != "bins"}
+    older = RemoteAnswer({"answer": stored})
+    assert (older.plot("n").axes[0].patches[0].get_x() == both[0][0][0]) == (ends is None)

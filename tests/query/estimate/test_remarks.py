@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import pytest
 
 import discreet as dp
 from discreet.query.answer.serialize import answer as as_json
+from discreet.query.estimate.remarks import without_use
+
+SIXTY = dp.keys(["a", "b", *(f"empty {i}" for i in range(58))])
 
 
 def _session(**columns: Any) -> dp.Session:
@@ -22,14 +27,18 @@ def _everywhere(answer: Any) -> list[str]:
     return [str(answer), answer._repr_html_(), "\n".join([told["counted"], *told["notes"]])]
 
 
-@pytest.mark.parametrize("aggregate", ["AVG(x)", "STDDEV(x)", "VARIANCE(x)"])
-def test_a_mean_whose_bar_is_all_that_is_possible_says_so_before_and_after(aggregate: str) -> None:
-    """At an epsilon of 1e-6 noise is 10^5 times the data: the bar is the whole range but with a chance below 1e-6."""
-    query = _session().sql(f"SELECT g, {aggregate} AS m FROM t GROUP BY g")
+@pytest.mark.parametrize("aggregate", ["AVG(x)", "STDDEV(x)", "VARIANCE(x)", "MEDIAN(x)", "QUANTILE(x, 0.9)"])
+def test_what_has_a_bar_over_all_that_is_possible_says_so_before_and_after(aggregate: str) -> None:
+    """At an epsilon of 1e-6 noise is 10^5 times the data: a bar is the whole range with a chance of at least 0.9, and
+    those of fewer than 30 of 60 groups with one below 1e-12.
+    """
+    query = _session(g=SIXTY).sql(f"SELECT g, {aggregate} AS m FROM t GROUP BY g")
     assert "m would say nothing" in str(query.preview("1e-6"))
     assert "m would say nothing" in " ".join(query.preview("1e-6").as_dict()["notes"])
     for text in _everywhere(query.release("1e-6")):
-        assert "m says nothing in 2 of 2 groups" in text
+        found = re.search(r"m says nothing in (\d+) of 60 groups", text)
+        assert found is not None
+        assert int(found[1]) >= 30
 
 
 def test_a_mean_that_is_known_is_left_in_peace() -> None:
@@ -44,3 +53,32 @@ def test_an_answer_with_keys_that_nobody_listed_says_from_when_on_they_are_named
     named = query.preview(1).named_from
     for text in _everywhere(query.release(1)):
         assert f"a key is named from about {named} units on" in text
+
+
+def test_a_quantile_near_an_end_whose_bar_leaves_out_the_other_end_says_something() -> None:
+    """Its bar is longer than half of the range, and yet it is known to lie above the middle."""
+    nearly = _session().sql("SELECT QUANTILE(x, 0.9) AS q FROM t")
+    assert "say nothing" not in str(nearly.preview(1))
+    recipe = nearly.prepared.parts[0].recipes[0]
+    assert without_use("q", recipe, 4.0) is None  # 5.4 of 0 to 6, down to 1.4
+    assert without_use("q", recipe, 5.0) is not None
+
+
+def test_what_may_be_any_number_is_said_to_have_no_error_bar_and_is_not_drawn() -> None:
+    """At an epsilon of 1e-6 noise is 10^5 times the data, so what is divided by may be 0: in each of 60 groups with a
+    chance of at least 0.9, so in fewer than 30 with one below 1e-20.
+    """
+    share = "100.0 * COUNT(*) FILTER (WHERE x > 3) / COUNT(*) AS share"
+    nested = "SELECT g, k / n AS share FROM (SELECT g, COUNT(x) AS k, COUNT(*) AS n FROM t GROUP BY g) AS each"
+    for text in (f"SELECT g, {share} FROM t GROUP BY g", nested):
+        found = _session(g=SIXTY).sql(text).release("1e-6")
+        bare = [bar is None for bar in found.errors()["share"]]
+        assert sum(bare) >= 30
+        assert all(f"share has no error bar in {sum(bare)} of 60 rows" in told for told in _everywhere(found))
+        axes = found.plot("share").axes[0]
+        assert [math.isnan(bar.get_height()) for bar in axes.patches] == bare
+        assert axes.get_title().endswith(f"not drawn: {sum(bare)} rows without")
+        sure = _session().sql(text).release(1000)
+        assert not any("has no error bar" in told for told in _everywhere(sure))
+    ranks = _session().sql("SELECT g, RANK() OVER (ORDER BY COUNT(*)) AS place FROM t GROUP BY g").release(1)
+    assert ranks.remarks == ()

@@ -1,6 +1,7 @@
 """Joins compare units, and unions bring kinds together."""
 
 import re
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,14 +10,17 @@ from discreet.errors import BadQuestion, Unsupported
 from discreet.query.lower.lower import lower_relation
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.nodes import (
+    Aggregate,
     How,
     Join,
+    Measure,
+    PerUnit,
     Project,
     Relation,
     Scan,
     UnionAll,
 )
-from discreet.query.plan.schema import Stored, StoredKind, resolve, table
+from discreet.query.plan.schema import Caps, Stored, StoredKind, resolve, table
 from discreet.query.plan.types import LARGEST, Number
 from tests.helpers.lowering import CATALOG, CITIES, HUMANS, VISITS, call, col
 
@@ -96,3 +100,37 @@ def test_refusals_say_unsupported_where_a_construct_is_meant() -> None:
 def test_refused_by_name(asked: Relation, words: str) -> None:
     with pytest.raises(BadQuestion, match=re.escape(words)):
         lower_relation(asked, {**CATALOG, "letters": TEXT_UNIT})
+
+
+def _summary(*keys: str) -> Relation:
+    return PerUnit(Scan("visits"), tuple((key, col(key)) for key in ("pid", *keys)), (Measure("n", Aggregate.COUNT),))
+
+
+ONE, FIFTY = Caps(max_rows=1), Caps(max_rows=50)
+
+
+def _caps(relation: Relation) -> Caps | None:
+    """What is joined counts, where a unit has one row among the people and fifty among the visits."""
+    caps = {"people": ONE, "visits": FIFTY}
+    declared = {
+        name: replace(CATALOG[name], table=replace(CATALOG[name].table, caps=cap)) for name, cap in caps.items()
+    }
+    return lower_relation(relation, {**CATALOG, **declared}).caps
+
+
+def test_a_side_with_one_row_for_each_partner_repeats_nothing_so_the_caps_are_those_of_the_other() -> None:
+    assert _caps(Join(Scan("people"), Scan("visits"), (("id", "pid"),))) == FIFTY
+    assert _caps(Join(Scan("people"), _summary(), (("id", "pid"),))) == ONE
+    assert _caps(Join(_summary(), Scan("people"), (("pid", "id"),), How.LEFT)) == ONE
+    assert _caps(Join(_summary(), _summary(), (("pid", "pid"),))) == ONE
+    assert _caps(Join(Scan("visits"), _summary(), (("pid", "pid"),))) == FIFTY
+    assert _caps(Join(Scan("visits"), _summary("clinic"), (("pid", "pid"), ("clinic", "clinic")))) == FIFTY
+
+
+def test_a_summary_by_more_than_what_is_compared_has_several_rows_for_one() -> None:
+    assert _caps(Join(Scan("people"), _summary("clinic"), (("id", "pid"),))) == FIFTY
+    by_both = (("id", "pid"), ("clinic", "clinic"))
+    named = Project(Scan("people"), (("id", col("id")), ("clinic", Literal("north"))))
+    assert _caps(Join(named, _summary("clinic"), by_both)) == ONE
+    lower = Project(_summary("clinic"), (("pid", col("pid")), ("clinic", call("lower", col("clinic")))))
+    assert _caps(Join(named, lower, by_both)) == FIFTY  # two clinics may be the same in small letters

@@ -1,5 +1,6 @@
 """dp.bounds("auto"): chosen from a profile, or from a tenth of a release's price; else refused, unpaid."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import BadParameter, BadQuestion, OverBudget
+from discreet.session.price import Price
 
 pytestmark = pytest.mark.usefixtures("fixed_noise")
 
@@ -25,7 +27,7 @@ def session(**columns: object) -> dp.Session:
 
 def test_bounds_are_chosen_from_a_profile_and_told() -> None:
     own = session()
-    for ask in (own.sql(SUM).preview, own.sql(SUM).quote, own.workload([SUM]).preview):
+    for ask in (own.sql(SUM).explain, own.sql(SUM).quote, own.workload([SUM]).explain):
         with pytest.raises(BadQuestion, match=r"no bounds could be chosen yet for visits\.cost"):
             ask(epsilon=1)
     with pytest.raises(BadQuestion, match=r"no bounds could be chosen yet for visits\.cost"):
@@ -41,6 +43,31 @@ def test_bounds_are_chosen_from_a_profile_and_told() -> None:
     assert any("bounds of cost chosen from the profile: 0 to" in note for note in answer.notes)
     count = own.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=1)
     assert not any("bounds of" in note for note in count.notes), "it does not look at them"
+
+
+def test_a_preview_knows_no_error_bars_of_values_whose_bounds_are_to_be_chosen() -> None:
+    """But it knows the price, and the error bars of counts; what it is made of cannot be released."""
+    text, own = "SELECT COUNT(*) AS n, SUM(cost) AS s FROM visits", session()
+    for found in (own.sql(text).preview(epsilon=1), own.workload([text]).preview(epsilon=1)[0]):
+        assert found.cost == "epsilon 1"
+        assert 0 < found.error("n") < 100
+        assert math.isinf(found.error("s"))
+        (said,) = found.notes
+        assert said.startswith("bounds of visits.cost are not chosen yet: a release spends a tenth")
+    with pytest.raises(BadQuestion, match=r"no bounds could be chosen yet for visits\.cost"):
+        own.release(own.sql(text).expected(Price(1)))
+    assert own.remaining == dp.Pure(10)
+
+
+def test_bounds_that_a_question_narrows_are_told_once_as_it_has_them() -> None:
+    table = dp.table(ROWS, unit="patient", max_rows="auto", columns={"cost": dp.bounds("auto")})
+    own = dp.Session(visits=table, budget=dp.Pure(1000))
+    own.profile("visits", epsilon=500)
+    answer = own.sql("SELECT SUM(cost) AS s FROM visits").release(epsilon="0.001")
+    said = [note for note in answer.notes if "cost" in note]
+    assert said[0].startswith("cost is clipped to 0 to ")
+    assert "bounds of cost cut about " in said[1]
+    assert len(said) == 2
 
 
 def test_all_null_is_refused_and_costs_nothing_more() -> None:

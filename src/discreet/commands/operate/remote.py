@@ -87,9 +87,12 @@ def history_command(url: Url, *, token_file: TokenFile = None, as_json: AsJson =
     if as_json:
         typer.echo(json.dumps(rows))
         return
-    table = Table("number", "time", "question", box=None)
+    prices = {one["sequence"]: one["price"] for one in found}
+    table = Table("number", "time", "paid", "question", box=None)
     for row in rows:
-        table.add_row(str(row["number"]), str(row["time"]), escape(str(row["query"])[:100]))
+        price = str(prices[row["number"]])
+        when, query = str(row["time"])[:16].replace("T", " "), " ".join(str(row["query"]).split())
+        table.add_row(str(row["number"]), when, price, escape(query[:100]))
     Console().print(table)
 
 

@@ -179,6 +179,10 @@ class RemoteAnswer(Answered):
             found[name] = [None if pair is None else (read(pair[0]), read(pair[1])) for pair in column]
         return found
 
+    def _bins(self) -> dict[str, float]:
+        """Keys that are the lower ends of bins, and how wide these are."""
+        return dict(self.reply["answer"].get("bins", {}))
+
     def _check_level(self, confidence: Number | None) -> None:
         if confidence is not None and _exact(confidence, "confidence") != self._level:
             raise BadParameter("confidence", confidence, f"must be {self._level}: the answer was asked for with that")

@@ -224,6 +224,8 @@ class AnswerTable(BaseModel):
     cut: dict[str, float | int | str] | None = None
     """The share of rows that caps cut, about, where a profile tells."""
     story: list[str]
+    bins: dict[str, float] = {}
+    """Keys that are the lower ends of bins, and how wide these are."""
     consistent: dict[str, Any] | None = None
     """What is different in the numbers that agree."""
     about: str = ""

@@ -6,7 +6,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from discreet.curator.engine_process.file_facts import FileFacts, file_facts
@@ -14,6 +14,7 @@ from discreet.curator.engine_process.process import Isolated
 from discreet.curator.error_replies import log
 from discreet.curator.service import declarations
 from discreet.curator.service.config import Config
+from discreet.curator.service.profiles import StoredProfiles
 from discreet.errors import BadData, DiscreetError
 from discreet.ledger.head_file import Head
 from discreet.ledger.state import Dataset, Population
@@ -38,6 +39,7 @@ class OpenDataset:
     plans: Plans
     originals: Originals = ()
     """The files of which it has prepared copies, as they were then."""
+    profiles: StoredProfiles = field(default_factory=StoredProfiles)
 
     def current(self) -> bool:
         """Whether the files of its copies have not changed since."""

@@ -7,7 +7,7 @@ what is written into the ledger and what a key is bound to. Planning touches no 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from discreet.answer import confidence_level
@@ -39,6 +39,11 @@ class SqlQuestion:
     rows: int | None = None
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """All questions."""
+        return (self.sql,)
+
+    @property
     def query(self) -> str:
         """What is written into the ledger."""
         return self.sql.strip()
@@ -48,11 +53,16 @@ class SqlQuestion:
         """All but the text that decides the answer, in canonical form."""
         return self.price.texts()
 
-    def order(self, session: Session, read: Read, check: Check) -> Order:
-        """The price, the noise, and what becomes of the numbers."""
+    def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
+        """What is asked, read and not too large."""
         query = read(self.sql)
         check(query.prepared.all)
-        return query.order(self.price)
+        return (query,)
+
+    def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
+        """The price, the noise, and what becomes of the numbers; ``expected``: also if caps are not chosen yet."""
+        (query,) = self.queries(read, check)
+        return query.expected(self.price) if expected else query.order(self.price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +81,11 @@ class WorkloadQuestion:
     rows: int | None = None
 
     @property
+    def texts(self) -> tuple[str, ...]:
+        """All questions."""
+        return self.sqls
+
+    @property
     def query(self) -> str:
         """What is written into the ledger."""
         return ";\n".join(text.strip() for text in self.sqls)
@@ -80,11 +95,15 @@ class WorkloadQuestion:
         """All but the text that decides the answer, in canonical form."""
         return self.price.texts() | {"workload": [len(text.strip()) for text in self.sqls]}
 
-    def order(self, session: Session, read: Read, check: Check) -> Order:
-        """The price of all together, the noise, and what becomes of the numbers."""
+    def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
+        """What is asked, read and not too large."""
         queries = tuple(read(text) for text in self.sqls)
         check([one for query in queries for one in query.prepared.all])
-        return Workload(session, queries).order(self.price)
+        return queries
+
+    def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
+        """The price of all together, the noise, and what becomes of the numbers."""
+        return Workload(session, self.queries(read, check)).order(self.price, expected=expected)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +143,7 @@ class ProfileQuestion:
     @property
     def query(self) -> str:
         """What is written into the ledger."""
-        named = "" if self.columns is None else f": {', '.join(self.columns)}"
+        named = "" if self.columns is None else f": {', '.join(self.columns) or 'rows per unit'}"
         return f"profile({self.table}{named})"
 
     @property
@@ -140,7 +159,32 @@ class ProfileQuestion:
         return profile_order(session, asked, self.query, self.price)
 
 
-AnyQuestion = SqlQuestion | WorkloadQuestion | SizesQuestion | ProfileQuestion
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitsQuestion:
+    """The sizes of units among the rows of a question about several tables, from which its caps are chosen."""
+
+    sql: str
+    about: tuple[Asked, ...]
+    price: Price
+
+    @property
+    def query(self) -> str:
+        """What is written into the ledger."""
+        return f"{UNITS_OF}{self.sql.strip()}"
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All but the text that decides the answer, in canonical form."""
+        return self.price.texts() | {"units": "sizes"}
+
+    def order(self, session: Session, read: Read, check: Check) -> Order:
+        """The price, the noise, and what becomes of the numbers."""
+        check([one.prepared for one in self.about])
+        return profile_order(session, self.about, self.query, self.price)
+
+
+AnyQuestion = SqlQuestion | WorkloadQuestion | SizesQuestion | ProfileQuestion | UnitsQuestion
+UNITS_OF = "sizes of units for: "
 
 
 def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> Order:
@@ -149,14 +193,23 @@ def ordered(asked: AnyQuestion, session: Session, read: Read, check: Check) -> O
     return asked.order(session, read, check)
 
 
+def noted(answers: Sequence[TableAnswer], words: tuple[str, ...]) -> tuple[TableAnswer, ...]:
+    """The answers with something more to say."""
+    return tuple(replace(one, notes=(*one.notes, *words)) for one in answers)
+
+
 def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Session) -> dict[str, Any]:
     """The answers as they are stored and sent."""
     confidence = number(asked.price.confidence, "confidence")
     found = [serialize.answer_for_client(one, confidence) for one in answers]
-    if isinstance(asked, ProfileQuestion):
-        about = table_questions(asked.table, session.schemas, asked.columns)
+    if isinstance(asked, ProfileQuestion | UnitsQuestion):
+        about = (
+            asked.about
+            if isinstance(asked, UnitsQuestion)
+            else table_questions(asked.table, session.schemas, asked.columns)
+        )
         found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
-    if not isinstance(asked, WorkloadQuestion | ProfileQuestion):
+    if not isinstance(asked, WorkloadQuestion | ProfileQuestion | UnitsQuestion):
         return found[0]
     return {"answers": found, "confidence": found[0]["confidence"], "cost": found[0]["cost"]}
 

@@ -7,8 +7,10 @@ nothing of how long it took.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from discreet.curator.amounts import write_amount
@@ -27,8 +29,7 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.serialize import answer, answer_parts, plain
-from discreet.query.estimate.prepare import Prepared
-from discreet.query.run import Quote
+from discreet.session.query import Order
 
 
 def standing(found: Standing, population: Population) -> dict[str, Any]:
@@ -72,23 +73,22 @@ def _epsilon(rho: Fraction, slack: Fraction) -> float:
 # --- previews --------------------------------------------------------------------------------------------------------
 
 
-def preview(shown: Preview, quote: Quote, which: Prepared) -> dict[str, Any]:
-    """The error bars that a release would have, and how it would be made."""
-    found = shown.as_dict()
-    found["columns"] = [one | {"error": plain(one["error"])} for one in found["columns"]]
-    return found | {"story": [*story(quote, which), *shown.notes]}
+def previews(found: Sequence[Preview], order: Order, left: Measure, notes: tuple[str, ...]) -> list[dict[str, Any]]:
+    """The error bars that each answer of an order would have, and how it would be made; ``notes``: of the whole."""
+    both = zip(found, _stories(order), strict=True)
+    return [_preview(one, left, notes) | {"story": [*lines, *one.notes]} for one, lines in both]
 
 
-def gathered(sizes: Sequence[int], previews: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """One preview for each answer: where several questions make one, with the columns of all."""
-    if not sizes:
-        return previews
-    found, left = [], list(previews)
-    for size in sizes:
-        some, left = left[:size], left[size:]
-        every = {name: [line for one in some for line in one[name]] for name in ("columns", "story", "notes")}
-        found.append(some[0] | every)
-    return found
+def _preview(one: Preview, left: Measure, notes: tuple[str, ...]) -> dict[str, Any]:
+    found = replace(one, remaining=str(left), notes=(*one.notes, *notes)).as_dict()
+    return found | {"columns": [column | {"error": plain(column["error"])} for column in found["columns"]]}
+
+
+def _stories(order: Order) -> list[list[str]]:
+    """How each answer would be made; where several questions make one, of all of them."""
+    each = iter([story(order.quote, order.quote.questions[place]) for place in order.places])
+    sizes = order.sizes or [1] * len(order.places)
+    return [[line for lines in islice(each, size) for line in lines] for size in sizes]
 
 
 # --- answers --------------------------------------------------------------------------------------------------------

@@ -34,13 +34,17 @@ from discreet.curator.service.copies.place import check_place
 from discreet.curator.service.copies.unit_sets import MOST, check_units, keep_units, reported, unit_cautions
 from discreet.curator.service.copies.witness import Publisher, check_witness
 from discreet.curator.service.open_datasets import OpenDataset, OpenDatasets, unit_column
-from discreet.curator.service.profiles import read_profiles
+from discreet.curator.service.profiles import FirstPurchase, Lacking
 from discreet.curator.service.questions import (
     AnyQuestion,
+    Check,
     ProfileQuestion,
+    Read,
     SqlQuestion,
+    UnitsQuestion,
     WorkloadQuestion,
     accuracy,
+    noted,
     ordered,
     stored_form,
 )
@@ -66,7 +70,9 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.answer.serialize import dump
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.plan.schema import EACH_ROW
+from discreet.session.caps.auto import note_of_first_payment
 from discreet.session.ledger_budget import AlreadyCharged, LedgerBudget, RetryBudget
+from discreet.session.price import Price
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
 
@@ -220,7 +226,10 @@ class Curator:
                 return before
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
         session = opened.session.serving(budget_store)
-        order = self._order(opened, session, caller, name, asked)
+        reading = self._reading(opened, session, caller, name, asked)
+        queries = dict(zip(asked.texts, asked.queries(*reading), strict=True))
+        lacking = Lacking.of(opened.profiles, session, queries)
+        order = asked.order(session, *reading, expected=True)
         quote = order.quote
         cost = budget_store.quote(quote.plan.price)
         common = {
@@ -232,13 +241,10 @@ class Curator:
             "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
             "allowance": write_amount(quote.allowance),
         }
-        found = []
-        for i, place in enumerate(order.places):
-            one = session.preview_of(order, i, asked.rows, remaining=str(cost.left), affordable=cost.fits)
-            found.append(serialize.preview(one, quote, quote.questions[place]) | common)
+        shown = serialize.previews(session.preview(order, asked.rows), order, cost.left, lacking.words(asked.price))
+        found = [one | common for one in shown]
         if isinstance(asked, SqlQuestion):
             opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
-        found = serialize.gathered(order.sizes, found)
         if same is not None:
             opened.plans.show(same, head, found)
         return found
@@ -262,20 +268,21 @@ class Curator:
         """
         known, _ = self.dataset(caller, name)
         opened = self.open(known)
+        key = key or secrets.token_hex(16)
         budget_store = RetryBudget(
-            self.ledger,
-            name,
-            caller.name,
-            key=key or secrets.token_hex(16),
-            query=asked.query,
-            parameters=asked.parameters,
+            self.ledger, name, caller.name, key=key, query=asked.query, parameters=asked.parameters
         )
         session = opened.session.serving(budget_store)
-        order = self._order(opened, session, caller, name, asked)
-        self.at("planned")
         try:
+            left = asked.price
+            if isinstance(asked, SqlQuestion | WorkloadQuestion):
+                left = self._price_left(opened, session, budget_store, caller, name, asked, key, began)
+            reading = self._reading(opened, session, caller, name, asked)
+            order = ordered(replace(asked, price=left), session, *reading)
+            self.at("planned")
             with opened.engine.reserved():
-                stored, words = self._answered(session, asked, order, budget_store)
+                told = note_of_first_payment(asked.price, left)
+                stored, words = self._answered(session, asked, order, budget_store, told)
         except AlreadyCharged as before:
             return self._again(before.charge)
         charge = budget_store.charge
@@ -284,18 +291,17 @@ class Curator:
         self.at("noise")
         if began is not None:
             self.grid_of(name).hold(began)
-        return self.ledger.store_answer(charge, stored, accuracy=words)
+        charge = self.ledger.store_answer(charge, stored, accuracy=words)
+        if isinstance(asked, ProfileQuestion | UnitsQuestion):
+            opened.profiles.learn(charge, session)
+        return charge
 
     def _answered(
-        self, session: Session, asked: AnyQuestion, order: Order, budget_store: LedgerBudget
+        self, session: Session, asked: AnyQuestion, order: Order, budget_store: LedgerBudget, told: tuple[str, ...]
     ) -> tuple[bytes, dict[str, str] | None]:
         """The answer as it will be stored, and its accuracy. After the payment every failure is one and the same."""
         try:
-            stored = stored_form(asked, session.release(order), session)
-            if isinstance(
-                asked, ProfileQuestion
-            ):  # known from now on; after a restart it is read where caps are chosen
-                session.learn_profile(asked.table, asked.columns, stored["answers"])
+            stored = stored_form(asked, noted(session.release(order), told), session)
             return dump(stored), accuracy(stored)
         except AlreadyCharged:
             raise
@@ -306,11 +312,34 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _order(self, opened: OpenDataset, session: Session, caller: Caller, dataset: str, asked: AnyQuestion) -> Order:
-        """What is asked with its price: no data is touched."""
+    def _price_left(  # noqa: PLR0917 - all that a request is made of
+        self, opened: OpenDataset, session: Session, budget_store: LedgerBudget, caller: Caller, name: str,
+        asked: SqlQuestion | WorkloadQuestion, key: str, began: float | None,
+    ) -> Price:  # fmt: skip
+        """What is left of a question's price after the profiles were bought that it needs and nobody has bought."""
+        first = FirstPurchase(
+            ledger=self.ledger,
+            dataset=name,
+            analyst=caller.name,
+            key=key,
+            profiles=opened.profiles,
+            patience=float(self.config.limits.patience),
+            buy=lambda profile, own: self.ask(caller, name, profile, own, began=began),
+        )
+
+        def read() -> dict[str, Query]:
+            reading = self._reading(opened, session, caller, name, asked)
+            return dict(zip(asked.texts, asked.queries(*reading), strict=True))
+
+        return first.price_left(session, budget_store, asked.price, read)
+
+    def _reading(
+        self, opened: OpenDataset, session: Session, caller: Caller, dataset: str, asked: AnyQuestion
+    ) -> tuple[Read, Check]:
+        """What reads questions, and what refuses those that are too large: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
-        read_profiles(self.ledger, dataset, session)
+        opened.profiles.read(self.ledger, dataset, session)
         fresh: dict[str, Query] = {}
 
         def read(text: str) -> Query:
@@ -321,10 +350,11 @@ class Curator:
 
         def check(questions: Sequence[Prepared]) -> None:
             check_size(questions, self.config.limits)
-            for text, query in fresh.items():
-                opened.plans.put((caller.name, text), query)
+            if not any(one.auto for schema in session.schemas.values() for one in schema.table.columns.values()):
+                for text, query in fresh.items():  # bounds that are chosen may be others after the next profile
+                    opened.plans.put((caller.name, text), query)
 
-        return ordered(asked, session, read, check)
+        return read, check
 
     def _again(self, charge: Charge) -> Charge:
         """A question that was charged before: its stored answer, or what there is to say of it."""

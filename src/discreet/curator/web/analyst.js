@@ -2,7 +2,7 @@
 
 import { at, get, newKey, post } from "./api.js";
 import { gauge } from "./charts.js";
-import { complaint, eps, h, later, short, show, when } from "./dom.js";
+import { complaint, eps, h, later, ratio, short, show, summable, when } from "./dom.js";
 import { builder } from "./builder.js";
 import { editor } from "./sql.js";
 import { answerView } from "./answer.js";
@@ -118,7 +118,7 @@ function firstQuestion(schema) {
   const largest = Object.entries(schema.tables).sort((one, other) => other[1].columns.length - one[1].columns.length);
   for (const [name, table] of largest) {
     const key = table.columns.find((one) => one.keys && one.kind === "text");
-    const value = table.columns.findLast((one) => one.kind === "number" && one.low !== null && !one.unit);
+    const value = table.columns.findLast((one) => summable(one) && !one.unit);
     const items = [key?.name, "COUNT(*) AS n", value && `AVG(${value.name}) AS mean_${value.name}`].filter(Boolean);
     if (key && value) return `SELECT ${items.join(", ")}\nFROM ${name}\nGROUP BY ${key.name}`;
   }
@@ -129,7 +129,7 @@ function firstQuestion(schema) {
 
 function priceControl(state, changed) {
   const symbol = state.unit === "rho" ? "ρ" : "ε";
-  const most = () => Math.max(FIRST * 2, state.unit === "rho" ? Number(fraction(state.budget.remaining.rho)) : state.budget.remaining_epsilon || 1);
+  const most = () => Math.max(FIRST * 2, state.unit === "rho" ? Number(ratio(state.budget.remaining.rho)) : state.budget.remaining_epsilon || 1);
   const toSlider = (x) => Math.round(1000 * Math.log(Math.max(x, FIRST) / FIRST) / Math.log(most() / FIRST));
   const fromSlider = (s) => Number((FIRST * (most() / FIRST) ** (s / 1000)).toPrecision(2));
   const number = h("input", { id: "epsilon", type: "text", inputmode: "decimal", class: "small", value: draft.epsilon, "aria-label": `Price in ${state.unit}`,
@@ -161,8 +161,6 @@ function priceControl(state, changed) {
   };
 }
 
-const fraction = (text) => { const [a, b] = String(text).split("/"); return b ? Number(a) / Number(b) : Number(a); };
-
 // --- preview ---------------------------------------------------------------------------------------------------------
 
 function share(amount, left) {
@@ -170,9 +168,9 @@ function share(amount, left) {
   let most = 0;
   for (const name of ["epsilon", "rho", "delta"]) {
     if (amount[name] === undefined || left[name] === undefined) continue;
-    const rest = fraction(left[name]);
-    if (rest > 0) most = Math.max(most, fraction(amount[name]) / rest);
-    else if (fraction(amount[name]) > 0) most = Math.max(most, 2);
+    const rest = ratio(left[name]);
+    if (rest > 0) most = Math.max(most, ratio(amount[name]) / rest);
+    else if (ratio(amount[name]) > 0) most = Math.max(most, 2);
   }
   return most;
 }
@@ -187,9 +185,9 @@ function drawPreview(place, data, state) {
     h("h2", {}, "What you would get"),
     h("ul", { class: "bars" }, data.columns.map((one) => h("li", {},
       h("span", { class: "column" }, one.name),
-      h("span", { class: "error" }, "± ", h("b", {}, short(one.error)), one.unit ? ` ${one.unit}` : ""),
-      whisker(one, state, data.columns),
-      one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
+      one.error === null ? h("span", { class: "error quiet" }, "not known yet") : h("span", { class: "error" }, "± ", h("b", {}, short(one.error)), one.unit ? ` ${one.unit}` : ""),
+      one.error === null ? null : whisker(one, state, data.columns),
+      one.error === null || one.rows === null ? null : h("small", {}, `in a group of ${short(one.rows)} rows${one.evenly ? " with values spread evenly over their bounds; else it may be far longer" : ""}`)))),
     data.named_from === null ? null : h("p", { class: "note" }, `Keys are not listed: a key is shown if about ${short(data.named_from)} people or more have it.`),
     data.notes.map((one) => h("p", { class: "note" }, sentence(one))),
     data.shares.length < 2 ? null : h("p", { class: "quiet small" }, "Where the price goes: ", data.shares.map((one) => `${(one.share * 100).toFixed(0)} % ${one.what}`).join("; ")),
@@ -226,7 +224,7 @@ function schemaPanel(schema, datasets, box, choose, profile) {
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, schema.protects), "."),
     Object.entries(schema.tables).map(([name, table]) => h("div", { class: "table" },
       h("h3", {}, h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(name) }, name),
-        table.public ? h("span", { class: "chip" }, "public") : table.max_rows === "auto" ? h("span", { class: "chip", title: "Rows of one unit that count: chosen for each question from a profile" }, "caps chosen") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
+        table.public ? h("span", { class: "chip" }, "public") : table.max_rows === "auto" ? h("span", { class: "chip", title: "Rows of one unit that count: chosen for each question from a profile, which the first question buys" }, "caps chosen") : table.max_rows ? h("span", { class: "chip", title: "Rows of one unit that count" }, `≤ ${table.max_rows} ${table.max_rows === 1 ? "row" : "rows"} each`) : null),
       h("ul", { class: "columns" }, table.columns.map((column) => h("li", {},
         h("button", { class: "plain mono", title: "Insert into the question", onclick: () => box.insert(column.name) }, column.name),
         h("span", { class: "kind" }, describe(column))))),
@@ -243,6 +241,7 @@ function describe(column) {
   }
   if (column.unknown_keys) return h("span", { title: "The keys are not listed: a key is shown if enough people have it" }, "keys unknown");
   if (column.low !== null) return `${column.low} … ${column.high}`;
+  if (column.bounds === "auto") return h("span", { title: "Bounds of the values that count: chosen from a profile, which the first question buys" }, "bounds chosen");
   return column.kind;
 }
 
@@ -265,13 +264,13 @@ export async function historyView(place, [chosen]) {
         h("button", { class: "entry", onclick: () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); } },
           h("code", {}, one.query.replace(/\s+/g, " ").slice(0, 160)),
           h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer was stored"}`)),
-        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
+        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile || one.parameters.units ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);
 }
 
 function priceOf(parameters) {
-  if (parameters.epsilon) return `ε ${eps(fraction(parameters.epsilon))}`;
-  if (parameters.rho) return `ρ ${eps(fraction(parameters.rho))}`;
-  return typeof parameters.error === "string" ? `± ${short(fraction(parameters.error))}` : "";
+  if (parameters.epsilon) return `ε ${eps(ratio(parameters.epsilon))}`;
+  if (parameters.rho) return `ρ ${eps(ratio(parameters.rho))}`;
+  return typeof parameters.error === "string" ? `± ${short(ratio(parameters.error))}` : "";
 }

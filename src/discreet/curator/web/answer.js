@@ -3,12 +3,12 @@
 import { at, file } from "./api.js";
 import { bars } from "./charts.js";
 import { profileView } from "./profile.js";
-import { download, eps, h, short, show, toast } from "./dom.js";
+import { download, h, hereInWords, paid, ratio, short, show, toast } from "./dom.js";
 
 const MOST = 40;
 
 export function answerView(data) {
-  if (data.parameters.profile) return profileView(data);
+  if (data.parameters.profile || data.parameters.units) return profileView(data);
   const many = data.answer.answers ?? [data.answer], texts = questions(data);
   return h("article", { class: "card answer" },
     h("div", { class: "head" }, h("h2", {}, many.length > 1 ? `Answers to ${many.length} questions` : "Answer"), h("span", { class: "chip" }, `no. ${data.number}`), h("span", { class: "grow" }),
@@ -43,11 +43,11 @@ function oneAnswer(answer, query) {
     const rows = answer.rows.slice(0, MOST).map((row, i) => {
       const ends = answer.intervals[name]?.[i];
       return {
-        label: labels.map((one) => text(row[answer.columns.indexOf(one)])).join(" · ") || name,
+        label: labels.map((one) => bin(row[answer.columns.indexOf(one)], answer.bins?.[one])).join(" · ") || name,
         value: row[column], error: answer.errors[name][i], low: ends ? ends[0] : null, high: ends ? ends[1] : null,
       };
     });
-    show(place, bars(rows, { name, confidence: level }));
+    show(place, bars(rows, { name, confidence: level, touching: adjacent(answer, labels) }));
   };
   const tabs = charted.length > 1 ? h("div", { class: "choice", role: "group", "aria-label": "Column of the chart" }, charted.map((name, i) =>
     h("button", { type: "button", "aria-pressed": String(i === 0), onclick: (event) => {
@@ -74,17 +74,15 @@ function table(answer, measures, level) {
     })))));
 }
 
-const ratio = (exact) => { const [a, b] = String(exact).split("/"); return b ? a / b : Number(a); };
+/** A key in words: of a bin, from its lower to its upper end. */
+const bin = (value, width) => (width && typeof value === "number" ? `${short(value)} to ${short(value + width)}` : text(value));
 
-/** ε first; what the ledger counted in brackets, where that says more. */
-function paid(data) {
-  if (!data.parameters.epsilon) return data.price.text;
-  const same = data.price.epsilon === data.parameters.epsilon && (data.price.delta ?? "0") === "0";
-  return `ε ${eps(ratio(data.parameters.epsilon))}${same ? "" : ` (${data.price.text})`}`;
+/** Whether the rows are bins, each beginning where the one before ends. */
+function adjacent(answer, labels) {
+  const width = labels.length === 1 && answer.bins?.[labels[0]];
+  const lows = answer.rows.slice(0, MOST).map((row) => row[answer.columns.indexOf(labels[0])]);
+  return Boolean(width) && lows.every((low, i) => typeof low === "number" && (!i || Math.abs(low - lows[i - 1] - width) < width * 1e-6));
 }
-
-/** A hint of the library in the words of this page. */
-const hereInWords = (note) => note.replace(/session\.profile\("([^"]+)", epsilon="([^"]*)"\)/, "“Profile of $1”, beside the question, for ε $2,");
 
 const text = (value) => (value === null ? "NULL" : String(value));
 

@@ -19,8 +19,8 @@ export function ticks(low, high, steps = 5) {
 
 const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
-/** Horizontal bars: rows of {label, value, low, high}. */
-export function bars(rows, { name, confidence }) {
+/** Horizontal bars: rows of {label, value, low, high}; touching each other, if the rows are adjacent bins. */
+export function bars(rows, { name, confidence, touching = false }) {
   const wide = 560, left = 132, right = 74, high = 26, top = 8, foot = 30;
   const found = rows.flatMap((row) => [row.value, row.low, row.high]).filter((x) => x !== null && Number.isFinite(x));
   const low = Math.min(0, ...found), most = Math.max(0, ...found);
@@ -41,7 +41,7 @@ export function bars(rows, { name, confidence }) {
       h("line", { x1: x(row.high), x2: x(row.high), y1: middle - 4, y2: middle + 4 }));
     const error = row.error === null ? "" : ` ± ${short(row.error)}`;
     return h("g", { class: "row" }, tip(`${row.label}: ${short(row.value)}${error}`), label,
-      h("rect", { class: "bar", x: a, y: y + 4, width: Math.max(1, b - a), height: high - 8, rx: 3 }),
+      h("rect", { class: "bar", x: a, y: touching ? y + 0.5 : y + 4, width: Math.max(1, b - a), height: touching ? high - 1 : high - 8, rx: touching ? 0 : 3 }),
       whisker,
       h("text", { class: "value", x: Math.max(b, x(row.high ?? row.value)) + 7, y: middle + 4 }, short(row.value)));
   });

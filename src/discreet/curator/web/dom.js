@@ -39,11 +39,17 @@ export function toast(text, kind = "") {
   timer = setTimeout(() => { place.className = ""; }, 6000);
 }
 
+/** A hint of the library in the words of this page. */
+export const hereInWords = (text) => text
+  .replace(/session\.profile\("([^"]+)", epsilon="([^"]*)"\)/, "“Profile of $1”, beside the question, for ε $2,")
+  .replace(/(with )?session\.profile\([^)]*\)/, "with “Profile of …” beside the question")
+  .replace(/\bdeclare (?=[^:]*(dp\.|max_rows))/, "ask the owner to declare ");
+
 /** What an error says, in a box. */
 export function complaint(error) {
   return h("div", { class: "complaint", role: "alert" },
     h("strong", {}, error.kind || "Error"),
-    h("p", {}, error.message),
+    h("p", {}, hereInWords(error.message)),
     error.hint && !error.message.includes(error.hint) ? h("p", { class: "quiet" }, error.hint) : null);
 }
 
@@ -72,9 +78,22 @@ export function short(value) {
 }
 
 /** An epsilon for people. */
-export const eps = (value) => (value === null || value === undefined ? "–" : Number(value).toPrecision(3).replace(/\.?0+$/, ""));
+export const eps = (value) => (value === null || value === undefined ? "–" : String(Number(Number(value).toPrecision(3))));
+
+/** A fraction such as "1/3" as a number. */
+export const ratio = (exact) => { const [a, b] = String(exact).split("/"); return b ? a / b : Number(a); };
+
+/** ε first; what the ledger counted in brackets, where that says more. */
+export function paid(data) {
+  if (!data.parameters.epsilon) return data.price.text;
+  const same = data.price.epsilon === data.parameters.epsilon && (data.price.delta ?? "0") === "0";
+  return `ε ${eps(ratio(data.parameters.epsilon))}${same ? "" : ` (${data.price.text})`}`;
+}
 
 export const when = (text) => text.replace("T", " ").slice(0, 16);
+
+/** Whether sums and averages of a column can be asked: a number whose bounds are declared, or to be chosen. */
+export const summable = (column) => (column.kind === "number" && column.low !== null) || (column.bounds === "auto" && ["number", "real"].includes(column.kind));
 
 /** Call a function when its caller has been quiet for a while. */
 export function later(f, milliseconds) {

@@ -2,10 +2,8 @@
 
 import { at, get, post } from "./api.js";
 import { gauge, steps } from "./charts.js";
-import { complaint, eps, field, h, show, toast, when } from "./dom.js";
+import { complaint, eps, field, h, ratio, show, toast, when } from "./dom.js";
 import { registerForm } from "./register.js";
-
-const ratio = (text) => { const [a, b] = String(text).split("/"); return b ? Number(a) / Number(b) : Number(a); };
 
 async function all(path, name) {
   const found = [];

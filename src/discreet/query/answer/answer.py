@@ -24,7 +24,7 @@ from discreet.query.answer.interval_arithmetic import enclose
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
-from discreet.query.estimate.remarks import remarks
+from discreet.query.estimate.remarks import remarks, without_bars
 from discreet.query.functions.released_values import compared
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.expressions import columns as columns_of
@@ -170,7 +170,13 @@ class TableAnswer(Answered):
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know: columns that say nothing, and from how many units on keys are named."""
         finest = self.released[0]
-        return remarks(self.outcome, finest.part, finest.estimates)
+        found = remarks(self.outcome, finest.part, finest.estimates)
+        if all(isinstance(e, Column) for _, e in self.outcome.columns) and not self.outcome.is_nested:
+            return found
+        ends, bars = self.intervals(), self.errors()
+        unbounded = [name for name, some in ends.items() if any(one is not None and _is_open(one) for one in some)]
+        bare = (without_bars(name, self[name], bars[name]) for name in unbounded)
+        return (*found, *(words for words in bare if words is not None))
 
     @property
     def counted(self) -> str:
@@ -346,6 +352,10 @@ def _key_columns(released: tuple[Released, ...], part: Released) -> dict[str, li
         step = kind.step if isinstance(kind, NumberKind) else 1
         columns[typed.name] = [int(v * step) if step != 1 and isinstance(v, int) else v for v in values]
     return columns
+
+
+def _is_open(ends: tuple[Any, Any]) -> bool:
+    return any(isinstance(end, float) and math.isinf(end) for end in ends)
 
 
 def _error(value: Any, ends: tuple[Any, Any] | None) -> float | None:

@@ -6,6 +6,7 @@ Promise: nothing here draws, spends or looks at data; all of it follows from the
 from __future__ import annotations
 
 import html
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.answer import CONFIDENCE, confidence_level
+from discreet.answer import CONFIDENCE, confidence_level, how_many
 from discreet.errors import BadParameter, MissingExtra
 from discreet.exact import Number, significant
 from discreet.query.answer.export import as_array, write_rows
@@ -147,8 +148,11 @@ class Answered(ABC):
         sides = [_sides(*one) for one in zip(self[name], bars[name], ends or [None] * len(self), strict=True)]
         keys = [c for c in self.columns if c not in bars]
         labels = [", ".join(self._label(row, c) for c in keys) for row in self._kept]
-        drawn = Bars(name, self[name], sides, {key: self[key] for key in keys}, labels, self._bins())
-        return draw(drawn, f"{name}, error bars {_percent(level)}")
+        open_ = [math.inf in one for one in sides]  # a bar of its height would look as if it were sure
+        values = [None if bare else value for value, bare in zip(self[name], open_, strict=True)]
+        drawn = Bars(name, values, sides, {key: self[key] for key in keys}, labels, self._bins())
+        bare = f"; not drawn: {how_many(sum(open_), 'rows')} without" if any(open_) else ""
+        return draw(drawn, f"{name}, error bars {_percent(level)}{bare}")
 
     def _label(self, row: Row, name: str) -> str:
         return "all" if self._is_total(row, name) else "NULL" if row[name] is None else str(row[name])
@@ -207,8 +211,10 @@ def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tup
         return (
             (around, around) if ends is None else (max(value - ends[0], timedelta()), max(ends[1] - value, timedelta()))
         )
-    if value is None or ends is None or None in ends:
+    if value is None or ends is None:
         return error or 0.0, error or 0.0
+    if None in ends:
+        return (math.inf, math.inf) if error is None else (error, error)
     return max(float(value) - ends[0], 0.0), max(ends[1] - float(value), 0.0)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
@@ -40,7 +41,7 @@ class ColumnPreview:
     @property
     def bar(self) -> str:
         """The error bar as text."""
-        return f"± {significant(self.error, 4)}{self.unit and f' {self.unit}'}"
+        return f"± {significant(self.error, 4)}{self.unit and f' {self.unit}'}" if isfinite(self.error) else "not known"
 
     @property
     def when(self) -> str:

@@ -38,6 +38,7 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         "confidence": str(confidence),
         "cost": found.cost,
         "counted": found.counted,
+        "bins": found._bins(),
         "notes": [*found.notes, *found.remarks],
         "cut": None if found.cut is None else {k: v for k, v in asdict(found.cut).items() if k != "wider"},
     }

@@ -17,7 +17,8 @@ from discreet.query.answer.answer_base import Answered
 from discreet.query.front.frame import Frame
 from discreet.query.front.verbs import count, quantile
 from discreet.query.functions.typed_values import Typed
-from discreet.query.lower.lower import ONE_ROW, UNIT, LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
+from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion, lower_relation
+from discreet.query.lower.relation_facts import ONE_ROW
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Measure, Outcome, Project, Relation, Scan
 from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Table, bounds

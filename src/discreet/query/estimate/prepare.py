@@ -15,11 +15,12 @@ from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
-from discreet.query.lower.bounding import each_counts_once, in_words, rows
+from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows
 from discreet.query.lower.left_out import rows_left_out
-from discreet.query.lower.lower import ONE_ROW, UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
+from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.prune import prune
 from discreet.query.lower.push_clamps import push_clamps
+from discreet.query.lower.relation_facts import ONE_ROW
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, Outcome, Relation
@@ -53,7 +54,10 @@ class Part:
     def counted(self) -> str:
         """What counts of one unit, and what else there is to know."""
         gone = rows_left_out(self.keys, self.whole)
-        words = in_words(self.caps, grouped=bool(self.keys))
+        if self.counts_all:
+            words = f"each unit counts once{' in each of its groups' if self.keys else ''}: nothing is beyond a cap"
+        else:
+            words = in_words(self.caps, grouped=bool(self.keys))
         return "; ".join((words, *self.notes, *([] if gone is None else [gone])))
 
     @property
@@ -82,7 +86,26 @@ class Part:
                 found[statistic] = found.get(statistic, 0.0) + self.importance * weight
         if self.selects:
             found[Units()] = found.get(Units(), 0.0) + self.importance * SELECTING
-        return Need(caps=self.caps, statistics=found, grouped=bool(self.keys), selects=self.selects)
+        return Need(caps=self._within_groups, statistics=found, grouped=bool(self.keys), selects=self.selects)
+
+    @property
+    def group_count(self) -> int | None:
+        """How many groups there are; None if some keys are not listed."""
+        return None if self.selects else prod(len(key.typed.keys or ()) for key in self.keys)
+
+    @property
+    def counts_all(self) -> bool:
+        """Whether no cap cuts anything: only units are counted, in no more groups than the caps allow."""
+        units = all(statistic == Units() for recipe in self.recipes for statistic in recipe.needs)
+        fits = not self.keys or (self.group_count is not None and self.group_count <= groups(self.caps))
+        return units and fits and not self.caps.auto
+
+    @property
+    def _within_groups(self) -> Caps:
+        """The caps, with no more groups than there are: no unit has more, so it costs nothing and spares noise."""
+        if not self.keys or self.group_count is None or self.caps.auto:
+            return self.caps
+        return replace(self.caps, max_rows=rows(self.caps), max_groups=max(1, min(groups(self.caps), self.group_count)))
 
     def same_groups(self, other: Part) -> bool:
         """Whether both are about the same groups of the same rows, so that they can share statistics."""
@@ -91,8 +114,7 @@ class Part:
     def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
         """The same groups with these measures, each with its recipe."""
         once = bool(self.keys) and each_counts_once(self.caps)
-        groups = None if self.selects else prod(len(key.typed.keys or ()) for key in self.keys)
-        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian, groups=groups)
+        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian, groups=self.group_count)
         return replace(self, measures=measures, recipes=found)
 
     def with_gaussian_noise(self) -> Part:

@@ -5,14 +5,18 @@ Promise: a function of released numbers and public metadata; it costs nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from discreet.answer import how_many
-from discreet.query.estimate.estimators import Estimates, Mean, Recipe
+from discreet.query.estimate.estimators import Estimates, Mean, Quantile, Recipe
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.prepare import Part
+from discreet.query.estimate.searched_quantile import SearchedQuantile
 from discreet.query.estimate.selected import Selected
-from discreet.query.estimate.statistics import Units
+from discreet.query.estimate.statistics import QuantileCells, Units
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
 from discreet.query.plan.nodes import Aggregate, Outcome
 
@@ -40,6 +44,8 @@ def possible_range(recipe: Recipe) -> float | None:
             return float(x.high - x.low)
         case SidesMean(sides=sides):
             return float(sides.range)
+        case Quantile(bins=bins) | SearchedQuantile(cells=QuantileCells(bins=bins)):
+            return float(bins.width * (bins.bins - bins.whole))
         case Moment(aggregate=Aggregate.CORRELATION):
             return 2.0
         case Moment(aggregate=aggregate, x=x, y=y):
@@ -52,9 +58,18 @@ def possible_range(recipe: Recipe) -> float | None:
 def without_use(name: str, recipe: Recipe, error: float) -> str | None:
     """For a preview: what to say of a column whose expected error bar reaches as far as values can."""
     most = possible_range(recipe)
-    if most is None or 2 * error < NEARLY_ALL * most:
+    if most is None or error < NEARLY_ALL * most * _farther_end(recipe):
         return None
     return f"{name} would say nothing: its error bar is as long as all that its bounds allow; {HELP}"
+
+
+def _farther_end(recipe: Recipe) -> float:
+    """How far the farther end of all that is possible is expected to be, as a share of it: half, or where it lies."""
+    match getattr(recipe, "inner", recipe):
+        case Quantile(level=level) | SearchedQuantile(cells=QuantileCells(level=level)):
+            return float(max(level, 1 - level))
+        case _:
+            return 0.5
 
 
 def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[str, ...]:
@@ -76,6 +91,19 @@ def _without_use(name: str, recipe: Recipe, estimates: Estimates) -> str | None:
         return None
     where = "" if many == 1 else f" in {bad:,} of {how_many(many, 'groups')}"
     return f"{name} says nothing{where}: its error bar is as long as all that its bounds allow; {HELP}"
+
+
+def without_bars(name: str, values: Sequence[Any], bars: Sequence[float | None]) -> str | None:
+    """What to say of a column computed of released numbers, some of which may be anything within their error bars.
+
+    >>> without_bars("share", [0.5, 3.0, None], [0.1, None, None])
+    'share has no error bar in 1 of 3 rows: within the bars of what it is computed from, it may be any number'
+    """
+    bad = sum(value is not None and bar is None for value, bar in zip(values, bars, strict=True))
+    if not bad:
+        return None
+    where = "" if len(bars) == 1 else f" in {bad:,} of {how_many(len(bars), 'rows')}"
+    return f"{name} has no error bar{where}: within the bars of what it is computed from, it may be any number"
 
 
 def _named_from(estimates: Estimates) -> str | None:

@@ -8,7 +8,16 @@ from dataclasses import replace
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.comparison import unify
 from discreet.query.functions.typed_values import Typed, TypedColumn, at, refuse, words
-from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, carried, joint_caps, reads_numbered
+from discreet.query.lower.relation_facts import (
+    ONE_ROW,
+    UNIT,
+    Catalog,
+    Lowered,
+    carried,
+    joint_caps,
+    one_row_each,
+    reads_numbered,
+)
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.nodes import How, Join, Project, Relation, UnionAll
 from discreet.query.plan.types import Kind, Number, Real
@@ -91,7 +100,10 @@ def join(
         fields=fields,
         private=left.private or right.private,
         unit_kind=left.unit_kind if left.private else right.unit_kind,
-        caps=joint_caps(left.caps, right.caps),
+        caps=joint_caps(
+            ONE_ROW if right.private and one_row_each(left.relation, [a for a, _ in asked.on]) else left.caps,
+            ONE_ROW if left.private and one_row_each(right.relation, [b for _, b in asked.on]) else right.caps,
+        ),
         tables=tuple(dict.fromkeys(left.tables + right.tables)),
         notes=left.notes + right.notes,
     )

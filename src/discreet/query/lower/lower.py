@@ -17,19 +17,24 @@ from discreet.query.functions.dates import Span, since
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.query.lower.prune import prune
-from discreet.query.lower.relation_facts import UNIT, Catalog, Lowered, check_names, reads_numbered
+from discreet.query.lower.relation_facts import (
+    ONE_ROW,
+    UNIT,
+    Catalog,
+    Lowered,
+    check_names,
+    one_row_each,
+    reads_numbered,
+)
 from discreet.query.lower.relations import lower_all, lower_relation
 from discreet.query.plan.expressions import Expression, columns
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import (
     Aggregate,
-    Filter,
     Join,
     Key,
     Measure,
     Outcome,
-    PerUnit,
-    Project,
     Question,
     Relation,
     parts_of,
@@ -153,16 +158,6 @@ def _notes(question: Question, source: Lowered) -> list[str]:
     for measure in question.measures:
         asked += [*measure.arguments, *([] if measure.where is None else [measure.where])]
     return [note for expression in asked for note in notes(expression, source.fields)]
-
-
-ONE_ROW = Caps(max_rows=1)
-
-
-def one_row_each(relation: Relation) -> bool:
-    """Whether each unit has at most one row in a lowered relation: a summary by the unit alone, then row by row."""
-    while isinstance(relation, Filter | Project):
-        relation = relation.source
-    return isinstance(relation, PerUnit) and [name for name, _ in relation.keys] == [UNIT]
 
 
 def _key(key: Key, source: Lowered) -> LoweredKey:

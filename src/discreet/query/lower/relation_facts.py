@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -10,7 +10,7 @@ from discreet.errors import Unsupported
 from discreet.query.functions.typed_values import TypedColumn, refuse
 from discreet.query.lower.bounding import rows
 from discreet.query.plan.expressions import Column, Expression
-from discreet.query.plan.nodes import Relation, Scan, parts_of
+from discreet.query.plan.nodes import Filter, PerUnit, Project, Relation, Scan, parts_of
 from discreet.query.plan.schema import Caps, Schema
 from discreet.query.plan.types import Kind, Value
 
@@ -36,6 +36,21 @@ class Lowered:
     """Keys of lowered expressions that a condition right below lists."""
     notes: tuple[str, ...] = ()
     """What whoever reads the answer should know about conditions: see ``declared_bounds.notes``."""
+
+
+ONE_ROW = Caps(max_rows=1)
+
+
+def one_row_each(relation: Relation, apart: Collection[str] = ()) -> bool:
+    """Whether each unit has at most one row with the same values of the columns ``apart`` in a lowered relation: a
+    summary by the unit and no more than these, then row by row.
+    """
+    names = set(apart)
+    while isinstance(relation, Filter | Project):
+        if isinstance(relation, Project):
+            names = {name for name in names if (name, Column(name)) in relation.columns}
+        relation = relation.source
+    return isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= {UNIT, *names}
 
 
 def joint_caps(*caps: Caps | None) -> Caps | None:

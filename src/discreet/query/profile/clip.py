@@ -79,7 +79,7 @@ def _narrower(
 def _told(was: Typed, now: Typed) -> str:
     column = "" if was.origin is None else was.origin[1]
     return (
-        f"{column} is clipped to {_ends(now)} (declared: {_ends(was)}): chosen from the profile, noise and what is cut "
+        f"{column} is clipped to {_ends(now)} (within {_ends(was)}): chosen from the profile, noise and what is cut "
         "together are predicted to be least"
     )
 

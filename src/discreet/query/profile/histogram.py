@@ -74,7 +74,7 @@ class Histogram:
     @property
     def title(self) -> str:
         """What it is about, in words."""
-        return f"{self.about.value}{' of ' + self.column if self.column else ''}"
+        return self.about.of(self.column)
 
     def error(self, weights: Sequence[float] | Floats, miss: float) -> float:
         """How far off Σ weight · count may be, but for a chance of ``miss``."""

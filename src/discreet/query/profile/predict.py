@@ -23,7 +23,8 @@ from discreet.query.estimate.statistics import Rows, Statistic, Units
 from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
 from discreet.query.lower.bounding import rows as rows_of_caps
-from discreet.query.lower.lower import LoweredMeasure, one_row_each
+from discreet.query.lower.lower import LoweredMeasure
+from discreet.query.lower.relation_facts import one_row_each
 from discreet.query.plan.types import Number
 from discreet.query.plan.work import Form
 from discreet.query.profile.choose_bounds import typical_size

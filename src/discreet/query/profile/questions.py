@@ -41,6 +41,10 @@ class About(Enum):
     DISTINCT = "different keys"
     VALUES = "values"
 
+    def of(self, column: str) -> str:
+        """In words, with the column that it is about."""
+        return f"{self.value} of {column}" if column else self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:

@@ -26,7 +26,8 @@ from discreet.query.estimate.estimators import Plain, Recipe
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
-from discreet.query.lower.lower import LoweredKey, one_row_each
+from discreet.query.lower.lower import LoweredKey
+from discreet.query.lower.relation_facts import one_row_each
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
@@ -168,7 +169,7 @@ def note_of_first_payment(asked: Price, left: Price) -> tuple[str, ...]:
 def cut_of(question: Prepared, profiles: Mapping[str, Profile]) -> tuple[Cut | None, tuple[str, ...]]:
     """What the declared caps cut of a question's rows, about, and how to say it; that it is unknown, if it is."""
     asked = question.asked
-    if one_row_each(asked.whole):
+    if one_row_each(asked.whole) or all(part.counts_all for part in question.parts):
         return None, ()
     profile = profiles.get(asked.tables[0]) if len(asked.tables) == 1 else None
     if profile is None:

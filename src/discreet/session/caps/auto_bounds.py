@@ -7,13 +7,16 @@ noise, a further question is refused; the one that paid is answered with bounds 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
 from discreet.errors import BadQuestion, NoEstimate, NoProfile
+from discreet.query.answer.preview import Preview
 from discreet.query.estimate.prepare import Prepared
+from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.expressions import columns
 from discreet.query.plan.nodes import Aggregate, Project, Scan, parts_of
 from discreet.query.plan.schema import Declared, Schema, StoredKind, bounds, resolve
@@ -22,6 +25,8 @@ from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.value_cut import ValueCut, value_cut
+
+_COUNTS = (Aggregate.COUNT, Aggregate.COUNT_UNITS, Aggregate.COUNT_DISTINCT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +114,30 @@ def columns_to_buy(missing: Sequence[Unknown], keys: Sequence[str], schema: Sche
     return tuple(dict.fromkeys([*(one.column for one in missing), *listed]))
 
 
+def without_bounds(found: Preview, question: Prepared, waiting: Sequence[Unknown], notes: tuple[str, ...]) -> Preview:
+    """A preview that has no error bars for values whose bounds are to be chosen, and says so; counts keep theirs.
+
+    ``notes``: what else there is to say.
+    """
+    if not waiting:
+        return found
+    counts = {m.measure.name for m in question.asked.measures if m.measure.aggregate in _COUNTS}
+    columns = tuple(one if one.name in counts else replace(one, error=math.inf) for one in found.columns)
+    words = (
+        f"bounds of {', '.join(map(str, waiting))} are not chosen yet: a release spends a tenth of its price on their "
+        "values, and chooses then; only then the error bars are known"
+    )
+    return replace(found, columns=columns, notes=(*notes, words))
+
+
 def bounds_told(question: Prepared, schemas: Mapping[str, Schema], profiles: Mapping[str, Profile]) -> tuple[str, ...]:
     """The bounds that were chosen for columns of a question's tables, as text."""
     found: list[str] = []
     for name in question.asked.tables:
         if any(one.auto for one in schemas[name].table.columns.values()):
             chosen, missing = chosen_bounds(name, schemas[name], profiles.get(name))
-            read = _read(question, name)
-            found += [str(one) for one in chosen.values() if one.column in read]
+            read = columns_read(question, name)
+            found += [str(_clipped(one, question, profiles[name])) for one in chosen.values() if one.column in read]
             vain = [one.column for one in missing if one.asked and one.column in read]
             found += [_in_vain(column, _one_step(schemas[name], column)) for column in vain]
         found += map(str, value_cuts(question, schemas[name], profiles.get(name)))
@@ -131,7 +152,7 @@ def _in_vain(column: str, used: Declared) -> str:
     )
 
 
-def _read(question: Prepared, table: str) -> set[str]:
+def columns_read(question: Prepared, table: str) -> set[str]:
     """The columns of a table that a question looks at."""
     projects = [one for one in parts_of(question.asked.source) if isinstance(one, Project)]
     above = [one for one in projects if isinstance(one.source, Scan) and one.source.table == table]
@@ -140,10 +161,8 @@ def _read(question: Prepared, table: str) -> set[str]:
 
 def value_cuts(question: Prepared, schema: Schema, profile: Profile | None) -> list[ValueCut]:
     """What declared bounds cut of the columns of a table that are summed or averaged; nothing without a profile."""
-    summed = [m for m in question.asked.measures if m.measure.aggregate in (Aggregate.SUM, Aggregate.AVG)]
-    read = {column for m in summed for argument in m.arguments for column in columns(argument.lowered)}
-    ends = {x.origin[1]: (x.kind.low * x.kind.step, x.kind.high * x.kind.step)
-            for m in summed for x in m.arguments if x.origin is not None and isinstance(x.kind, Number)}  # fmt: skip
+    read = {column for m in _summed(question) for argument in m.arguments for column in columns(argument.lowered)}
+    ends = _ends(question)
     found = []
     for column, said in schema.table.columns.items():
         values = None if profile is None or column not in read else profile.values(column)
@@ -151,3 +170,23 @@ def value_cuts(question: Prepared, schema: Schema, profile: Profile | None) -> l
             low, high = ends.get(column, (said.low, said.high))  # those that were chosen within the declared ones
             found.append(value_cut(values, float(low), float(high)))
     return [one for one in found if one is not None]
+
+
+def _clipped(chosen: ChosenBounds, question: Prepared, profile: Profile) -> ChosenBounds | ValueCut:
+    """Chosen bounds; what is cut by narrower ones, if such were chosen for this question."""
+    values, own = profile.values(chosen.column), (chosen.declared.low, chosen.declared.high)
+    low, high = _ends(question).get(chosen.column, own)
+    if values is None or (low, high) == own or not isinstance(low, Fraction) or not isinstance(high, Fraction):
+        return chosen
+    return value_cut(values, float(low), float(high)) or chosen
+
+
+def _summed(question: Prepared) -> list[LoweredMeasure]:
+    return [m for m in question.asked.measures if m.measure.aggregate in (Aggregate.SUM, Aggregate.AVG)]
+
+
+def _ends(question: Prepared) -> dict[str, tuple[Fraction, Fraction]]:
+    """The bounds of columns that are summed or averaged as they are, as this question has them."""
+    return {x.origin[1]: (x.kind.low * x.kind.step, x.kind.high * x.kind.step)
+            for m in _summed(question) for x in m.arguments
+            if x.origin is not None and isinstance(x.kind, Number)}  # fmt: skip

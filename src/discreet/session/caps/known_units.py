@@ -32,6 +32,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen, choose, typical_rows
 from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
+from discreet.query.profile.questions import Asked
 from discreet.query.run import no_caps
 from discreet.session.caps.auto import (
     all_rows,
@@ -48,12 +49,14 @@ from discreet.session.caps.auto import (
 from discreet.session.caps.auto_bounds import (
     Unknown,
     bounds_told,
+    columns_read,
     columns_to_buy,
     with_bounds,
+    without_bounds,
 )
 from discreet.session.caps.error_targets import choose_for_error
 from discreet.session.caps.profiles import Buyer, buy_profile, profile_order, stored_profile
-from discreet.session.payment import BudgetStore, SessionLedger
+from discreet.session.payment import Affords, BudgetStore, SessionLedger
 from discreet.session.price import Price, Terms, wanted_errors
 from discreet.session.query import Order, Query
 
@@ -134,15 +137,42 @@ class KnownUnits(Buyer):
             raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
         return found
 
-    def has_profile(self, table: str) -> bool:
-        """Whether a profile of a table is known."""
-        return table in self._profiles
-
     def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
         """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
         found = stored_profile(self, table, columns, lambda _: stored)
         if found is not None:
-            self._profiles[table] = found
+            self._add_profile(table, found)
+
+    def lacks(self, queries: Sequence[Query]) -> dict[str, tuple[str, ...]]:
+        """The tables of which nothing was released that caps and bounds of queries are chosen from, each with the
+        columns that the queries look at (only those that wait for bounds, if a profile is there): a profile of these
+        is what a service buys first.
+        """
+        every = [one for query in queries for one in query.prepared.all]
+        tables = {one.table for query in queries for one in query.waiting}
+        tables |= {one.asked.tables[0] for one in every
+                   if one.asked.caps.auto and len(one.asked.tables) == 1 and not self.knows(one)}  # fmt: skip
+        found = {}
+        for table in sorted(tables):
+            read = {one.column for query in queries for one in query.waiting if one.table == table}
+            if table not in self._profiles:
+                read |= {column for one in every for column in columns_read(one, table)}
+            schema = self._schemas[table]
+            found[table] = tuple(name for name in schema.fields if name in read and name != schema.table.unit)
+        return found
+
+    def sizes_of_joined(self, query: Query) -> tuple[Asked, ...]:
+        """What caps of a query about several tables are chosen from, where that is not known: no profile tells it."""
+        return () if all(map(self.knows, _joined(query))) else sizes_to_buy(_joined(query)).asked
+
+    def learn_sizes(self, query: Query, stored: Sequence[Mapping[str, Any]]) -> None:
+        """Use the same as it was bought elsewhere, from its stored answers."""
+        found = sizes_to_buy(_joined(query))
+        self._sizes |= found.known(sizes_read(found.asked, stored))
+
+    def answer_anyway(self, table: str, columns: Sequence[str]) -> None:
+        """Answer also if bounds of these columns cannot be chosen: whoever asks has paid for their values."""
+        self._in_vain |= {(table, column) for column in columns}
 
     def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
         """The profiles of these tables that were bought, also those that only the ledger has."""
@@ -184,20 +214,22 @@ class KnownUnits(Buyer):
             else:
                 self._add_profile(table, stored)
         if todo:
-            self._check_whole([one for query in queries for one in query.prepared.all], price)
+            self.check_fits([one for query in queries for one in query.prepared.all], price)
             first, price = split(price, len(todo))
             for table, columns in todo.items():
                 self._add_profile(table, buy_profile(self, table, first, columns))
-                self._in_vain |= {(table, column) for column in columns}
+                self.answer_anyway(table, columns)
         return tuple(query.again(query.plan) if query.waiting else query for query in queries), price
 
-    def _check_whole(self, questions: Sequence[Prepared], price: Price) -> None:
+    def check_fits(self, questions: Sequence[Prepared], price: Price) -> None:
         """Refuses before a part of a price is spent, if the whole does not fit the budget."""
         whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
-        left = self._budget_store.remaining
+        store = self._budget_store
+        left = store.remaining
         # a δ that is named twice is counted twice; one that follows from the budget is shared
         apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
-        if not self._budget_store.fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
+        fits = store.affords if isinstance(store, Affords) else store.fits
+        if not fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
             raise OverBudget(asked=whole.price, left=left)
 
     # --- caps that were left open -------------------------------------------------------------------------------------
@@ -242,7 +274,7 @@ class KnownUnits(Buyer):
             self._sizes |= found.known(sizes_read(found.asked, stored))
             return price
         first, left = split(price)
-        self._check_whole(questions, price)
+        self.check_fits(questions, price)
         self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
         return left
 
@@ -253,7 +285,7 @@ class KnownUnits(Buyer):
         known = self.known(question)
         return None if known is None else typical_rows(question, known)
 
-    def preview_of(self, order: Order, answer: int, rows: int | None, *, remaining: str, affordable: bool) -> Preview:
+    def _preview_of(self, order: Order, answer: int, rows: int | None, *, remaining: str, affordable: bool) -> Preview:
         """Error bars of one answer of an order, as they will be after a correction; in a group of so many rows."""
         question = order.quote.questions[order.places[answer]]
         chosen = order.chosen[answer] if order.chosen else None
@@ -267,7 +299,8 @@ class KnownUnits(Buyer):
             confidence=order.confidence,
             notes=notes,
         )
-        return corrected_preview(found, chosen, rows)
+        words = () if chosen is None else chosen.words
+        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words)
 
     def _cut_known(self, question: Prepared) -> tuple[str, ...]:
         """What declared caps and bounds cut, where a profile says it."""
@@ -295,3 +328,8 @@ class KnownUnits(Buyer):
         cut, notes = cut_of(question, self._known_profiles(question.asked.tables))
         told = replace(answer, cut=cut, notes=(*notes, *answer.notes))
         return with_total(told, question) if all_rows(question) else told
+
+
+def _joined(query: Query) -> list[Prepared]:
+    """The questions of a query that are about several tables and whose caps are to be chosen."""
+    return [one for one in query.prepared.all if one.asked.caps.auto and len(one.asked.tables) > 1]
