@@ -13,6 +13,8 @@ from discreet.privacy.accountants.compose import compose
 from discreet.session import plan as planning
 from discreet.session.price import Price
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 ROWS = {"patient": range(2000), "clinic": ["N", "S"] * 1000, "cost": [i % 100 for i in range(2000)]}
 COLUMNS = {"clinic": dp.keys(["N", "S"]), "cost": dp.bounds(0, 1000)}
 COUNT = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
