@@ -171,3 +171,16 @@ def test_groups_by_two_keys_have_as_many_rows_as_the_shares_of_both_say() -> Non
     """Clinics have half of the rows each, wards a sixtieth."""
     found = heavy(3).plan([WARDS, "SELECT ward, clinic, COUNT(*) AS n FROM visits GROUP BY ward, clinic"], epsilon=1)
     assert found.rows[1] == pytest.approx(found.rows[0] / 2, rel=0.1)
+
+
+def test_tables_that_agree_say_so_and_that_each_was_corrected_then() -> None:
+    own = heavy("auto")
+    both = "SELECT ward, clinic, COUNT(*) AS n FROM visits GROUP BY ward, clinic"
+    answers = own.plan(
+        [both, "SELECT clinic, ward, COUNT(*) AS n FROM visits GROUP BY clinic, ward", WARDS], epsilon=1
+    ).release()
+    for answer in answers:
+        agreed = [note for note in answer.notes if note.startswith("counts are made to agree")]
+        corrected = any(note.startswith("n is corrected") for note in answer.notes)
+        assert all(note.endswith("corrected by its own total") is corrected for note in agreed)
+    assert any("counts are made to agree" in note for answer in answers for note in answer.notes)

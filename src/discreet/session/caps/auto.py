@@ -31,6 +31,7 @@ from discreet.query.lower.relation_facts import one_row_each
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
+from discreet.query.profile.agreeing_tables import AGREED
 from discreet.query.profile.choose import Chosen, chosen_caps, correctable, with_caps
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.predict import Known, size_of_sum
@@ -236,7 +237,9 @@ def finish(chosen: Chosen, answers: Sequence[TableAnswer]) -> TableAnswer:
         words = (*words, *map(_shrunk, moved))
     if chosen.spread is not None:
         first = replace(first, released=tuple(_in_rows(one, chosen.spread) for one in first.released))
-    found = replace(first, story=(*first.story, *words), notes=(*words, *first.notes), cut=chosen.cut)
+    agreed = (f"{one}; then each table was corrected by its own total" if factors and one == AGREED else one
+              for one in first.notes)  # fmt: skip
+    found = replace(first, story=(*first.story, *words), notes=(*words, *agreed), cut=chosen.cut)
     question = chosen.questions[0]
     return with_total(found, question) if chosen.own or all_rows(question) else found
 
