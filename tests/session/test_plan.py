@@ -13,6 +13,8 @@ from discreet.privacy.accountants.compose import compose
 from discreet.session import plan as planning
 from discreet.session.price import Price
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 ROWS = {"patient": range(2000), "clinic": ["N", "S"] * 1000, "cost": [i % 100 for i in range(2000)]}
 COLUMNS = {"clinic": dp.keys(["N", "S"]), "cost": dp.bounds(0, 1000)}
 COUNT = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"
@@ -156,3 +158,29 @@ def test_questions_about_the_same_groups_share_caps_and_statistics() -> None:
             assert f"at most {one.caps.max_rows} row" in one.words[0]
     alone, both = (sum(planning.Draft(own, queries, Price("0.2"), one).best_weights()[:1]) for one in (apart, same))
     assert both < alone
+
+
+def test_asked_alone_is_said_of_the_same_groups() -> None:
+    """Without a profile a table with fewer keys has larger groups: asked alone, too."""
+    found = heavy(3, None).plan([WARDS, COUNT], epsilon=1)
+    assert found.rows[1] > found.rows[0]
+    assert found.alone[0] / found.alone[1] == pytest.approx(found.rows[1] / found.rows[0], rel=0.1)
+
+
+def test_groups_by_two_keys_have_as_many_rows_as_the_shares_of_both_say() -> None:
+    """Clinics have half of the rows each, wards a sixtieth."""
+    found = heavy(3).plan([WARDS, "SELECT ward, clinic, COUNT(*) AS n FROM visits GROUP BY ward, clinic"], epsilon=1)
+    assert found.rows[1] == pytest.approx(found.rows[0] / 2, rel=0.1)
+
+
+def test_tables_that_agree_say_so_and_that_each_was_corrected_then() -> None:
+    own = heavy("auto")
+    both = "SELECT ward, clinic, COUNT(*) AS n FROM visits GROUP BY ward, clinic"
+    answers = own.plan(
+        [both, "SELECT clinic, ward, COUNT(*) AS n FROM visits GROUP BY clinic, ward", WARDS], epsilon=1
+    ).release()
+    for answer in answers:
+        agreed = [note for note in answer.notes if note.startswith("counts are made to agree")]
+        corrected = any(note.startswith("n is corrected") for note in answer.notes)
+        assert all(note.endswith("corrected by its own total") is corrected for note in agreed)
+    assert any("counts are made to agree" in note for answer in answers for note in answer.notes)

@@ -62,6 +62,7 @@ def test_what_is_not_known_yet_is_refused() -> None:
     assert own.remaining == dp.Pure(5)
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_with_a_profile_noise_and_cut_together_keep_the_errors() -> None:
     people = [unit for unit in range(1000) for _ in range(1 + unit % 9)]
     table = dp.table({"patient": people, "cost": [1] * len(people)}, unit="patient", max_rows="auto")

@@ -137,7 +137,7 @@ def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
     found = draft.predicted(quote)
     text = "; ".join(query.ledger_text() for query in queries)
     order = Order(quote, draft.outcomes, lambda: text, price.confidence, _told(draft.chosen, found), agree=True)
-    return Plan(session, asked, order, found, draft.rows, _alone(session, asked, each))
+    return Plan(session, asked, order, found, draft.rows, _alone(session, asked, each, draft.rows))
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,8 @@ class Draft:
     queries: tuple[Query, ...]
     price: Price
     chosen: tuple[Chosen | None, ...]
+    said: tuple[int, ...] | None = None
+    """How many rows a group has, if that is said."""
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -165,6 +167,8 @@ class Draft:
     @cached_property
     def rows(self) -> tuple[int, ...]:
         """How many rows a group has, about: by a profile; else as if all tables had the same rows."""
+        if self.said is not None:
+            return self.said
         firsts = [some[0] for some in self._each]
         many = [len(question.parts[0].domain() or (None,)) for question in firsts]
         found = map(self.session.rows_in_a_group, firsts, self.chosen)
@@ -237,11 +241,11 @@ def _groups(question: Prepared) -> Hashable:
     return question.parts[0].whole, question.parts[0].keys
 
 
-def _alone(session: Planner, queries: tuple[Query, ...], each: Price) -> tuple[float, ...]:
-    """How far off each question is if it is asked by itself for its part of the price."""
+def _alone(session: Planner, queries: tuple[Query, ...], each: Price, rows: tuple[int, ...]) -> tuple[float, ...]:
+    """How far off each question is if it is asked by itself for its part of the price, in groups of so many rows."""
     found = []
-    for query in queries:
-        draft = Draft(session, (query,), each, next(_choices(session, (query,), each)))
+    for query, many in zip(queries, rows, strict=True):
+        draft = Draft(session, (query,), each, next(_choices(session, (query,), each)), (many,))
         found.append(draft.predicted(session.quote(draft.weighed([1.0]), each))[0].error)
     return tuple(found)
 

@@ -235,14 +235,16 @@ class Query(Asked):
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
-        """The plan, with how far one unit reaches at each step; with a price also the noise."""
+        """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
         if epsilon is None and rho is None:
             return Explanation("\n".join(tell(one, None) for one in self.prepared.all))
         if self.waiting:
             raise no_bounds(None, self.waiting)
-        quote = self.expected(Price.of(epsilon, delta, rho)).quote
+        order = self.expected(Price.of(epsilon, delta, rho))
+        quote = order.quote
         asked = quote.questions if self.prepared.beside else quote.questions[:1]
-        return Explanation("\n".join(tell(one, quote) for one in asked))
+        words = [line for one in order.chosen if one is not None for line in one.words]
+        return Explanation("\n".join([*(tell(one, quote) for one in asked), *words]))
 
     def statements(
         self,

@@ -40,6 +40,7 @@ def test_a_profile_is_charged_once_and_stored(shop: Shop) -> None:
     assert len(shop.remote.answers()) == before + 1
 
 
+@pytest.mark.usefixtures("fixed_noise")
 def test_a_preview_has_the_error_bars_of_corrected_counts(tmp_path: Path) -> None:
     """Units with 1 to 200 rows in many cities: each city is multiplied, and its bar is longer than the noise."""
     path = write_town(tmp_path / "town", people=2)

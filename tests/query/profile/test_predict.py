@@ -1,5 +1,7 @@
 """The predicted error of a question: noise and cut together, near what it will be, for every kind of question."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,7 @@ from discreet.query.profile.predict import Known, Predicted, predict
 from discreet.query.profile.sizes import UnitSizes
 from discreet.session.price import Price
 from tests.query.profile.test_choose import SESSION, TEXTS
+from tests.query.profile.test_choose_bounds import values
 from tests.query.profile.test_sizes import KINDS, histogram
 
 RNG = np.random.default_rng(3)
@@ -71,3 +74,15 @@ def test_a_row_each_is_never_cut() -> None:
     query = own.sql("SELECT COUNT(*) AS n FROM (SELECT DISTINCT patient FROM people)")
     found = predict(own.quote((query.prepared,), Price(1)), 0, None, 1000.0)
     assert found.cut == 0
+
+
+@pytest.mark.parametrize("text", ["SELECT AVG(cost) AS m FROM visits", "SELECT SUM(cost) AS s FROM visits"])
+def test_the_error_of_sums_and_means_is_beside_values_as_they_are(text: str) -> None:
+    """Values of 1 and of 9 within 0 to 10, by a profile that knows them."""
+    asked = with_caps(SESSION.sql(text).prepared, Caps(max_rows=20))
+    quote = SESSION.quote((asked,), Price(1))
+    small, large = (
+        predict(quote, 0, replace(KNOWN, values={("visits", "cost"): values(np.full(5000, x), 0.1)}), 1000.0).noise
+        for x in (1, 9)
+    )
+    assert small / large == pytest.approx(8, rel=0.1)  # classes are powers of two: 1 to 2, 8 to 16

@@ -197,3 +197,16 @@ def test_questions_with_chosen_caps_are_held_to_their_noise(text: str) -> None:
     own = session(budget=dp.Pure(20))
     own.profile("visits", epsilon=10)
     assert check_query(own.sql(text), epsilon=1, tables=2, engine=Memory()).ok
+
+
+def test_explain_says_what_was_chosen_and_a_preview_knows_the_bars_of_corrected_sums() -> None:
+    """Bars of a corrected sum are many times its noise; those of an answer are about as long as was said."""
+    own = session(budget=dp.Pure(1000))
+    own.profile("visits", epsilon=100)
+    query = own.sql("SELECT ward, COUNT(*) AS n, SUM(cost) AS s FROM visits GROUP BY ward")
+    assert "chosen from the profile of visits: at most" in query.explain(epsilon="0.5")
+    shown, answer = query.preview(epsilon="0.5"), query.release(epsilon="0.5")
+    assert any("s is corrected: all groups were multiplied" in note for note in answer.notes)
+    for name in ("n", "s"):
+        bars = sorted(float(error or 0) for error in answer.errors()[name])
+        assert bars[30] / 3 < shown.error(name) < 3 * bars[30]

@@ -8,6 +8,8 @@ from discreet.query.profile.choose import choose
 from discreet.session.price import Price
 from tests.session.caps.test_auto import CLINICS, COLUMNS, PEOPLE, ROWS
 
+pytestmark = pytest.mark.usefixtures("fixed_noise")
+
 SIZES = np.bincount(PEOPLE)
 COUNT = "SELECT COUNT(*) AS n FROM visits"
 GROUPS = "SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic"

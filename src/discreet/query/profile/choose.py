@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 
@@ -27,7 +27,6 @@ from discreet.query.plan.work import Form
 from discreet.query.profile.clip import clipped
 from discreet.query.profile.predict import (
     ONE_DEVIATION,
-    VALUES,
     Known,
     Predicted,
     caps_to_try,
@@ -82,6 +81,8 @@ class Chosen:
     factor: tuple[float, float] = (1.0, 1.0)
     """By how much groups are predicted to be multiplied, so that they agree with a total, and the most of it."""
 
+    known: Known | None = field(default=None, compare=False)
+    """What groups are corrected by, beside a total."""
     left: Mapping[str, Fraction] | None = None
     """Of errors that were asked for: what is left of them for the noise of each column."""
 
@@ -138,20 +139,20 @@ def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chos
     share = share_of_a_group(part, known)
     most = _groups(asked, known, quote) if part.keys and (part.selects or Units() in part.need.statistics) else None
     rows = share * sizes.rows()
-    noise = _noise_by_cap(asked, most, quote, rows)
+    noise = _noise_by_cap(asked, most, quote, rows, known)
     alone = _best(lambda cap: plain(sizes, noise(cap), cap), sizes)
     if not correct or not correctable(asked):
         return _told(asked, (), alone, most, known, rows)
     total = _total(asked)
     both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
-    top = _top(both, sizes)
-    beside = _in_proportion(relative_noise(both, 0, rows, VALUES))
+    top = _top(both, known)
+    beside = _in_proportion(relative_noise(both, 0, rows, known))
     best = _best(lambda cap: corrected(known, share, beside(cap), top.error, cap), sizes, nearly=1.0)
     if best.error >= alone.error:
         return _told(asked, (), alone, most, known, rows)
     found = _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), best, most, known, rows)
     factor = _factor(sizes, found.caps)
-    return replace(found, factor=(factor, factor * (1 + 2 * top.noise)))
+    return replace(found, factor=(factor, factor * (1 + 2 * top.noise)), known=known)
 
 
 def chosen_caps(asked: Prepared, rows: int, groups: int | None) -> Caps:
@@ -184,11 +185,13 @@ def _best(error: Callable[[int], Predicted], sizes: UnitSizes, nearly: float = N
     return max((one for one in found if one.error <= nearly * least), key=lambda one: one.cap)
 
 
-def _noise_by_cap(asked: Prepared, most: int | None, quote: Ask, rows: float) -> Callable[[int], tuple[float, float]]:
+def _noise_by_cap(
+    asked: Prepared, most: int | None, quote: Ask, rows: float, known: Known
+) -> Callable[[int], tuple[float, float]]:
     """The noise of counts and of means at a cap."""
     if all(map(grows_with_caps, asked.parts[0].recipes)):
-        return _in_proportion(relative_noise(quote((_base(asked, most),)), 0, rows, VALUES))
-    return lambda cap: relative_noise(quote((with_caps(asked, chosen_caps(asked, cap, most)),)), 0, rows, VALUES)
+        return _in_proportion(relative_noise(quote((_base(asked, most),)), 0, rows, known))
+    return lambda cap: relative_noise(quote((with_caps(asked, chosen_caps(asked, cap, most)),)), 0, rows, known)
 
 
 def _in_proportion(base: tuple[float, float]) -> Callable[[int], tuple[float, float]]:
@@ -221,9 +224,10 @@ def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
     return Outcome(tuple((m.measure.name, Column(m.measure.name)) for m in measures))
 
 
-def _top(both: Quote, sizes: UnitSizes) -> Predicted:
+def _top(both: Quote, known: Known) -> Predicted:
     """The cap of the total."""
-    base = max(relative_noise(both, 1, sizes.rows(), VALUES))
+    sizes = known.sizes
+    base = max(relative_noise(both, 1, sizes.rows(), known))
     return _best(lambda cap: one_total(sizes, base * cap / BASE, cap), sizes)
 
 

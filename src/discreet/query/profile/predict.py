@@ -13,6 +13,7 @@ from functools import partial
 
 import numpy as np
 
+from discreet.errors import NoEstimate
 from discreet.query.estimate.estimators import Estimate, Mean, Quantile, Recipe
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import Noised
@@ -22,12 +23,14 @@ from discreet.query.estimate.statistics import Rows, Statistic, Units
 from discreet.query.estimate.two_sided_sums import Count as SidesCount
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
 from discreet.query.lower.bounding import rows as rows_of_caps
+from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.lower.relation_facts import one_row_each
+from discreet.query.plan.types import Number
 from discreet.query.plan.work import Form
+from discreet.query.profile.choose_bounds import typical_size
 from discreet.query.profile.classes import STARTS
 from discreet.query.profile.histogram import Floats, Histogram
-from discreet.query.profile.sizes import UnitSizes
-from discreet.query.profile.spread import same_rank
+from discreet.query.profile.sizes import UnitSizes, same_rank
 from discreet.query.run import Quote, as_estimate
 
 ONE_DEVIATION = 0.32
@@ -36,7 +39,7 @@ CLUSTERING = 0.25
 MEANS = 0.1
 """A mean or quantile is off by about this share of what is cut: heavy units have somewhat other values."""
 VALUES = 3.0
-"""Values mostly lie well below an upper bound that somebody can name: by so much below the middle."""
+"""Values mostly lie well below an upper bound that somebody can name: by so much below the middle, if nobody knows."""
 MOST_CORRECTED = 4.0
 """Groups are multiplied by no more than this: their intervals reach to its square."""
 LEAST = 1e-9
@@ -57,6 +60,8 @@ class Known:
     """Which rows the sizes are about, in words."""
     values: Mapping[tuple[str, str], Histogram] = field(default_factory=dict)
     """The values of columns, by table and column, where they were released."""
+    keys: Histogram | None = None
+    """How units are spread over the groups, each weighing one: of the rows of the question itself, by its one key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,23 +92,55 @@ def share_of_a_group(part: Part, known: Known) -> float:
     return 1 / len(domain) if domain else 0.001
 
 
-def relative_noise(asked: Quote, place: int, rows: float, values: float = 1.0) -> tuple[float, float]:
+def relative_noise(asked: Quote, place: int, rows: float, known: Known | None = None) -> tuple[float, float]:
     """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked).
 
-    ``values``: how many times smaller than the middle of its bounds a typical value is taken to be.
+    With what is known of the units, sums and means are beside values as they are, or well below the middle.
     """
     part = asked.questions[place].parts[0]
     noised = asked.noised(part)
     errors: dict[bool, list[float]] = {True: [], False: []}
-    for recipe in part.recipes:
+    for measure, recipe in zip(part.measures, part.recipes, strict=True):
         found = recipe.relative_error_if(partial(estimate, noised), max(rows, 1.0), ONE_DEVIATION)
         of_values = any(isinstance(s, Rows) and s.bound > 1 for s in recipe.needs) and not isinstance(
             recipe, SidesCount
         )
-        errors[is_mean(recipe)].append(max(found * values if of_values else found, LEAST))
+        below = _below_the_middle(measure, known) if of_values and known is not None else 1.0
+        errors[is_mean(recipe)].append(max(below * found, LEAST))
     counted, means = (math.sqrt(sum(e * e for e in some) / len(some)) if some else 0.0 for some in
                       (errors[False], errors[True]))  # fmt: skip
     return counted, means
+
+
+def _below_the_middle(measure: LoweredMeasure, known: Known) -> float:
+    """How many times smaller than the middle of its bounds a typical value is."""
+    kind = measure.arguments[0].kind if len(measure.arguments) == 1 else None
+    size = size_of_values(measure, known)
+    return VALUES if size is None or not isinstance(kind, Number) else _middle(kind) / size
+
+
+def size_of_values(measure: LoweredMeasure, known: Known) -> float | None:
+    """How far from 0 a typical value of a measure's one column is, if its values were released."""
+    origin = measure.arguments[0].origin if len(measure.arguments) == 1 else None
+    values = None if origin is None else known.values.get(origin)
+    try:
+        return None if values is None else typical_size(values)
+    except NoEstimate:
+        return None
+
+
+def size_of_sum(measure: LoweredMeasure, known: Known, rows: float) -> float | None:
+    """How large a sum of so many rows is, about: of values as they are, or well below the middle of their bounds."""
+    kind = measure.arguments[0].kind if len(measure.arguments) == 1 else None
+    size = size_of_values(measure, known)
+    if size is not None:
+        return rows * size
+    return rows * _middle(kind) / VALUES if isinstance(kind, Number) else None
+
+
+def _middle(kind: Number) -> float:
+    """Of the bounds of a column; of those around 0, half of the way to one end."""
+    return float(max(abs(kind.low + kind.high) / 2, (kind.high - kind.low) / 4) * kind.step)
 
 
 def estimate(noised: Mapping[Statistic, Noised], statistic: Statistic, values: Floats) -> Estimate:
@@ -138,7 +175,7 @@ def corrected(known: Known, share: float, noise: tuple[float, float], top: float
     if sizes.expected(factor) > MOST_CORRECTED:
         return Predicted(cap, math.inf, math.inf)
     counted, means = (one * factor for one in noise)
-    spread = sizes.spread_errors(cap, share, _clustering(known))
+    spread = sizes.spread_errors(cap, share, clustering(known))
     errors = [np.sqrt(counted**2 + spread**2 + top**2)] * bool(noise[0])
     errors += [np.hypot(means, MEANS * cut)] * bool(noise[1])
     return _together(sizes, cap, cut, errors, [counted] * bool(noise[0]) + [means] * bool(noise[1]))
@@ -179,7 +216,7 @@ def predict(
     of_all = units_alone and not part.keys
     if of_all and known is not None:
         rows = known.sizes.units()
-    counted, means = relative_noise(asked, place, rows, 1.0 if known is None else VALUES)
+    counted, means = relative_noise(asked, place, rows, known)
     noise = gain * counted, means
     certain = one_row_each(question.asked.whole) or of_all
     if certain or known is None or known.sizes.empty or part.selects:
@@ -188,12 +225,12 @@ def predict(
         return of_units(asked, place, known, gain)
     if not corrected_by_next:
         return plain(known.sizes, noise, cap)
-    base = max(relative_noise(asked, place + 1, known.sizes.rows(), VALUES))
+    base = max(relative_noise(asked, place + 1, known.sizes.rows(), known))
     top = one_total(known.sizes, base, rows_of_caps(asked.questions[place + 1].parts[0].caps))
     return corrected(known, share_of_a_group(part, known), noise, top.error, cap)
 
 
-def _clustering(known: Known) -> Callable[[Floats], Floats]:
+def clustering(known: Known) -> Callable[[Floats], Floats]:
     """How much of the square of its rows a unit keeps that is spread over groups: all of it, if it has one group."""
     if known.groups is None:
         return lambda n: np.full(n.shape, CLUSTERING)

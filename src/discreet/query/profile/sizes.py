@@ -125,6 +125,14 @@ class UnitSizes:
         """Units beyond the reach: a guess, for choices."""
         return tails(self.histogram, self._last)
 
+    @property
+    def all_classes(self) -> tuple[Floats, Floats]:
+        """A size for each class, and how many units it has, about: within the reach, and on average beyond it."""
+        return (
+            np.concatenate([self.typical, self._tails.sizes]),
+            np.concatenate([np.maximum(self.counts, 0.0), self._tails.weights @ self._tails.units]),
+        )
+
     def units(self) -> float:
         """All units, about."""
         return max(self.sum_of(np.ones_like), 1.0)
@@ -217,6 +225,14 @@ class UnitSizes:
         )
         variance = share * np.maximum(squares - 2 * ratio * both + ratio**2 * inside, 0.0)
         return np.asarray(np.sqrt(variance) / (share * np.maximum(every, 1.0)))
+
+
+def same_rank(many: Floats, groups: UnitSizes) -> Floats:
+    """For each class of sizes, the number of groups of units of the same rank."""
+    there = np.maximum(groups.counts, 0.0)
+    upto = np.cumsum(there) / max(float(there.sum()), 1.0)
+    ranks = (np.cumsum(many) - many / 2) / max(float(many.sum()), 1.0)
+    return np.asarray(np.interp(ranks, upto - there / max(float(there.sum()), 1.0) / 2, groups.typical))
 
 
 def share_beyond(

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.query.estimate.estimators import Estimates, Floats
 from discreet.query.profile.rescale import Wrapped
-from discreet.query.profile.sizes import UnitSizes
+from discreet.query.profile.sizes import UnitSizes, same_rank
 
 _SHARES = np.geomspace(1e-9, 0.999, 400)
 
@@ -51,14 +51,6 @@ class Spread:
         """From no correction to its square, for units between these ends."""
         more = self.rows_of(high)
         return np.minimum(low, value), np.maximum(more * more / np.maximum(high, 1.0), value)
-
-
-def same_rank(many: Floats, groups: UnitSizes) -> Floats:
-    """For each class of sizes, the number of groups of units of the same rank."""
-    there = np.maximum(groups.counts, 0.0)
-    upto = np.cumsum(there) / max(float(there.sum()), 1.0)
-    ranks = (np.cumsum(many) - many / 2) / max(float(many.sum()), 1.0)
-    return np.asarray(np.interp(ranks, upto - there / max(float(there.sum()), 1.0) / 2, groups.typical))
 
 
 @dataclass(frozen=True, slots=True)

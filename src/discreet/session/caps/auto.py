@@ -10,34 +10,41 @@ import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import chain
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from discreet.answer import how_many
 from discreet.errors import BadParameter
 from discreet.exact import number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
-from discreet.query.estimate.estimators import Plain
+from discreet.query.estimate.estimators import Plain, Recipe
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
+from discreet.query.lower.lower import LoweredKey
 from discreet.query.lower.relation_facts import one_row_each
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Project, Scan
 from discreet.query.plan.schema import MAX_ROWS
+from discreet.query.profile.agreeing_tables import AGREED
 from discreet.query.profile.choose import Chosen, chosen_caps, correctable, with_caps
 from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.predict import Known
+from discreet.query.profile.predict import Known, size_of_sum
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
-from discreet.query.profile.rescale import expected_error, is_count, rescaled
+from discreet.query.profile.rescale import Rescaled, can_rescale, expected_error, is_count, rescaled
 from discreet.query.profile.shrink import shrunk
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import InRows, Spread
 from discreet.query.run import Released
 from discreet.session.price import Price
 
+MOST_GROUPS = 1_000_000
 SHARE = Fraction(1, 10)
 """Of the price of a question: what the sizes of its units cost, where nobody bought them before."""
 
@@ -55,10 +62,19 @@ def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mappin
     keys = question.parts[0].keys
     lone = keys[0].typed.lowered if len(keys) == 1 else None
     column = lone.name if isinstance(lone, Column) else None
-    shares = None if column is None else profile.keys(column)
     groups = None if column is None else profile.groups(column)
-    of = f" of {tables[0]}"
-    return Known(profile.sizes, groups, None if shares is None else shares.shares(), of, values)
+    same = profile.keys(column) if column is not None and all_rows(question) else None
+    return Known(profile.sizes, groups, _shares(keys, profile), f" of {tables[0]}", values, same)
+
+
+def _shares(keys: Sequence[LoweredKey], profile: Profile) -> NDArray[np.float64] | None:
+    """Of the units that each group of these keys has, as if keys had nothing to do with each other."""
+    columns = [key.typed.lowered.name if isinstance(key.typed.lowered, Column) else "" for key in keys]
+    found = [profile.keys(column) for column in columns]
+    known = [one.shares() for one in found if one is not None]
+    if not keys or len(known) < len(keys) or math.prod(map(len, known)) > MOST_GROUPS:
+        return None
+    return reduce(lambda a, b: np.outer(a, b).ravel(), known)
 
 
 def about(question: Prepared) -> tuple[Any, ...]:
@@ -119,6 +135,7 @@ def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
         UnitSizes(found[About.ROWS]),
         None if groups is None else UnitSizes(groups),
         None if shares is None else shares.shares(),
+        keys=shares,
     )
 
 
@@ -179,7 +196,7 @@ def unknown_yet(question: Prepared) -> Chosen:
 
 
 def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None) -> Preview:
-    """A preview whose error bars of counts are those after the correction; nobody knows values, so sums keep theirs.
+    """A preview with the error bars of counts and sums after the correction; of sums as large as values are, about.
 
     ``asked``: in a group of how many rows; by default, of as many as are typical.
     """
@@ -187,14 +204,20 @@ def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None) 
         return found
     rows = float(asked or chosen.rows or 1)
     part = chosen.questions[0].parts[0]
-    counts = {name for name, recipe in zip(part.names, part.recipes, strict=True) if is_count(recipe)}
+    sizes: dict[str, float | None] = {}
+    for name, measure, recipe in zip(part.names, part.measures, part.recipes, strict=True):
+        if is_count(recipe):
+            sizes[name] = rows
+        elif can_rescale(recipe) and chosen.corrected and chosen.known is not None:
+            sizes[name] = size_of_sum(measure, chosen.known, rows)
 
-    def error(noise: float) -> float:
+    def error(noise: float, size: float) -> float:
         spread = chosen.spread
-        return expected_error(noise, rows, *chosen.factor) if spread is None else spread.expected_error(noise, rows)
+        return expected_error(noise, size, *chosen.factor) if spread is None else spread.expected_error(noise, size)
 
     columns = tuple(
-        replace(one, error=error(one.error), rows=round(rows)) if one.name in counts else one for one in found.columns
+        replace(one, error=error(one.error, size), rows=round(rows)) if (size := sizes.get(one.name)) else one
+        for one in found.columns
     )
     return replace(found, columns=columns)
 
@@ -204,16 +227,19 @@ def finish(chosen: Chosen, answers: Sequence[TableAnswer]) -> TableAnswer:
     first, words = answers[0], chosen.words
     factors: dict[str, float] = {}
     if chosen.corrected:
-        groups, factors = rescaled(first.released[0], answers[1].released[0])
+        groups, factors = rescaled(first.released[0], answers[1].released[0], chosen.known)
         first = replace(first, released=(groups,))
-        words = (*words, *(_corrected(name, factor, chosen.cut) for name, factor in factors.items()))
+        made = dict(zip(groups.part.names, groups.part.recipes, strict=True))
+        words = (*words, *(_corrected(name, made[name], groups, chosen.cut) for name in factors))
     if chosen.shrinks:
         groups, moved = shrunk(first.released[0], answers[1].released[0] if chosen.corrected else None, factors)
         first = replace(first, released=(groups, *first.released[1:]))
         words = (*words, *map(_shrunk, moved))
     if chosen.spread is not None:
         first = replace(first, released=tuple(_in_rows(one, chosen.spread) for one in first.released))
-    found = replace(first, story=(*first.story, *words), notes=(*words, *first.notes), cut=chosen.cut)
+    agreed = (f"{one}; then each table was corrected by its own total" if factors and one == AGREED else one
+              for one in first.notes)  # fmt: skip
+    found = replace(first, story=(*first.story, *words), notes=(*words, *agreed), cut=chosen.cut)
     question = chosen.questions[0]
     return with_total(found, question) if chosen.own or all_rows(question) else found
 
@@ -266,9 +292,20 @@ def _shrunk(name: str) -> str:
     )
 
 
-def _corrected(name: str, factor: float, cut: Cut | None) -> str:
+def _corrected(name: str, made: Recipe, groups: Released, cut: Cut | None) -> str:
+    assert isinstance(made, Rescaled)  # noqa: S101 - it was multiplied
     reach = "" if cut is None else f", as far as units have no more than {how_many(cut.reach, cut.what)}"
-    return (
-        f"{name} is corrected: all groups were multiplied by {factor:.4g}, so that they agree with the total; "
-        f"error bars allow a single group to be cut by anything from nothing to a factor of {factor**2:.4g}{reach}"
-    )
+    each, total = made.groups, "so that they agree with the total"
+    if each is None:
+        how = (
+            f"all groups were multiplied by {made.factor:.4g}, {total}; error bars allow a single group to be cut by "
+            f"anything from nothing to a factor of {made.factor**2:.4g}"
+        )
+    else:
+        own = each.of_groups(made.factor, made.inner.value(groups.estimates))
+        least, most = float(own.min()), float(own.max())
+        how = (
+            f"groups were multiplied by {least:.4g} to {most:.4g}, {total} and with how large the units of each are, "
+            "which differs from group to group; error bars allow for what is not known of that"
+        )
+    return f"{name} is corrected: {how}{reach}"

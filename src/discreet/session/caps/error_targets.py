@@ -13,7 +13,6 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.answer import how_many
-from discreet.errors import NoEstimate
 from discreet.exact import significant
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.prepare import Prepared
@@ -21,8 +20,7 @@ from discreet.query.estimate.statistics import Units
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.profile.choose import Chosen, chosen_caps, typical_rows, with_caps
-from discreet.query.profile.choose_bounds import typical_size
-from discreet.query.profile.predict import MEANS, Known, caps_to_try
+from discreet.query.profile.predict import MEANS, Known, caps_to_try, size_of_values
 from discreet.query.profile.rescale import is_count
 
 Errors = Mapping[str, Fraction]
@@ -76,12 +74,6 @@ def _sizes_of_columns(asked: Prepared, known: Known) -> dict[str, float]:
 def _size(measure: LoweredMeasure, recipe: Recipe, rows: float, known: Known) -> float | None:
     if measure.measure.aggregate is Aggregate.COUNT and is_count(recipe):
         return rows
-    origin = measure.arguments[0].origin if len(measure.arguments) == 1 else None
-    values = None if origin is None else known.values.get(origin)
     share = {Aggregate.SUM: rows, Aggregate.AVG: MEANS}.get(measure.measure.aggregate)
-    if values is None or share is None:
-        return None
-    try:
-        return share * typical_size(values)
-    except NoEstimate:
-        return None
+    size = size_of_values(measure, known)
+    return None if share is None or size is None else share * size
