@@ -1,5 +1,8 @@
 """A released histogram: its labels, its errors, and how it is read back from what a ledger keeps."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import pytest
 
 import discreet as dp
@@ -39,5 +42,8 @@ def test_labels_are_words() -> None:
     many = len(SIGNED_POWERS)
     values = Histogram(About.VALUES, "x", (*SIGNED_POWERS, 99), (0.0,) * (many + 1), 1.0, gaussian=False)
     ends = [values.label(i) for i in (0, many // 2, many // 2 + 1, many // 2 + 3, many - 1, many)]
-    assert ends == ["-1.15292e+18 and less", "0", "1 to 2", "4 to 8", "1.15292e+18 and more", "NULL"]
+    assert ends == ["-1.15292e+18 and less", "0", "1", "4 to 7", "1.15292e+18 and more", "NULL"]
+    assert [values.label(many // 2 - i) for i in (1, 2, 3)] == ["-1", "-3 to -2", "-7 to -4"]
+    fine = replace(values, step=Fraction(1, 1 << 20))
+    assert [fine.label(many // 2 + i) for i in (-21, 21)] == ["-2 to -1", "1 to 2"]
     assert (KEY, COUNT) == ("class", "n")

@@ -51,6 +51,30 @@ def test_the_whole_price_is_paid_and_no_more() -> None:
     assert own.remaining == dp.Pure(2)
 
 
+def test_a_better_profile_is_used_in_place_of_what_a_question_bought() -> None:
+    """Of some of the rows, a profile of all says less than what was bought for them."""
+    own = session(budget=dp.Pure(1000))
+    asked = own.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic")
+    some = own.sql("SELECT clinic, COUNT(*) AS n FROM visits WHERE ward < 50 GROUP BY clinic")
+    for query in (asked, some):
+        query.release(epsilon="0.5")
+
+    def sizes() -> tuple[Any, Any]:
+        known, of_some = own.known(asked.prepared), own.known(some.prepared)
+        assert known is not None
+        assert known.groups is not None
+        assert of_some is not None
+        return known.sizes, of_some.sizes
+
+    before = sizes()
+    own.profile("visits", epsilon="0.01")  # which sees less
+    assert sizes() == before
+    own.profile("visits", epsilon=500)
+    (better, same), (weak, _) = sizes(), before
+    assert better.histogram.variance < weak.histogram.variance / 1000
+    assert same == before[1]
+
+
 def test_sizes_that_an_older_version_bought_are_read_and_not_bought_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,12 +105,18 @@ class Histogram:
                 year = self.labels[place]
                 return f"{'to ' if year == FIRST_YEAR else ''}{year}{' and later' if year == LAST_YEAR else ''}"
             case About.VALUES:
-                near, far = (significant(float(end), 6) for end in value_ends(SIGNED_POWERS[place], self.step))
-                if place in (0, len(SIGNED_POWERS) - 1):
-                    return f"{near} and more" if place else f"{far} and less"
-                return "0" if near == far else f"{near} to {far}"
+                return self._numbers(SIGNED_POWERS[place])
             case _:
                 return "NULL" if self.labels[place] is None else str(self.labels[place])
+
+    def _numbers(self, power: int) -> str:
+        """A class of numbers, from its smallest to its largest one: they are whole steps."""
+        low, high = value_ends(power, self.step)
+        low, high = (low + self.step, high) if power < 0 else (low, max(low, high - self.step))
+        least, most = (significant(float(end), 6) for end in (low, high))
+        if power in (SIGNED_POWERS[0], SIGNED_POWERS[-1]):
+            return f"{least} and more" if power > 0 else f"{most} and less"
+        return least if least == most else f"{least} to {most}"
 
     @classmethod
     def read(cls, asked: Asked, stored: Mapping[str, Any]) -> Histogram:

@@ -55,7 +55,7 @@ def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mappin
     tables = question.asked.tables
     profile = profiles.get(tables[0]) if len(tables) == 1 else None
     values = {} if profile is None else {(tables[0], one.column): one for one in profile.all_values}
-    if own is not None:
+    if own is not None and not (profile is not None and all_rows(question) and _sees_more(profile, own)):
         return replace(own, values=values)
     if profile is None:
         return None
@@ -64,7 +64,20 @@ def known_of(question: Prepared, profiles: Mapping[str, Profile], bought: Mappin
     column = lone.name if isinstance(lone, Column) else None
     groups = None if column is None else profile.groups(column)
     same = profile.keys(column) if column is not None and all_rows(question) else None
-    return Known(profile.sizes, groups, _shares(keys, profile), f" of {tables[0]}", values, same)
+    found = Known(profile.sizes, groups, _shares(keys, profile), f" of {tables[0]}", values, same)
+    if own is None:
+        return found
+    return replace(
+        found,
+        groups=own.groups if groups is None else groups,
+        shares=own.shares if found.shares is None else found.shares,
+        keys=own.keys if same is None else same,
+    )
+
+
+def _sees_more(profile: Profile, own: Known) -> bool:
+    """Whether a profile of all rows has less noise than what was bought for one question about them."""
+    return profile.sizes.histogram.variance < own.sizes.histogram.variance
 
 
 def _shares(keys: Sequence[LoweredKey], profile: Profile) -> NDArray[np.float64] | None:
