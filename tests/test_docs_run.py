@@ -90,7 +90,7 @@ TEXT = {
     "docs/reference/curator.md": {
         "import discreet": "tests/curator/http/test_app_docs.py::test_the_lines_of_python_run",
         "from discreet": "tests/curator/http/test_app_docs.py::test_the_drivers_are_answered",
-        "$ discreet preview": "tests/curator/service/test_profiles_first.py::test_a_preview_says_what_will_be_bought_and_costs_nothing",
+        "$ discreet preview": ("tests/curator/service/test_profiles_first.py::test_a_preview_says_what_will_be_bought"),
     },
 }
 

@@ -109,7 +109,7 @@ def test_the_first_question_buys_out_of_its_own_price_and_everybody_uses_it_afte
         assert [price for _, price in paid(curator)] == [2, 18, 20, 20]
 
 
-def test_a_preview_says_what_will_be_bought_and_costs_nothing(tmp_path: Path) -> None:
+def test_a_preview_says_what_will_be_bought(tmp_path: Path) -> None:
     with opened(tmp_path / "t") as curator:
         (before,) = curator.preview(ANN, "town", COUNT)
         assert before["price"]["epsilon"] == "20"
