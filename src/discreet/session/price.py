@@ -120,21 +120,24 @@ class Terms:
     rule: Rule | None
     neighbours: Neighbours
 
-    def quote(self, questions: Sequence[Prepared], price: Price, fits: Fits = lambda _: True) -> Quote:
-        """Noise and price of these questions together, or the least price that keeps an error of one question.
+    def quote(
+        self, questions: Sequence[Prepared], price: Price, fits: Fits = lambda _: True, *, rows: int | None = None
+    ) -> Quote:
+        """Noise and price of these questions together, or the least price that keeps an error of one question, in
+        groups where so many ``rows`` count.
 
         Under Rule.EITHER an epsilon is first read as a part of the sum: the best noise for it. If that does not fit any
         more, it is read as what a ρ stands for, with Gaussian noise: many of those fit.
         """
         if self.rule is not Rule.EITHER or price.rho is not None:
-            return self._quote(questions, price, Account.RHO if price.rho is not None else Account.SUM)
-        first = self._quote(questions, price, Account.SUM)
+            return self._quote(questions, price, Account.RHO if price.rho is not None else Account.SUM, rows)
+        first = self._quote(questions, price, Account.SUM, rows)
         if fits(first.plan.price):
             return first
-        second = self._quote(questions, price, Account.RHO)
+        second = self._quote(questions, price, Account.RHO, rows)
         return second if fits(second.plan.price) else first
 
-    def _quote(self, questions: Sequence[Prepared], price: Price, account: Account) -> Quote:
+    def _quote(self, questions: Sequence[Prepared], price: Price, account: Account, rows: int | None = None) -> Quote:
         if price.error is None:
             found = quote(questions, self.allowance(price, account), self.neighbours)
             return self._stated(found, price) if self.rule is Rule.EITHER and account is Account.RHO else found
@@ -149,7 +152,7 @@ class Terms:
                 "must be left out where several things are released together (questions, or groups and "
                 "their total, where caps are chosen): name a price, or declare max_rows=... of the table",
             )
-        return self._cheapest(questions[0], price, account)
+        return self._cheapest(questions[0], price, account, rows)
 
     def allowance(self, price: Price, account: Account = Account.SUM) -> Allowance:
         """What one question may cost; under Rule.EITHER, for this account to admit it.
@@ -213,7 +216,7 @@ class Terms:
             case ZCDP(rho=rho):
                 return ZCDP(rho), ZCDP(rho)
 
-    def _cheapest(self, question: Prepared, price: Price, account: Account) -> Quote:
+    def _cheapest(self, question: Prepared, price: Price, account: Account, rows: int | None) -> Quote:
         """The least price, to one part in a thousand or so, for which every column named keeps its error."""
         part = question.parts[0]
         wanted = wanted_errors(question, price.error)
@@ -226,7 +229,7 @@ class Terms:
             return self._quote((question,), found, account)
 
         def good(amount: Fraction) -> bool:
-            found = preview(at(amount), part, remaining="", affordable=True, confidence=level)
+            found = preview(at(amount), part, remaining="", affordable=True, rows=rows, confidence=level, at_most=True)
             return all(found.error(name) <= e for name, e in wanted.items())
 
         return at(rounded(least(good)))

@@ -326,7 +326,9 @@ class Session(ManyQuestions, KnownUnits):
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
         store = self._budget_store
-        return self._terms.quote(questions, price, store.affords if isinstance(store, Affords) else store.fits)
+        rows = self._rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
+        fits = store.affords if isinstance(store, Affords) else store.fits
+        return self._terms.quote(questions, price, fits, rows=rows)
 
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.

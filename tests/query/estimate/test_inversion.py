@@ -109,3 +109,14 @@ def test_numbers_that_cannot_be_say_nothing() -> None:
     noises = (noised(10), noised(10))
     low, high = ratio((np.array([1e6]), np.array([5.0])), noises, (Line(1.0, 0.0), Line(0.0, -1.0)), (-1.0, 2.0), 0.05)
     assert (low[0], high[0]) == (-1.0, 2.0)
+
+
+def test_noise_beyond_its_bar_gives_the_interval_of_a_rarer_miss() -> None:
+    """At an end of what is possible that happens to one release in forty, and all that is possible tells nothing."""
+    noises, lines = (noised(1000), noised(1000)), (Line(1.0, 0.0), Line(0.0, -1.0))
+    top, bottom = np.array([-5000.0, 0.0]), np.array([100_000.0, 100_000.0])  # five scales below the least possible
+    low, high = ratio((top, bottom), noises, lines, (0.0, 1.0), 0.05)
+    rarer = ratio((top, bottom), noises, lines, (0.0, 1.0), 0.05 / 1000)
+    assert (low[0], high[0]) == (rarer[0][0], rarer[1][0])
+    assert 0 < high[0] < 0.1
+    assert high[1] < rarer[1][1]  # where there is something, nothing changes

@@ -78,3 +78,28 @@ def test_an_error_that_no_cap_keeps_is_that_of_the_noise_and_says_so() -> None:
     shown = own.sql("SELECT ward, COUNT(DISTINCT patient) AS n FROM visits GROUP BY ward").preview(error=50)
     assert "kept by the noise alone" in shown.notes[-1]
     assert shown.error("n") <= 50
+
+
+@pytest.mark.parametrize("value", [0.0, 100.0])
+@pytest.mark.parametrize("budget", [dp.Pure(10**6), dp.ZCDP(10**6, "1e-9")])
+def test_an_error_of_a_mean_is_kept_wherever_it_lies_by_as_many_rows_as_count(
+    value: float, budget: dp.Pure | dp.ZCDP
+) -> None:
+    """At an end of its bounds a mean has the longest error bar; and a profile knows how many rows there are."""
+    rows = {"u": np.repeat(np.arange(20_000), 2), "x": np.full(40_000, value), "g": np.repeat(np.arange(20_000) % 4, 2)}
+    columns = {"x": dp.bounds(0, 100), "g": dp.keys(range(4))}
+
+    def asking(caps: int | str) -> dp.Session:
+        return dp.Session(t=dp.table(rows, unit="u", columns=columns, max_rows=caps), budget=budget)
+
+    known, unknown = asking("auto"), asking(2)
+    if isinstance(budget, dp.ZCDP):
+        known.profile("t", rho=10)
+    else:
+        known.profile("t", epsilon=100)
+    text = "SELECT g, AVG(x) AS m FROM t GROUP BY g"
+    answer = known.sql(text).release(error=2)
+    assert 1 < max(e for e in answer.errors()["m"] if e is not None) < 2.1  # the noisy count is in it, too
+    prices = [own.sql(text).order(Price(error=2)).quote.allowance for own in (unknown, known)]
+    dear, cheap = (one.rho if isinstance(one, dp.ZCDP) else one.epsilon for one in prices)
+    assert cheap < dear / 4

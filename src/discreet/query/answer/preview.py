@@ -137,8 +137,9 @@ def preview(
     rows: int | None = None,
     confidence: Number = CONFIDENCE,
     notes: tuple[str, ...] = (),
+    at_most: bool = False,
 ) -> Preview:
-    """The error bars of one grouping set (the finest) of a quoted question."""
+    """The error bars of one grouping set (the finest) of a quoted question; ``at_most``: wherever the values lie."""
     level, part = confidence_level(confidence), asked.planned(part)
     noised = asked.noised(part)
     selection = asked.selection(part)
@@ -147,7 +148,7 @@ def preview(
         return as_estimate(values, noised[statistic])
 
     columns = tuple(
-        _column(name, recipe, noise, rows, float(1 - level))
+        _column(name, recipe, noise, rows, float(1 - level), at_most=at_most)
         for name, recipe in zip(part.names, part.recipes, strict=True)
     )
     useless = (
@@ -186,9 +187,15 @@ def _advice(allowance: Allowance) -> str:
 
 
 def _column(
-    name: str, recipe: Recipe, noise: Callable[[Statistic, Floats], Estimate], rows: int | None, miss: float
+    name: str,
+    recipe: Recipe,
+    noise: Callable[[Statistic, Floats], Estimate],
+    rows: int | None,
+    miss: float,
+    *,
+    at_most: bool,
 ) -> ColumnPreview:
     many = (rows or TYPICAL) if recipe.depends_on_rows else None
     unit = "days" if isinstance(recipe, Dated) else ""
-    error = recipe.error_if(noise, float(many or TYPICAL), miss)
+    error = (recipe.error_at_most if at_most else recipe.error_if)(noise, float(many or TYPICAL), miss)
     return ColumnPreview(name, error, many, unit, recipe.depends_on_values)

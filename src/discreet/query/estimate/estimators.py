@@ -124,9 +124,16 @@ class Recipe(ABC):
         """The expected error bar in a group of so many rows, before data is touched; whole numbers are shown rounded,
         which moves them by half at most.
         """
-        one = {s: noise(s, self._typical(s, rows)) for s in self.needs}
-        low, high = self.ends(one, miss)
-        middle = self.value(one)
+        return self.bar({s: noise(s, self._typical(s, rows)) for s in self.needs}, miss)
+
+    def error_at_most(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """The same, wherever in their bounds the values of such a group lie."""
+        return self.error_if(noise, rows, miss)
+
+    def bar(self, noisy: Estimates, miss: float) -> float:
+        """The longest error bar of some groups."""
+        low, high = self.ends(noisy, miss)
+        middle = self.value(noisy)
         return float(np.max(np.maximum(high - middle, middle - low))) + (0.5 if self.whole else 0.0)
 
     def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
@@ -292,6 +299,13 @@ class Mean(Recipe):
         return _clamp(
             float(self.x.centre) + noisy[self.centred].values / np.maximum(noisy[self.count].values, 1.0), self.x
         )
+
+    def error_at_most(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """The noise of the count matters most where the mean lies at an end of its bounds."""
+        many = noise(self.count, np.array([rows]))
+        tops = [noise(self.centred, np.array([rows * float(end - self.x.centre)])) for end in (self.x.low, self.x.high)]
+        found = [self.bar({self.centred: top, self.count: many}, miss) for top in tops]
+        return max(self.error_if(noise, rows, miss), *found)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The means for which the sum is near enough to so many times them, and what rounding may add."""
@@ -468,6 +482,10 @@ class Dated(Recipe):
     def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """Days."""
         return self.inner.error_if(noise, rows, miss)
+
+    def error_at_most(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """Days."""
+        return self.inner.error_at_most(noise, rows, miss)
 
     def relative_error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
         """As that of the days."""

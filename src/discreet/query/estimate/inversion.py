@@ -25,6 +25,8 @@ _NORMAL = NormalDist()
 _APART = 1.02
 """Scales are raised until each is so many times the next smaller one."""
 _LEAST = 1e-8
+_RARER = 1e-7
+"""A miss below which nothing rarer is looked for."""
 _GROUPS = 1024  # at once
 _CELLS = 128
 _HALVINGS = 45
@@ -122,7 +124,8 @@ def ratio(
     miss: float,
 ) -> tuple[Floats, Floats]:
     """The θ in a public range for which Σ line_i(θ) · value_i, which is 0 for exact values, is small enough; from the
-    first to the last. Where there is none, the whole range: the noise was larger than its bar.
+    first to the last. Where there is none, the noise was larger than its bar: then those for a thousandth of the miss,
+    or the whole range where there are none of these either.
     """
     grid = np.linspace(*between, _CELLS + 1)
     ends = [np.abs(line.at(grid)) for line in lines]
@@ -134,8 +137,12 @@ def ratio(
         some = slice(i, i + _GROUPS)
         first, last = _solved(start[some], slope[some], grid[:-1, None], grid[1:, None], errors[:, None])
         low[some], high[some] = first.min(axis=0), last.max(axis=0)
-    nothing = low > high
-    return np.where(nothing, between[0], low), np.where(nothing, between[1], high)
+    nothing = np.flatnonzero(low > high)
+    if len(nothing) and miss > _RARER:
+        low[nothing], high[nothing] = ratio([v[nothing] for v in values], noises, lines, between, miss / 1000)
+    else:
+        low[nothing], high[nothing] = between
+    return low, high
 
 
 def _solved(start: Floats, slope: Floats, left: Floats, right: Floats, error: Floats) -> tuple[Floats, Floats]:

@@ -9,7 +9,7 @@ as far off as a number asked alone; here the count is √2 times, and a sum of n
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -174,6 +174,15 @@ class Mean(FromSides):
         absent = [noisy[part].values for part in self.parts[2:]]
         count = np.maximum((above + below - 2 * self.null_share * sum(absent)) / reach, 1.0)
         return np.clip(low + reach / 2 + (above - below) / 2 / count, low, low + reach)
+
+    def error_at_most(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """Both noises matter most where all values lie at one end of the range."""
+        every, none = np.array([rows * float(self.sides.range)]), np.zeros(1)
+        found = [self.error_if(noise, rows, miss)]
+        for at_end in (self.sides.above, self.sides.below):
+            noisy: Estimates = {part: noise(part, every if part == at_end else none) for part in self.parts}
+            found.append(self.bar(noisy, miss))
+        return max(found)
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
         """The shares s of the range for which (1 - s) · above is near enough to s · below, both without the part of the

@@ -92,6 +92,13 @@ def share_of_a_group(part: Part, known: Known) -> float:
     return 1 / len(domain) if domain else 0.001
 
 
+def share_of_the_least(part: Part, known: Known) -> float:
+    """The share of all rows that the smallest group has, about: of those that nobody has counted, an even one."""
+    if not part.keys or known.shares is None or not len(known.shares):
+        return share_of_a_group(part, known)
+    return max(float(np.min(known.shares)), 0.1 / len(known.shares))
+
+
 def relative_noise(asked: Quote, place: int, rows: float, known: Known | None = None) -> tuple[float, float]:
     """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked).
 

@@ -61,6 +61,10 @@ class Wrapped(Recipe):
         """That of the other: before the data is read nobody knows by how much it will be changed."""
         return self.inner.error_if(noise, rows, miss)
 
+    def error_at_most(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
+        """The same, wherever the values lie."""
+        return self.inner.error_at_most(noise, rows, miss)
+
     @property
     def whole(self) -> bool:
         """As the other."""

@@ -28,9 +28,10 @@ from discreet.query.answer.suggest import (
     suggested,
 )
 from discreet.query.estimate.prepare import Prepared, prepare
+from discreet.query.lower.bounding import rows as most_rows
 from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen, choose, typical_rows
-from discreet.query.profile.predict import Known
+from discreet.query.profile.predict import Known, share_of_the_least
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import Asked
 from discreet.query.run import no_caps
@@ -285,6 +286,14 @@ class KnownUnits(Buyer):
         known = self.known(question)
         return None if known is None else typical_rows(question, known)
 
+    def _rows_that_count(self, question: Prepared) -> int | None:
+        """How many rows count in the smallest group, about, under the caps of a question; None if nobody knows."""
+        known = self.known(question)
+        if known is None or known.sizes.empty or not (all_rows(question) or not known.of):
+            return None
+        kept = known.sizes.kept(most_rows(question.asked.caps))
+        return max(1, int(share_of_the_least(question.parts[0], known) * kept))
+
     def _preview_of(self, order: Order, answer: int, rows: int | None, *, remaining: str, affordable: bool) -> Preview:
         """Error bars of one answer of an order, as they will be after a correction; in a group of so many rows."""
         question = order.quote.questions[order.places[answer]]
@@ -295,12 +304,19 @@ class KnownUnits(Buyer):
             question.parts[0],
             remaining=remaining,
             affordable=affordable,
-            rows=self.rows_in_a_group(question, chosen) if rows is None else rows,
+            rows=self._rows_expected(question, chosen) if rows is None else rows,
             confidence=order.confidence,
             notes=notes,
         )
         words = () if chosen is None else chosen.words
         return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words)
+
+    def _rows_expected(self, question: Prepared, chosen: Chosen | None) -> int | None:
+        """How many rows count in a typical group, about."""
+        rows, known = self.rows_in_a_group(question, chosen), self.known(question)
+        if rows is None or known is None or known.sizes.empty:
+            return rows
+        return max(1, round(rows * known.sizes.kept(most_rows(question.asked.caps)) / known.sizes.rows()))
 
     def _cut_known(self, question: Prepared) -> tuple[str, ...]:
         """What declared caps and bounds cut, where a profile says it."""
