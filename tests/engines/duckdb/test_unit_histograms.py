@@ -17,7 +17,7 @@ from discreet.engines.duckdb import row_codes
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.duckdb.unit_histograms import shared_histograms
 from discreet.engines.memory.engine import Memory
-from discreet.query.plan.work import AnyWork, Exact, Work
+from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Work
 from discreet.query.profile.questions import table_questions
 from discreet.query.run import works_of
 from discreet.session.price import Price
@@ -81,6 +81,14 @@ def test_all_histograms_of_a_table_share_a_pass_and_are_the_oracle_s(seed: int |
     assert shared == [len(works)] == [9]
 
 
+def test_several_numbers_of_different_keys_share_a_pass(shared: list[int]) -> None:
+    works, schemas = _works(_rows(2), LISTED)
+    named = [work for work in works if isinstance(work, DistinctWork)]
+    twice = [*named, *(replace(work, salt="other") for work in named)]
+    assert _numbers(duckdb().run(twice, schemas)) == _numbers(Memory().run(twice, schemas))
+    assert shared == [2]
+
+
 def test_what_has_no_form_of_its_own_is_asked_alone(shared: list[int]) -> None:
     """NULL among listed keys has no bit."""
     works, schemas = _works(_rows(3), ["a", None])
@@ -120,6 +128,17 @@ def test_some_units_after_the_others_and_units_of_every_kind(
     units = pa.array([None if u is None else names[ids](u) for u in rows["u"].to_pylist()])
     keys = pa.array([f"key {(i * 7919) % 31}" for i in range(len(rows))])
     works, schemas = _works(rows.set_column(0, "u", units).set_column(2, "p", keys), LISTED)
+    assert _numbers(duckdb().run(works, schemas)) == _numbers(Memory().run(works, schemas))
+    assert shared == [9]
+
+
+def test_one_unit_may_be_far_from_those_that_were_looked_at_first(
+    shared: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_codes, "_BLOCK", 8)
+    rows = _rows(3)
+    units = rows["u"].to_pylist()
+    works, schemas = _works(rows.set_column(0, "u", pa.array([*units[:-3], 1 << 60, -(1 << 60), 1 << 60])), LISTED)
     assert _numbers(duckdb().run(works, schemas)) == _numbers(Memory().run(works, schemas))
     assert shared == [9]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from mmap import mmap
 from typing import TYPE_CHECKING, Any
 
 import duckdb as driver
@@ -29,6 +30,7 @@ MOST_ROWS = 1 << 24
 """Rows that are held at once; of a larger table, some units after the others."""
 _BLOCK = 1 << 17
 """Rows that are counted at once, so that what is made of them stays in the processor's cache."""
+_SHORT = 1 << 31
 _ROOM = 20
 """Bytes for each row that a table of all units and codes may take; beyond that, pairs are sorted."""
 Numbers = NDArray[Any]
@@ -86,8 +88,8 @@ class KeyCodes:
         if len(self.rows) * width > _ROOM * len(self.unit):
             units, codes = self.pairs
             return np.bincount(units[codes < self.size], minlength=len(self.rows))
-        table = np.zeros((len(self.rows), width), dtype=bool)
-        cells = table.reshape(-1)
+        cells = _zeros(len(self.rows) * width)
+        table = cells.reshape(-1, width)
         for some in blocks(len(self.unit)):
             cells[self.unit[some].astype(np.int64) * width + self.codes[some]] = True
         table[:, self.size] = False
@@ -100,6 +102,11 @@ class KeyCodes:
         for some in blocks(len(self.unit)):
             total += np.bincount(self.codes[some], weights=weights[self.unit[some]], minlength=self.size + 1)
         return total[: self.size].astype(np.int64)
+
+
+def _zeros(count: int) -> Numbers:
+    """As numpy's, but in small pages: large ones are cleared in full, of which a table of few rows touches little."""
+    return np.frombuffer(mmap(-1, max(count, 1)), dtype=bool, count=count)
 
 
 def blocks(rows: int) -> Iterator[slice]:
@@ -124,20 +131,30 @@ class RowCodes:
     def __init__(self, shared: SharedRows, cursor: driver.DuckDBPyConnection) -> None:
         self._base, self._columns, self._cursor = shared.base, shared.columns, cursor
         self._all = f"({shared.base.select()}) AS b"
-        self._join, self._number = " JOIN unit_numbers AS g ON b.u = g.u", "g.i"
-        self._named, self._name = " JOIN unit_numbers AS g ON p.i = g.i", "g.u"
-        self.units, self._count = self._number_units()
+        self._join, self._number = "", "b.u"
+        self._named, self._name = "", "CAST(p.i AS BIGINT)"
         self.coded = tuple(c.key is None or c.allowed is None or c.key.coded for c in shared.columns)
         self.labels = tuple(_labels(column) for column in shared.columns)
         coded = [self._coded(place, column) for place, column in enumerate(shared.columns)]
         self._codes, self.sizes = [sql for sql, _ in coded], [size for _, size in coded]
+        (self.rows,) = self._one(f"SELECT count(*) FROM {self._all}")
 
     def parts(self) -> Iterator[Part]:
         """All rows, of so many units at once that memory holds them."""
-        parts = max(1, -(-self._count // MOST_ROWS))
-        step = max(1, -(-self.units // parts))
-        for first in range(0, self.units, step):
-            yield self._part(first, min(step, self.units - first))
+        low, high = self._ends()
+        if self._close(low, high) and self.rows <= MOST_ROWS:
+            unit, *codes = self._read("")
+            low, high = int(unit.min(initial=low)), int(unit.max(initial=high))
+            if self._close(low, high):
+                yield self._part(low, high - low + 1, unit, codes)
+                return
+        if not self._close(low, high):
+            low, high = 0, self._number_units() - 1
+        step = max(1, -(-(high - low + 1) // max(1, -(-self.rows // MOST_ROWS))))
+        for first in range(low, high + 1, step):
+            last = min(first + step - 1, high)
+            unit, *codes = self._read(f" AND {self._number} BETWEEN {DUCKDB.literal(first)} AND {DUCKDB.literal(last)}")
+            yield self._part(first, last - first + 1, unit, codes)
 
     def smallest_hashes(self, salt: str, place: int, units: Numbers, codes: Numbers) -> Numbers:
         """For each unit of these pairs, the code of that of its keys whose salted hash with the unit is smallest."""
@@ -156,22 +173,30 @@ class RowCodes:
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
-    def _number_units(self) -> tuple[int, int]:
-        """How many numbers and how many rows there are. Integers that lie close together are numbers already."""
-        if self._base.unit.sort is Sort.INTEGER:
-            low, high, rows = self._one(f"SELECT min(u), max(u), count(u) FROM {self._all}")
-            if rows == 0:
-                return 0, 0
-            if high - low < min(2 * rows + (1 << 16), 1 << 30):
-                self._join, self._number = "", f"(b.u - {DUCKDB.literal(low)})"
-                self._named, self._name = "", f"(CAST(p.i AS BIGINT) + {DUCKDB.literal(low)})"
-                return high - low + 1, rows
+    def _ends(self) -> tuple[int, int]:
+        """The least and the largest number of a unit, if units are integers: of some rows where all will be looked at,
+        of all rows where they are read some after the others. Others get numbers: they are far apart.
+        """
+        if self._base.unit.sort is not Sort.INTEGER:
+            return 0, 1 << 64
+        some = f" LIMIT {_BLOCK}" if self.rows <= MOST_ROWS else ""
+        low, high = self._one(f"SELECT min(u), max(u) FROM (SELECT u FROM {self._all}{some}) AS t")
+        return (0, 0) if low is None else (low, high)
+
+    def _close(self, low: int, high: int) -> bool:
+        """Whether integers lie so close together that they can be counted as they are."""
+        return bool(high - low < min(2 * self.rows + (1 << 16), 1 << 30))
+
+    def _number_units(self) -> int:
+        """Give numbers to units; how many there are."""
         self._cursor.execute(
-            "CREATE OR REPLACE TEMP TABLE unit_numbers AS SELECT u, n, CAST(row_number() OVER () - 1 AS INTEGER) AS i "
-            f"FROM (SELECT u, count(*) AS n FROM {self._all} GROUP BY u HAVING u IS NOT NULL) AS t"
+            "CREATE OR REPLACE TEMP TABLE unit_numbers AS SELECT u, row_number() OVER () - 1 AS i "
+            f"FROM (SELECT DISTINCT u FROM {self._all}) AS t WHERE u IS NOT NULL"
         )
-        units, rows = self._one("SELECT count(*), CAST(coalesce(sum(n), 0) AS BIGINT) FROM unit_numbers")
-        return units, rows
+        self._join, self._number = f" JOIN unit_numbers AS g ON b.u = g.u{self._join}", "g.i"
+        self._named, self._name = " JOIN unit_numbers AS g ON p.i = g.i", "g.u"
+        (units,) = self._one("SELECT count(*) FROM unit_numbers")
+        return int(units)
 
     def _coded(self, place: int, column: KeyColumn) -> tuple[str, int]:
         """What is read of a key, and how many codes there are."""
@@ -188,29 +213,29 @@ class RowCodes:
         self._join += f" LEFT JOIN {table} ON b.{column.name} = {table}.k"
         return f"coalesce({table}.c, {size})", size
 
-    def _part(self, first: int, units: int) -> Part:
-        columns = [f"CAST({self._number} - {first} AS INTEGER) AS i"]
-        columns += [f"{sql} AS c{place}" for place, sql in enumerate(self._codes)]
-        some = "" if units == self.units else f" AND {self._number} BETWEEN {first} AND {first + units - 1}"
-        rows = f"{self._all}{self._join} WHERE b.u IS NOT NULL{some}"
+    def _read(self, more: str) -> list[Numbers]:
+        """The number of the unit, and the code of each key, of all rows that have a unit and for which more is true."""
+        columns = [f"{self._number} AS i", *(f"{sql} AS c{place}" for place, sql in enumerate(self._codes))]
+        rows = f"{self._all}{self._join} WHERE b.u IS NOT NULL{more}"
         reader = self._cursor.sql(f"SELECT {', '.join(columns)} FROM {rows}").to_arrow_reader(_BLOCK)
-        unit, *codes = (np.concatenate(some) for some in zip(self._empty(), *map(self._read, reader), strict=True))
-        count = np.bincount(unit, minlength=units)
-        return Part(first, count, tuple(KeyCodes(n, unit, c, count) for n, c in zip(self.sizes, codes, strict=True)))
+        empty = [np.empty(0, dtype=np.int32), *(np.empty(0, dtype=np.uint8) for _ in self._columns)]
+        return [np.concatenate(some) for some in zip(empty, *map(self._codes_of, reader), strict=True)]
 
-    def _read(self, batch: pa.RecordBatch) -> list[Numbers]:
-        """The numbers of units, and the codes of each key, of some rows."""
+    def _codes_of(self, batch: pa.RecordBatch) -> list[Numbers]:
         unit, *sent = batch.columns
+        whose = unit.to_numpy()
         return [
-            unit.to_numpy(),
+            whose.astype(np.int32) if whose.min(initial=0) >= -_SHORT and whose.max(initial=0) < _SHORT else whose,
             *(
                 some.to_numpy() if column.classes is None else _class_codes(column.classes, labels, some)
                 for column, labels, some in zip(self._columns, self.labels, sent, strict=True)
             ),
         ]
 
-    def _empty(self) -> list[Numbers]:
-        return [np.empty(0, dtype=np.uint8)] * (1 + len(self._columns))
+    def _part(self, first: int, units: int, unit: Numbers, codes: Sequence[Numbers]) -> Part:
+        unit = (unit.astype(np.int64) - first).astype(np.int32) if first else unit.astype(np.int32, copy=False)
+        count = np.bincount(unit, minlength=units)
+        return Part(first, count, tuple(KeyCodes(n, unit, c, count) for n, c in zip(self.sizes, codes, strict=True)))
 
     def _one(self, sql: str) -> tuple[Any, ...]:
         (found,) = self._cursor.execute(sql).fetchall()

@@ -15,7 +15,7 @@ from discreet.engines.sql.relations import Origin
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, replace_columns
 from discreet.query.plan.nodes import Aggregate, Filter, Measure, PerUnit, Project, Relation, Scan
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, Work, WorkKey
+from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, Weights, Work, WorkKey
 
 # --- which works ------------------------------------------------------------------------------------------------------
 
@@ -124,6 +124,10 @@ def renamed(expression: Expression, names: Mapping[str, str] | None) -> Expressi
     return expression if names is None else replace_columns(expression, lambda name: Column(names[name]))
 
 
+_UNUSED = Weights(form=Form.ROWS, cap=1, scale=1)
+"""Of the work that only stands for the rows."""
+
+
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
     """A key that works have, in a column of the relation of all."""
@@ -165,7 +169,7 @@ def shared_rows(facts: Sequence[Fact], tables: Mapping[str, Origin]) -> SharedRo
         unit=str(unit),
         keys=tuple(WorkKey(f"k{i}", expression, allowed) for i, (expression, allowed) in enumerate(plain)),
         cells=(RowSum(Literal(1)),),
-        weights=next(fact.work.weights for fact in facts if isinstance(fact.work, Work)),
+        weights=_UNUSED,
     )
     base = Base(work, DUCKDB, tables)
     columns = [KeyColumn(key.name, key, key.allowed) for key in base.keys]

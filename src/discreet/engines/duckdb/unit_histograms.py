@@ -68,7 +68,7 @@ def _histogram(fact: Fact, place: int | None, rows: RowCodes) -> _Histogram | No
     if isinstance(work, DistinctWork):
         return None if place is None else _Named(work, place, rows)
     if fact.kind == "spread":
-        fits = place is not None and work.weights.scale * rows.units < _EXACT
+        fits = place is not None and work.weights.scale * rows.rows < _EXACT
         return _Spread(work, place, rows.labels[place]) if place is not None and fits else None
     return _Sizes(work, fact.counted, place, listed=fact.allowed is not None)
 
