@@ -467,3 +467,36 @@ def test_a_view_that_comes_late_is_not_drawn_over_the_one_that_is_looked_at(
     browser.open(f"{url}/#learn")
     assert script(browser, "return document.querySelectorAll('main .list').length") == 0
     assert read(browser, ".tab[aria-current]") == "Learn"
+
+
+def test_an_answer_that_comes_late_is_not_drawn_over_the_one_that_was_opened_after_it(
+    browser: Browser, served: tuple[Town, str]
+) -> None:
+    town, url = served
+    town.ask("SELECT COUNT(*) AS first_one FROM people", key="opened later")
+    town.ask("SELECT COUNT(*) AS last_one FROM people", key="opened by the page")
+    sign_in(browser, url, town.ann)
+    browser.find("#sql")
+    # the last answer, which the page opens by itself, waits until it is told to come
+    script(
+        browser,
+        """
+        const real = window.fetch;
+        window.fetch = async (path, ...more) => {
+          const reply = await real(path, ...more);
+          if (/answers.[0-9]+$/.test(path) && !window.goOn)
+            await new Promise((done) => { window.goOn = () => { done(); window.gone = true; }; });
+          return reply;
+        };
+        location.hash = '#history';
+        """,
+    )
+    browser.wait(lambda _: script(browser, "return !!window.goOn"), "no answer was asked for")
+    script(
+        browser, "[...document.querySelectorAll('.list .entry')].find(x => x.innerText.includes('first_one')).click()"
+    )
+    says(browser, ".answer", "first_one")
+    script(browser, "window.goOn()")
+    browser.driver.execute_async_script("setTimeout(arguments[0], 0)")  # what waited has run
+    assert "first_one" in read(browser, ".answer")
+    assert "last_one" not in read(browser, ".answer")

@@ -5,7 +5,7 @@ import { gauge } from "./charts.js";
 import { complaint, eps, h, later, ratio, short, show, summable, when } from "./dom.js";
 import { builder } from "./builder.js";
 import { editor } from "./sql.js";
-import { answerView } from "./answer.js";
+import { answerView, opener } from "./answer.js";
 
 const FIRST = 0.01;
 let draft = { sql: "", mode: "price", epsilon: "0.3", error: "25", confidence: "0.95", dataset: "" };
@@ -250,10 +250,8 @@ function describe(column) {
 export async function historyView(place, [chosen]) {
   const { charges } = await get("/api/answers?limit=1000");
   const side = h("section", { class: "result", "aria-live": "polite" });
-  const open = async (number) => {
-    if (charges.find((one) => one.number === number)?.parameters.synthetic) { show(side, h("p", { class: "quiet" }, "Synthetic rows. ", h("a", { href: "#synthetic" }, "Make more."))); return; }
-    try { show(side, answerView(await get(at("answers", number)))); } catch (error) { show(side, complaint(error)); }
-  };
+  const open = opener(side, (number) => (charges.find((one) => one.number === number)?.parameters.synthetic
+    ? h("p", { class: "quiet" }, "Synthetic rows. ", h("a", { href: "#synthetic" }, "Make more.")) : null));
   if (!charges.length) {
     show(place, h("p", { class: "empty" }, "No questions yet. ", h("a", { href: "#ask" }, "Ask something.")));
     return;

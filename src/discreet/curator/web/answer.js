@@ -1,11 +1,22 @@
 // An answer: rows and a chart with error bars, what was paid, and the signed papers.
 
-import { at, file } from "./api.js";
+import { at, file, get } from "./api.js";
 import { bars } from "./charts.js";
 import { profileView } from "./profile.js";
-import { download, h, hereInWords, paid, ratio, short, show, toast } from "./dom.js";
+import { complaint, download, h, hereInWords, paid, ratio, short, show, toast } from "./dom.js";
 
 const MOST = 40;
+
+// Shows stored answers by number in one place: the one that was opened last, in whatever order the answers arrive.
+export function opener(side, instead = () => null) {
+  let wanted;
+  return async (number) => {
+    wanted = number;
+    let found = instead(number);
+    try { found = found || answerView(await get(at("answers", number))); } catch (error) { found = complaint(error); }
+    if (wanted === number) show(side, found);
+  };
+}
 
 export function answerView(data) {
   if (data.parameters.profile || data.parameters.units) return profileView(data);

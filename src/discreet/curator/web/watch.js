@@ -1,8 +1,8 @@
 // What the owner watches: alerts, and the profiles of tables that were bought.
 
-import { at, get } from "./api.js";
-import { answerView } from "./answer.js";
-import { complaint, eps, h, ratio, show, when } from "./dom.js";
+import { get } from "./api.js";
+import { opener } from "./answer.js";
+import { eps, h, ratio, show, when } from "./dom.js";
 
 const SOON = 14; // days
 const NEARLY = 0.9;
@@ -41,7 +41,7 @@ export async function profilesView(place, [chosen]) {
   const [datasets, charges] = [await get("/api/datasets"), await everyCharge()];
   const bought = charges.filter((one) => one.parameters.profile && one.answered).reverse();
   const side = h("section", { class: "result", "aria-live": "polite" });
-  const open = async (number) => { try { show(side, answerView(await get(at("answers", number)))); } catch (error) { show(side, complaint(error)); } };
+  const open = opener(side);
   const known = new Set(bought.map((one) => `${one.dataset}\n${one.parameters.profile}`));
   const without = datasets.flatMap((one) => one.tables.filter((table) => !known.has(`${one.name}\n${table}`)).map((table) => `${one.name}: ${table}`));
   show(place, h("div", { class: "page" }, h("h1", {}, "Profiles"),
