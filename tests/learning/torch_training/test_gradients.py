@@ -443,3 +443,14 @@ def test_a_row_is_the_same_to_the_last_bit_wherever_it_stands(name: str) -> None
             assert isinstance(moved, Outer)
             assert torch.equal(moved.a, one.a.roll(by, 0))
             assert torch.equal(moved.g, one.g.roll(by, 0))
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e30, 1e200])
+@pytest.mark.parametrize("name", ["feed-forward", "linear", "convolution", "own parameter, by vmap"])
+def test_models_in_double_precision_are_clipped_as_well(name: str, size: float) -> None:
+    model, x, y = made(name)
+    sums = ClippedSums(model.double(), LOSS, 0.05)
+    for i in range(ROWS):
+        row = sums(x.double() * size, y, torch.eye(ROWS)[i])
+        assert sum(int(v) ** 2 for part in row for v in part.flatten()) <= RADIUS**2
+        assert any(bool(part.any()) for part in row) or size != 1

@@ -212,7 +212,7 @@ def in_one_type(a: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
 
 def squared(rows: Tensor) -> Tensor:
     """The squared length of each row, within a relative 2^-10; 2^-100 where it is less, since squares may vanish."""
-    kind = torch.float32 if rows.shape[1] <= _WIDE else torch.float64
+    kind = torch.float64 if rows.shape[1] > _WIDE or rows.dtype == torch.float64 else torch.float32
     return torch.linalg.vector_norm(rows, dim=1, dtype=kind).clamp_(min=SHORTEST).square_()
 
 
