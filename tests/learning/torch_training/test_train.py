@@ -1,7 +1,9 @@
 """Whole runs: price, steps, empty batches, saving, refusals, an audit with a planted fault."""
 
 import copy
+import os
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -186,6 +188,27 @@ def test_a_run_is_handed_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
         PrivateTraining.resume(second, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
     with pytest.raises(BadParameter, match="done"):
         a_run(done=-1)
+
+
+def test_a_run_stays_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that goes on after a fork would make the paid steps a second time."""
+    run = a_run(4)
+    run.step()
+    here = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: here + 1)
+    for asked in (run.step, run.run, run.state):
+        with pytest.raises(ReceiptRefused, match="process"):
+            asked()
+    assert run.done == 1
+
+
+def test_a_plan_that_was_changed_makes_no_claim() -> None:
+    plan = Plan.of(BUDGET, 1, 20)
+    assert plan.event == events.Approx(2, "1e-5")
+    assert replace(plan, sigma=2 * plan.sigma).event == plan.event
+    for wrong in (replace(plan, steps=40), replace(plan, sigma=plan.sigma / 2)):
+        with pytest.raises(BadParameter, match=r"Plan\.of"):
+            _ = wrong.event
 
 
 @pytest.mark.parametrize("function", [torch.sigmoid, functional.silu, functional.softplus, functional.elu])

@@ -8,10 +8,12 @@ by a declared constant, never by the size of a batch. An empty batch is a step l
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, isqrt
 from threading import Lock
 from typing import Any, NoReturn
@@ -31,7 +33,7 @@ from discreet.learning.torch_training.micro_batches import MicroBatches, Recorde
 from discreet.learning.torch_training.noise import Noise
 from discreet.learning.torch_training.totals import Totals
 from discreet.mechanisms.base.mechanism import check_receipt
-from discreet.privacy.budgets.calibrate import calibrate
+from discreet.privacy.budgets.calibrate import calibrate, covers
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx
 from discreet.privacy.promises.receipt import Receipt
@@ -81,8 +83,16 @@ class Plan:
 
     @property
     def event(self) -> events.Approx:
-        """The whole run as one entry of a ledger."""
+        """The whole run as one entry of a ledger; refused of a plan that was changed and does not keep its budget."""
+        if not keeps_budget(self):
+            raise BadParameter("plan", f"{self.steps} steps", "must have the noise that its budget takes: use Plan.of")
         return events.Approx(self.budget.epsilon, self.budget.delta)
+
+
+@lru_cache(maxsize=64)
+def keeps_budget(plan: Plan) -> bool:
+    """Whether its noise is enough: by its certified price, or because ``Plan.of`` gives no more."""
+    return covers(plan.mechanism, plan.budget) or Plan.of(plan.budget, plan.rate, plan.steps).sigma <= plan.sigma
 
 
 def sampled(sigma: Fraction, rate: Fraction, steps: int) -> events.Repeat:
@@ -167,6 +177,7 @@ class PrivateTraining:
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
         self._noise = Noise((plan.sigma * RADIUS) ** 2, self._sums.parameters)
         self._closed = False
+        self._process = os.getpid()
         self._stepping = Lock()
         if receipt is not None:
             check_receipt(receipt).redeem(plan.event)
@@ -191,6 +202,7 @@ class PrivateTraining:
             self._stepping.release()
 
     def _step(self) -> None:
+        self._check_process()
         if self._closed:
             raise ReceiptRefused("this run was handed over by state(); go on with the one that was resumed from it")
         if self.done >= self.plan.steps:
@@ -204,6 +216,10 @@ class PrivateTraining:
         self.optimizer.step()
         for parameter in self._sums.parameters:
             parameter.grad = None
+
+    def _check_process(self) -> None:
+        if self._process != os.getpid():  # its steps would be made twice
+            raise ReceiptRefused("this run belongs to the process that made it; hand it over by its state()")
 
     def _noisy(self, batch: list[tuple[NDArray[np.intp], NDArray[np.float32]]], totals: Totals) -> list[Tensor]:
         """The noisy sum of a batch. Rows that turn out too long are left out, and all is done again, noise too.
@@ -235,6 +251,7 @@ class PrivateTraining:
         No randomness is in it: whoever resumes draws fresh noise. A state is good for one ``resume``; a second one is a
         second release of the steps that are left, and this process refuses it.
         """
+        self._check_process()
         if not self._stepping.acquire(blocking=False):
             raise ReceiptRefused("a step of this run is under way; its state is known when it has ended")
         self._closed = True
