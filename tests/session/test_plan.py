@@ -33,6 +33,8 @@ def test_questions_are_about_equally_far_off_and_better_than_one_by_one() -> Non
     assert found.saving < 1
     assert "times the error of asking one by one" in str(found)
     assert found._repr_html_() == f"<pre>{html.escape(str(found))}</pre>"
+    assert [one.cost for one in found.previews] == [found.summary.cost] * 3
+    assert all(one.shares for one in found.previews)
     answers = found.release()
     assert [answer.columns for answer in answers] == [("clinic", "n"), ("clinic", "m"), ("n",)]
     assert own.remaining == dp.Pure(0)

@@ -47,11 +47,11 @@ from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
-from discreet.session.plan import Plan, make_plan
-from discreet.session.price import Price, Terms
+from discreet.session.plan import Plan
+from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
-from discreet.session.target_plan import Target, make_target_plan
+from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload
 
 __all__ = ["Query", "Session", "Workload"]
@@ -206,10 +206,7 @@ class Session(ManyQuestions, KnownUnits):
         an error for each question: the least price that keeps all of them is found.
         """
         found = self.workload(queries)
-        price = replace(Price.of(epsilon, delta, rho), confidence=confidence)
-        if error is not None:
-            return make_target_plan(self, found.queries, error, price)
-        return make_plan(self, found.queries, price)
+        return plan_for(self, found.queries, Price.of(epsilon, delta, rho, error, confidence))
 
     def continual(
         self,
@@ -326,7 +323,7 @@ class Session(ManyQuestions, KnownUnits):
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
         store = self._budget_store
-        rows = self._rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
+        rows = self.rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
         fits = store.affords if isinstance(store, Affords) else store.fits
         return self._terms.quote(questions, price, fits, rows=rows)
 

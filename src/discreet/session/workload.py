@@ -13,7 +13,7 @@ from discreet.query.answer.several import Explanation, Several, preformatted
 from discreet.session.caps.auto import note_of_first_payment
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, order_together
+from discreet.session.query import Order, Query, QuerySession, order_together, waiting_for
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -27,7 +27,7 @@ class Workload:
         """The questions with the price of all together; ``expected``: also where caps or bounds are not chosen yet."""
         for query in self.queries:
             query.check_whole()
-        waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
+        waiting = waiting_for(self.queries)
         if waiting and not expected:
             raise no_bounds(None, waiting)
         order = order_together(self.session, self.queries, price, self.ledger_text, expected=expected)

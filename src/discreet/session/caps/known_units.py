@@ -286,7 +286,7 @@ class KnownUnits(Buyer):
         known = self.known(question)
         return None if known is None else typical_rows(question, known)
 
-    def _rows_that_count(self, question: Prepared) -> int | None:
+    def rows_that_count(self, question: Prepared) -> int | None:
         """How many rows count in the smallest group, about, under the caps of a question; None if nobody knows."""
         known = self.known(question)
         if known is None or known.sizes.empty or not (all_rows(question) or not known.of):
