@@ -322,7 +322,8 @@ def test_a_workload_with_a_join_buys_all_that_is_lacking_out_of_one_tenth(tmp_pa
 
 # --- plans ----------------------------------------------------------------------------------------------------------
 
-PLAN = PlanQuestion(sqls=(COUNT.sql, MEAN.sql), price=Price(20))
+PLAN = PlanQuestion(sqls=(COUNT.sql, "SELECT COUNT(*) AS n FROM trips"), price=Price(20))
+PROFILE = ProfileQuestion(table="trips", columns=("city",), price=Price(50))
 
 
 def test_a_plan_says_what_it_buys_first_and_a_crash_between_costs_no_more_than_the_price(tmp_path: Path) -> None:
@@ -338,17 +339,15 @@ def test_a_plan_says_what_it_buys_first_and_a_crash_between_costs_no_more_than_t
         found = notes(curator, ANN, PLAN, "k")
         assert "chosen from the profile of trips" in found[0]
         assert "epsilon 2 was spent before" in found[-1]
-        assert paid(curator) == [("profile(trips: length, city)", 2), (PLAN.query, 18)]
+        assert paid(curator) == [("profile(trips: city)", 2), (PLAN.query, 18)]
         shown = curator.preview_plan(BOB, "town", PLAN)
         assert not shown["plan"]["notes"]
         assert all(one["cut"] is not None for one in shown["plan"]["questions"])
-        session = curator.open(curator.ledger.datasets["town"]).session
-        assert shown["plan"] == session.plan(PLAN.sqls, epsilon=20).summary.as_dict()
 
 
 def test_a_plan_that_was_paid_and_lost_is_not_paid_again_and_one_that_was_stored_is_handed_out(tmp_path: Path) -> None:
     with opened(tmp_path / "t") as curator:
-        curator.ask(ANN, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
+        curator.ask(ANN, "town", PROFILE)
     killed(tmp_path / "t", PLAN, "noise", 1)
     clock = Clock()
     with opened(tmp_path / "t", clock=clock) as curator:
@@ -377,16 +376,16 @@ def test_a_plan_that_cannot_be_made_yet_or_does_not_fit_buys_nothing(tmp_path: P
         with pytest.raises(BadParameter, match="buy a profile first"):
             curator.ask(ANN, "town", targets)
         assert not paid(curator)
-        curator.ask(BOB, "town", ProfileQuestion(table="trips", columns=None, price=Price(50)))
+        curator.ask(BOB, "town", PROFILE)
         (price,) = {one["price"]["epsilon"] for one in curator.preview_plan(ANN, "town", targets)["questions"]}
         curator.ask(ANN, "town", targets)
         assert paid(curator)[1] == (PLAN.query, Fraction(price))
 
 
 def test_bounds_that_a_plan_waits_for_are_bought_too(tmp_path: Path) -> None:
-    asked = PlanQuestion(sqls=(COUNT.sql, "SELECT SUM(length) AS s FROM trips"), price=Price(2000))
+    asked = PlanQuestion(sqls=("SELECT SUM(length) AS s FROM trips",), price=Price(2000))
     with opened(tmp_path / "t", auto="length") as curator:
         shown = curator.preview_plan(ANN, "town", asked)
-        assert "bounds of trips.length are not chosen yet" in str(shown["questions"][1]["notes"])
+        assert "bounds of trips.length are not chosen yet" in str(shown["questions"][0]["notes"])
         assert "bounds of length chosen from the profile" in str(notes(curator, ANN, asked))
         assert [price for _, price in paid(curator)] == [200, 1800]
