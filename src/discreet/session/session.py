@@ -52,7 +52,7 @@ from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
 from discreet.session.target_plan import plan_for
-from discreet.session.workload import Workload
+from discreet.session.workload import Workload, read_all
 
 __all__ = ["Query", "Session", "Workload"]
 
@@ -184,10 +184,7 @@ class Session(ManyQuestions, KnownUnits):
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
-        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
-        if not found:
-            raise BadParameter("queries", "none", "must be at least one question")
-        return Workload(self, tuple(found))
+        return Workload(self, read_all(queries, self.sql))
 
     def plan(
         self,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from discreet.answer import CONFIDENCE
+from discreet.errors import BadParameter
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
@@ -14,6 +17,18 @@ from discreet.session.caps.auto import note_of_first_payment
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession, order_together, waiting_for
+
+T = TypeVar("T")
+
+
+def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, ...]:
+    """Questions that may be texts, each of them read."""
+    if isinstance(queries, str) or not isinstance(queries, Iterable):
+        raise BadParameter("queries", "one question", "must be a list: [question]")
+    found = tuple(read(query) if isinstance(query, str) else query for query in queries)
+    if not found:
+        raise BadParameter("queries", "none", "must be at least one question")
+    return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)

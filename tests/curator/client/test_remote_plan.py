@@ -128,6 +128,7 @@ def test_over_the_share_of_an_analyst_it_is_shown_and_refused_with_nothing_spent
 
 REFUSED: list[tuple[Sequence[str], dict[str, Any]]] = [
     ([], {"epsilon": 1}),
+    (REGIONS, {"epsilon": 1}),
     ([REGIONS], {}),
     ([REGIONS], {"epsilon": "-1"}),
     ([REGIONS], {"epsilon": 1, "confidence": "1"}),

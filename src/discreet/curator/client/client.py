@@ -54,6 +54,7 @@ from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
 from discreet.session.price import Price, Target, checked_targets
 from discreet.session.query import ReleasesFirst
+from discreet.session.workload import read_all
 
 _OWNER = "ask the owner, who declares the tables"
 
@@ -151,10 +152,7 @@ class RemoteSession:
 
     def workload(self, queries: Sequence[RemoteQuery | str]) -> RemoteWorkload:
         """Several questions, planned and released together: what they share is released once."""
-        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
-        if not found:
-            raise BadParameter("queries", "none", "must be at least one question")
-        return RemoteWorkload(self, tuple(found))
+        return RemoteWorkload(self, read_all(queries, self.sql))
 
     def plan(
         self,
