@@ -3,12 +3,13 @@
 import html
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.errors import NoProfile, OverBudget
+from discreet.errors import BadQuestion, NoProfile, OverBudget
 from discreet.privacy.accountants.compose import compose
 from discreet.session import plan as planning
 from discreet.session.price import Price
@@ -186,3 +187,15 @@ def test_tables_that_agree_say_so_and_that_each_was_corrected_then() -> None:
         corrected = any(note.startswith("n is corrected") for note in answer.notes)
         assert all(note.endswith("corrected by its own total") is corrected for note in agreed)
     assert any("counts are made to agree" in note for answer in answers for note in answer.notes)
+
+
+def test_groups_that_a_public_table_lists_are_looked_up_again_before_anything_is_paid(tmp_path: Path) -> None:
+    listed = tmp_path / "clinics.csv"
+    listed.write_text("clinic\nN\nS\n")
+    visits = dp.table(ROWS, unit="patient", max_rows=1, columns={"cost": dp.bounds(0, 1000)})
+    own = dp.Session(visits=visits, clinics=dp.table(str(listed), public=True), budget=dp.Pure(1))
+    plan = own.plan(["SELECT clinic, COUNT(*) AS n FROM clinics JOIN visits USING (clinic) GROUP BY clinic"], epsilon=1)
+    listed.write_text("clinic\nN\n")
+    with pytest.raises(BadQuestion, match="has changed since this was asked"):
+        plan.release()
+    assert own.remaining == dp.Pure(1)
