@@ -100,7 +100,7 @@ def distinct_keys(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: 
         tables=tables,
     )
     counted = _Count(st.Distinct(key.typed.lowered), is_whole=False, importance=1.0)
-    part = Part(relation, ONE, (), (measure,), (counted,))
+    part = Part(relation, ONE, (), (measure,), (counted,), given=True)
     return Asked(About.DISTINCT, key.name, ("at least",), Fraction(1), Prepared(question, (part,)))
 
 
@@ -204,6 +204,6 @@ def _asked(  # noqa: PLR0917 - the parts of one question
         tables=tables,
     )
     counted = _Count(st.Rows(st.ONE, 1, Fraction(1), one_sign=True), is_whole=False, importance=importance)
-    part = Part(relation, ONE, keys, (measure,), (counted,))
+    part = Part(relation, ONE, keys, (measure,), (counted,), given=True)
     assert key.keys is not None  # noqa: S101 - classes are public
     return Asked(about, column, key.keys, step, Prepared(question, (part,)))

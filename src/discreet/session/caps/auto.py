@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import how_many
-from discreet.errors import BadParameter
+from discreet.errors import BadData, BadParameter
 from discreet.exact import number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
@@ -152,9 +152,17 @@ def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
     )
 
 
-def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> list[Histogram]:
-    """Histograms that were bought before, from a ledger."""
-    return [Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True)]
+def sizes_read(questions: Sequence[Prepared], stored: Sequence[Mapping[str, Any]]) -> dict[Hashable, Known] | None:
+    """What was bought for these questions before, from a ledger; None if their tables were declared otherwise then."""
+    for tied in (True, False):  # older versions bought less
+        found = sizes_to_buy(questions, tied=tied)
+        if len(found.asked) == len(stored):
+            try:
+                read = [Histogram.read(one, answer) for one, answer in zip(found.asked, stored, strict=True)]
+            except BadData:
+                return None
+            return found.known(read)
+    return None
 
 
 def split(price: Price, parts: int = 1) -> tuple[Price, Price]:

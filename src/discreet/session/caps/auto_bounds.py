@@ -108,6 +108,13 @@ def no_bounds(refused: BadQuestion | None, missing: Sequence[Unknown]) -> BadQue
     )
 
 
+def waited_for(question: Prepared, missing: Sequence[Unknown]) -> tuple[Unknown, ...]:
+    """Those of the columns whose bounds could not be chosen that a question looks at, unless they were bought."""
+    return tuple(
+        one for one in missing if not one.asked and any(one.column in columns_read(q, one.table) for q in question.all)
+    )
+
+
 def columns_to_buy(missing: Sequence[Unknown], keys: Sequence[str], schema: Schema) -> tuple[str, ...]:
     """The columns of one table that a profile is bought for: those to be bounded, and those it is grouped by."""
     listed = [key for key in keys if key in schema.fields and key != schema.table.unit]
