@@ -190,3 +190,17 @@ def test_a_ledger_has_all_that_was_bought_in_whatever_order_it_is_asked_for(tmp_
     assert opened().profile("t") == first.profile("t")
     assert asked(opened(), "z")
     assert not asked(first, "z"), "what another process bought is found"
+
+
+def test_a_preview_says_how_many_units_it_takes_for_bounds_to_be_chosen() -> None:
+    """So many as a class must have to stand out from the noise that is then drawn."""
+    for budget, price in ((dp.Pure(1), Price("0.5")), (dp.ZCDP(1, "1e-6"), Price(rho="0.1"))):
+        table = dp.table({"u": range(30), "x": [7.0] * 30}, unit="u", max_rows=1, columns={"x": dp.bounds("auto")})
+        own = dp.Session(t=table, budget=budget)
+        query = own.sql("SELECT AVG(x) AS m FROM t")
+        (note,) = query.preview(price).notes
+        query.release(price)
+        values = own.profile("t").values("x")
+        assert values is not None
+        needed = values.error([1.0], 0.001 / (4 * len(values.counts)))
+        assert int(note.split("Unless ")[1].split(" units")[0].replace(",", "")) == pytest.approx(needed, rel=0.01)

@@ -20,9 +20,11 @@ from numpy.typing import NDArray
 from discreet.answer import how_many
 from discreet.errors import BadData, BadParameter
 from discreet.exact import number
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
 from discreet.query.estimate.estimators import Plain, Recipe
+from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
@@ -173,6 +175,21 @@ def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
             "declare max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
         )  # fmt: skip
     return price.times(SHARE / parts), price.times(1 - SHARE)
+
+
+def part_of(allowed: Allowance, share: Fraction) -> Allowance:
+    """A share of what a question may cost.
+
+    >>> part_of(Pure(1), SHARE)
+    Pure(epsilon='1/10')
+    """
+    match allowed:
+        case Pure(epsilon):
+            return Pure(share * epsilon)
+        case Approx(epsilon, delta):
+            return Approx(share * epsilon, share * delta)
+        case ZCDP(rho, delta):
+            return ZCDP(share * rho, delta)
 
 
 def note_of_first_payment(asked: Price, left: Price) -> tuple[str, ...]:

@@ -31,16 +31,19 @@ from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.lower.bounding import rows as most_rows
 from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen, choose, typical_rows
+from discreet.query.profile.choose_bounds import units_to_see
 from discreet.query.profile.predict import Known, share_of_the_least
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import Asked
-from discreet.query.run import no_caps
+from discreet.query.run import no_caps, quote
 from discreet.session.caps.auto import (
+    SHARE,
     all_rows,
     corrected_preview,
     cut_of,
     finish,
     known_of,
+    part_of,
     sizes_read,
     sizes_to_buy,
     split,
@@ -56,7 +59,14 @@ from discreet.session.caps.auto_bounds import (
     without_bounds,
 )
 from discreet.session.caps.error_targets import choose_for_error
-from discreet.session.caps.profiles import Buyer, buy_profile, profile_order, read_profile, stored_profile
+from discreet.session.caps.profiles import (
+    Buyer,
+    buy_profile,
+    profile_order,
+    questions_to_buy,
+    read_profile,
+    stored_profile,
+)
 from discreet.session.payment import Affords, BudgetStore, SessionLedger
 from discreet.session.price import Price, Terms, wanted_errors
 from discreet.session.query import Order, Query
@@ -138,10 +148,15 @@ class KnownUnits(Buyer):
             raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
         return found
 
-    def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
-        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
-        found = read_profile(self, table, columns, stored)
-        if found is not None:
+    def learn_profile(
+        self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]], *, sizes: bool = True
+    ) -> None:
+        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released.
+
+        ``sizes``: whether it has rows per unit; one without them only adds to another.
+        """
+        found = read_profile(self, table, columns, stored, sizes=sizes)
+        if found is not None and (sizes or table in self._profiles):
             self._add_profile(table, found)
 
     def lacks(self, queries: Sequence[Query]) -> dict[str, tuple[str, ...]]:
@@ -309,7 +324,19 @@ class KnownUnits(Buyer):
             notes=notes,
         )
         words = () if chosen is None else chosen.words
-        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words)
+        units = self._units_to_see(order) if order.waiting else 0
+        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words, units)
+
+    def _units_to_see(self, order: Order) -> int:
+        """How many units must have values alike for the bounds to be chosen that an order waits for."""
+        tables = sorted({one.table for one in order.waiting})
+        allowed = part_of(order.quote.allowance, SHARE / len(tables))
+        found = []
+        for table in tables:
+            columns = tuple(one.column for one in order.waiting if one.table == table)
+            asked = questions_to_buy(self, table, columns, self._profiles.get(table))
+            found.append(units_to_see(asked, quote([one.prepared for one in asked], allowed, self._terms.neighbours)))
+        return max(found)
 
     def _rows_expected(self, question: Prepared, chosen: Chosen | None) -> int | None:
         """How many rows count in a typical group, about."""

@@ -52,17 +52,25 @@ def buy_profile(
     """Pay for a profile of a table and release it; what is known already is not bought again."""
     if price.error is not None:
         raise BadParameter("error", price.error, "must be left out: a profile has a price")
-    asked = [one for one in table_questions(table, session.schemas, columns) if known is None or not known.has(one)]
+    asked = questions_to_buy(session, table, columns, known)
     order = profile_order(session, asked, profile_text(table, asked), price)
     found: Profile = session.release(order, partial(Profile.of, table, asked))
     return found
 
 
+def questions_to_buy(
+    session: Buyer, table: str, columns: Sequence[str] | None, known: Profile | None
+) -> tuple[Asked, ...]:
+    """The histograms of a table, or of some columns, that are not known."""
+    every = table_questions(table, session.schemas, columns)
+    return tuple(one for one in every if known is None or not known.has(one))
+
+
 def read_profile(
-    session: Buyer, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]
+    session: Buyer, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]], *, sizes: bool
 ) -> Profile | None:
     """A profile of these columns from its stored answers; None if it is of a table that was declared otherwise."""
-    return _read(table, table_questions(table, session.schemas, columns), stored)
+    return _read(table, table_questions(table, session.schemas, columns, sizes=sizes), stored)
 
 
 def stored_profile(
