@@ -42,7 +42,7 @@ from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
-from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds
+from discreet.session.caps.auto_bounds import Unknown, no_bounds, waited_for, with_expected_bounds
 from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
@@ -179,8 +179,8 @@ class Session(ManyQuestions, KnownUnits):
             schemas = with_expected_bounds(schemas, waiting)
             asked = with_presence(asked, schemas)
             lowered = lower_question(asked, schemas)
-        lowered = with_public_keys(lowered, self._engine, schemas)
-        return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
+        prepared = prepare(with_public_keys(lowered, self._engine, schemas))
+        return Query(self, asked, prepared, waited_for(prepared, waiting))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""

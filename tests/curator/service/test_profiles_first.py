@@ -389,3 +389,46 @@ def test_bounds_that_a_plan_waits_for_are_bought_too(tmp_path: Path) -> None:
         assert "bounds of trips.length are not chosen yet" in str(shown["questions"][0]["notes"])
         assert "bounds of length chosen from the profile" in str(notes(curator, ANN, asked))
         assert [price for _, price in paid(curator)] == [200, 1800]
+
+
+# --- one more column --------------------------------------------------------------------------------------------------
+
+SUM = SqlQuestion(sql="SELECT SUM(length) AS s FROM trips", price=Price(2000))
+
+
+def test_one_more_column_buys_its_values_and_not_the_sizes_again(tmp_path: Path) -> None:
+    with opened(tmp_path / "t", auto="length") as curator:
+        curator.ask(ANN, "town", COUNT)
+        curator.ask(ANN, "town", SUM)
+        lines = [ChargeRecord.read(line.entry) for line in curator.ledger.entries(kind=ChargeRecord.KIND)]
+        assert [one.parameters.get("sizes") for one in lines if "profile" in one.parameters] == [None, False]
+    with opened(tmp_path / "t") as curator:
+        assert "was spent before" not in str([notes(curator, BOB, one) for one in (SUM, COUNT)])
+        profile = curator.open(curator.ledger.datasets["town"]).session.profile("trips")
+        assert [(one.about.name, one.column) for one in profile.histograms] == [
+            ("VALUES", "length"), ("ROWS", ""), ("GROUPS", "city"), ("KEYS", "city")
+        ]  # fmt: skip
+
+
+def test_what_a_key_has_paid_for_is_asked_for_in_the_same_words_whatever_was_bought_since(tmp_path: Path) -> None:
+    """Lost in a crash; then another question buys the sizes, which this one would leave out now."""
+    killed(tmp_path / "t", SUM, "noise", 1, auto="length")
+    with opened(tmp_path / "t") as curator:
+        curator.ask(BOB, "town", COUNT)
+        with pytest.raises(LedgerBusy, match="was paid, and is being answered or was lost"):
+            curator.ask(ANN, "town", SUM, "k")
+        assert "bounds of length chosen" in str(notes(curator, ANN, SUM, "new"))
+
+
+def test_sizes_of_joined_rows_of_a_table_that_was_declared_otherwise_are_bought_anew(tmp_path: Path) -> None:
+    """All questions in the same words were errors from then on."""
+    sql = "SELECT trips.city, COUNT(*) AS n FROM people JOIN trips ON people.person_id = trips.person_id GROUP BY 1"
+    joined = SqlQuestion(sql=sql, price=Price(20))
+    with opened(tmp_path / "t") as curator:
+        curator.ask(ANN, "town", joined)
+    path = tmp_path / "t" / "curator.toml"
+    path.write_text(path.read_text().replace('keys = ["Aton", "Bury", "Cold"]', 'keys = ["Aton", "Bury"]'))
+    with opened(tmp_path / "t") as curator:
+        assert "buys first" in str(curator.preview(ANN, "town", joined)[0]["notes"])
+        assert "was spent before" in str(notes(curator, ANN, joined))
+        assert "was spent before" not in str(notes(curator, BOB, joined))

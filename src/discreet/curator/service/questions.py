@@ -163,6 +163,8 @@ class ProfileQuestion:
     table: str
     columns: tuple[str, ...] | None
     price: Price
+    sizes: bool = True
+    """Whether rows per unit are among them: not where they are known already."""
 
     @property
     def query(self) -> str:
@@ -174,11 +176,16 @@ class ProfileQuestion:
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
         columns = None if self.columns is None else list(self.columns)
-        return self.price.texts() | {"profile": self.table, "columns": columns}
+        known = {} if self.sizes else {"sizes": False}
+        return self.price.texts() | {"profile": self.table, "columns": columns} | known
+
+    def asked(self, session: Session) -> tuple[Asked, ...]:
+        """The histograms."""
+        return table_questions(self.table, session.schemas, self.columns, sizes=self.sizes)
 
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
-        asked = table_questions(self.table, session.schemas, self.columns)
+        asked = self.asked(session)
         check([one.prepared for one in asked])
         return profile_order(session, asked, self.query, self.price)
 
@@ -227,11 +234,7 @@ def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Ses
     confidence = number(asked.price.confidence, "confidence")
     found = [serialize.answer_for_client(one, confidence) for one in answers]
     if isinstance(asked, ProfileQuestion | UnitsQuestion):
-        about = (
-            asked.about
-            if isinstance(asked, UnitsQuestion)
-            else table_questions(asked.table, session.schemas, asked.columns)
-        )
+        about = asked.about if isinstance(asked, UnitsQuestion) else asked.asked(session)
         found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
     if not isinstance(asked, WorkloadQuestion | ProfileQuestion | UnitsQuestion):
         return found[0]

@@ -50,6 +50,8 @@ class Part:
     """How much it matters beside other parts, when a price is shared."""
     gaussian: bool = False
     """Whether all noise will be Gaussian, whatever the questions are."""
+    given: bool = False
+    """Whether its recipes are as whoever made it wants them, and none are chosen for its measures."""
 
     @property
     def counted(self) -> str:
@@ -120,11 +122,16 @@ class Part:
 
     def with_gaussian_noise(self) -> Part:
         """The same with the recipes that are best when all noise is Gaussian."""
-        return replace(self, gaussian=True).asking(self.measures)
+        found = replace(self, gaussian=True)
+        return found if self.given else found.asking(self.measures)
 
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""
-        both = self.asking((*self.measures, *other.measures))
+        measures = (*self.measures, *other.measures)
+        if self.given and other.given:
+            both = replace(self, measures=measures, recipes=(*self.recipes, *other.recipes))
+        else:
+            both = self.asking(measures)
         return replace(both, importance=max(self.importance, other.importance))
 
     def of(self, joint: Part) -> Part:
