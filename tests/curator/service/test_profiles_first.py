@@ -20,6 +20,7 @@ from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.questions import AnyQuestion, ProfileQuestion, SqlQuestion, WorkloadQuestion
 from discreet.curator.service.service import Curator
+from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused, LedgerBusy, NoProfile, OverBudget
 from discreet.ledger.records import ChargeRecord
@@ -312,3 +313,19 @@ def test_a_workload_with_a_join_buys_all_that_is_lacking_out_of_one_tenth(tmp_pa
         assert "buys first: a profile of trips, free for all questions of everybody from then on; the sizes" in before
         assert "bounds of length chosen from the profile" in str(notes(curator, ANN, both))
         assert [price for _, price in paid(curator)] == [100, 100, 1800]
+
+
+def test_synthetic_rows_use_a_profile_that_was_bought(tmp_path: Path) -> None:
+    asked = SyntheticQuestion(table="trips", price=Price(20), rows=10, columns=("city",), quick=True)
+    with opened(tmp_path / "town") as curator:
+        jobs = SyntheticJobs(curator)
+        with pytest.raises(NoProfile, match="no profile of trips"):
+            jobs.start(ANN, "town", asked)
+        assert not [*curator.ledger.entries(kind=ChargeRecord.KIND)]
+        curator.ask(BOB, "town", ProfileQuestion(table="trips", columns=(), price=Price(20)), "profile")
+        number = jobs.start(ANN, "town", asked).sequence
+        for _ in range(TOGETHER):  # until the job has ended
+            assert jobs._free.acquire(timeout=60)
+        found = jobs.state(ANN, number)
+        assert (found["state"], found["result"]["rows"]) == ("done", 10)
+        assert "a cap of" in found["result"]["story"][0]
