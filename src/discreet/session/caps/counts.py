@@ -55,7 +55,7 @@ def lacking(
 def to_try(schemas: Mapping[str, Schema], lacks: Lacks) -> Mapping[str, Schema]:
     """The schemas to try a request with, before it is known what will be chosen."""
     found = with_expected_bounds(schemas, lacks.bounds)
-    return _capped(found, lacks.table, MAX_ROWS) if found[lacks.table].table.caps.auto else found
+    return with_cap(found, lacks.table, MAX_ROWS) if found[lacks.table].table.caps.auto else found
 
 
 def with_chosen_bounds(
@@ -79,7 +79,7 @@ def with_chosen_cap(
     if profile is None or not schemas[table].table.caps.auto:
         return schemas, ()
     cap = cap_for_counts(profile.sizes, rho, cells)
-    return _capped(schemas, table, cap), (
+    return with_cap(schemas, table, cap), (
         f"rows of a unit are weighted down to a cap, chosen here: {profile.cut(cap)}",
     )
 
@@ -101,6 +101,7 @@ def cap_for_counts(sizes: UnitSizes, rho: Fraction, cells: Sequence[int]) -> int
     return min((start for start in STARTS if start <= sizes.reach), key=error)
 
 
-def _capped(schemas: Mapping[str, Schema], table: str, cap: int) -> Mapping[str, Schema]:
+def with_cap(schemas: Mapping[str, Schema], table: str, cap: int) -> Mapping[str, Schema]:
+    """The schemas with this cap on the rows of a unit of a table, whatever was declared."""
     own = schemas[table]
     return {**schemas, table: replace(own, table=replace(own.table, caps=Caps(max_rows=cap)))}
