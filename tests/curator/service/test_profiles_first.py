@@ -26,6 +26,7 @@ from discreet.curator.service.questions import (
     WorkloadQuestion,
 )
 from discreet.curator.service.service import Curator
+from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused, LedgerBusy, NoProfile, OverBudget
 from discreet.ledger.records import ChargeRecord
@@ -432,3 +433,22 @@ def test_sizes_of_joined_rows_of_a_table_that_was_declared_otherwise_are_bought_
         assert "buys first" in str(curator.preview(ANN, "town", joined)[0]["notes"])
         assert "was spent before" in str(notes(curator, ANN, joined))
         assert "was spent before" not in str(notes(curator, BOB, joined))
+
+
+# --- synthetic rows ---------------------------------------------------------------------------------------------------
+
+
+def test_synthetic_rows_use_a_profile_that_was_bought(tmp_path: Path) -> None:
+    asked = SyntheticQuestion(table="trips", price=Price(20), rows=10, columns=("city",), quick=True)
+    with opened(tmp_path / "town") as curator:
+        jobs = SyntheticJobs(curator)
+        with pytest.raises(NoProfile, match="no profile of trips"):
+            jobs.start(ANN, "town", asked)
+        assert not [*curator.ledger.entries(kind=ChargeRecord.KIND)]
+        curator.ask(BOB, "town", ProfileQuestion(table="trips", columns=(), price=Price(20)), "profile")
+        number = jobs.start(ANN, "town", asked).sequence
+        for _ in range(TOGETHER):  # until the job has ended
+            assert jobs._free.acquire(timeout=60)
+        found = jobs.state(ANN, number)
+        assert (found["state"], found["result"]["rows"]) == ("done", 10)
+        assert "a cap of" in found["result"]["story"][0]

@@ -34,7 +34,15 @@ from discreet.exact import Number, integer
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
 from discreet.query.answer.several import Explanation, Several
-from discreet.query.answer.suggest import SURE, Suggestion, find_column, rows_question, sizes_question, suggested
+from discreet.query.answer.suggest import (
+    SURE,
+    Suggestion,
+    find_column,
+    rows_question,
+    sizes_question,
+    suggested,
+    suggested_rows,
+)
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Asked, Frame
 from discreet.query.front.sql.constants import (
@@ -204,11 +212,16 @@ class RemoteSession:
         rho: Number | None = None,
         level: Number = "0.95",
         most: int = 1000,
+        where: str | None = None,
         key: str | None = None,
     ) -> int:
-        """How many rows all but a few units have, as a private estimate, paid like any question."""
-        asked = rows_question(self[table], table, self.schemas[table].table, level, most)
-        return max(1, int(asked.release(epsilon, delta=delta, rho=rho, key=key).value))
+        """How many rows all but a few units have, as a private estimate, paid like any question.
+
+        ``where``: among the rows that satisfy a condition, such as those of one day.
+        """
+        frame = self[table] if where is None else self[table].filter(where)
+        asked = rows_question(frame, table, self.schemas[table].table, level, most)
+        return suggested_rows(asked.release(epsilon, delta=delta, rho=rho, key=key), level)
 
     def synthesize(
         self,
@@ -297,12 +310,15 @@ class RemoteSession:
         delta: Number | None = None,
         rho: Number | None = None,
         method: str = "best",
+        max_rows: int | None = None,
     ) -> RemoteBoard:
         """A dashboard of this name: opened and paid for all of its days, or gone on with, if it is the same.
 
-        ``method``: "best" has the least error of the totals, "values" that of single days.
+        ``method``: "best" has the least error of the totals, "values" that of single days. ``max_rows``: rows of one
+        unit that count on one day, needed where the table's cap is to be chosen.
         """
         body = {"sql": text, "by": by, "horizon": horizon, "days": days, "method": read_method(method).value}
+        body |= {} if max_rows is None else {"max_rows": max_rows}
         body |= Price.of(epsilon, delta, rho).texts()
         path = self.path(f"boards/{quote(name, safe='')}")
         sent = self.transport.post(path, body)

@@ -26,6 +26,7 @@ from discreet.query.answer.suggest import (
     rows_question,
     sizes_question,
     suggested,
+    suggested_rows,
 )
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.lower.bounding import rows as most_rows
@@ -112,10 +113,15 @@ class KnownUnits(Buyer):
         rho: Number | None = None,
         level: Number = "0.95",
         most: int = 1000,
+        where: str | None = None,
     ) -> int:
-        """How many rows all but a few units have, as a private estimate, paid like any question."""
-        asked = rows_question(self[table], table, self._schemas[table].table, level, most)  # type: ignore[index]
-        return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
+        """How many rows all but a few units have, as a private estimate, paid like any question.
+
+        ``where``: among the rows that satisfy a condition, such as those of one day.
+        """
+        frame = self[table] if where is None else self[table].filter(where)  # type: ignore[index]
+        asked = rows_question(frame, table, self._schemas[table].table, level, most)
+        return suggested_rows(asked.release(epsilon, delta=delta, rho=rho), level)
 
     def profile(
         self,
