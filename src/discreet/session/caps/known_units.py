@@ -37,6 +37,7 @@ from discreet.query.profile.questions import Asked
 from discreet.query.run import no_caps
 from discreet.session.caps.auto import (
     all_rows,
+    confidence_of_wide,
     corrected_preview,
     cut_of,
     finish,
@@ -308,8 +309,12 @@ class KnownUnits(Buyer):
             confidence=order.confidence,
             notes=notes,
         )
-        words = () if chosen is None else chosen.words
-        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words)
+        words, wide = () if chosen is None else chosen.words, None
+        if chosen is not None and chosen.corrected:
+            asked = order.quote.questions[order.places[answer] + 2].parts[0]
+            many, level = round(rows or chosen.rows or 1), confidence_of_wide(order.confidence)
+            wide = preview(order.quote, asked, remaining="", affordable=True, rows=many, confidence=level)
+        return without_bounds(corrected_preview(found, chosen, rows, wide), question, order.waiting, words)
 
     def _rows_expected(self, question: Prepared, chosen: Chosen | None) -> int | None:
         """How many rows count in a typical group, about."""
