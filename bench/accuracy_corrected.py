@@ -56,7 +56,14 @@ def two_kinds(rng: np.random.Generator) -> Made:
 def bots(rng: np.random.Generator) -> Made:
     """A few users with very many rows, in three groups."""
     people = 1 + rng.poisson(3, 20_000), _skewed(rng, 20_000)
-    return _joined(people, (rng.integers(300, 700, 90), _even(rng, 90, range(17, 20))))
+    return _joined(people, (rng.integers(60, 200, 300), _even(rng, 300, range(17, 20))))
+
+
+def hidden(rng: np.random.Generator) -> Made:
+    """Users are alike below any small cap; in eight groups one in twenty has many rows."""
+    home = _even(rng, 16_000)
+    many = (home < 8) & (rng.random(16_000) < 0.05)
+    return np.where(many, rng.integers(100, 200, 16_000), _heavy(rng, 1.2, 0.8, 16_000)), home
 
 
 def gradient(rng: np.random.Generator) -> Made:
@@ -100,8 +107,8 @@ def light(rng: np.random.Generator) -> Made:
 
 KINDS: dict[str, tuple[Callable[[np.random.Generator], Made], float]] = {
     "two kinds": (two_kinds, 1.0), "bots": (bots, 1.0), "gradient": (gradient, 0.9), "shops": (shops, 0.95),
-    "capital": (capital, 1.0), "halves": (halves, 0.8), "heavy tails": (heavy, 0.5), "even groups": (even, 0.5),
-    "light tails": (light, 0.5),
+    "capital": (capital, 1.0), "hidden": (hidden, 1.0), "halves": (halves, 0.8), "heavy tails": (heavy, 0.5),
+    "even groups": (even, 0.5), "light tails": (light, 0.5),
 }  # fmt: skip
 """With the share of its rows that a unit has in its own group."""
 

@@ -56,8 +56,8 @@ def test_intervals_hold_all_rows_where_heavy_users_have_groups_of_their_own() ->
     for answer in answers():
         assert answer.cut.reach >= SIZES.max()
         for name, every in (("n", EVERY), ("s", sums)):
-            ends = np.array(answer.intervals()[name], dtype=float)
-            missed[name] += GROUPS - held(*ends.T, every)
+            low, high = np.array(answer.intervals()[name], dtype=float).T
+            missed[name] += GROUPS - held(low, high, every)
         one = corrected(answer, "n")
         low, high = one.inner.ends(answer.released[0].estimates, 0.05)
         square += GROUPS - held(low, high * one.factor**2, EVERY)

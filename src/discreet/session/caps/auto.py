@@ -329,10 +329,8 @@ def _shrunk(name: str) -> str:
 def _corrected(name: str, made: Rescaled, groups: Released, cut: Cut | None) -> str:
     reach = "" if cut is None else f", as far as units have no more than {how_many(cut.reach, cut.what)}"
     own = made.factors(groups.estimates)
-    least, most = float(own.min()), float(own.max())
-    how = f"all groups were multiplied by {least:.4g}" if least == most else (
-        f"groups were multiplied by {least:.4g} to {most:.4g}"
-    )  # fmt: skip
+    least, most = f"{float(own.min()):.4g}", f"{float(own.max()):.4g}"
+    how = f"all groups were multiplied by {least}" if least == most else f"groups were multiplied by {least} to {most}"
     why = "" if made.groups is None else " and with how large the units of each are, which differs from group to group"
     return (
         f"{name} is corrected: {how}, so that they agree with the total{why}; error bars hold whatever is cut of each "
