@@ -197,16 +197,19 @@ def _choices(
 def _with_common_caps(
     session: Planner, queries: tuple[Query, ...], chosen: tuple[Chosen | None, ...]
 ) -> tuple[Chosen | None, ...]:
-    """The same caps for all questions, and totals, about the same groups of the same rows: the largest of each."""
+    """The same caps for all questions about the same groups of the same rows, and for what corrects them: the largest
+    of each.
+    """
     largest: dict[Hashable, Caps] = {}
-    for question in (question for one in chosen if one is not None for question in one.questions):
-        groups, caps = _groups(question), question.asked.caps
+    for place, question in (pair for one in chosen if one is not None for pair in enumerate(one.questions)):
+        groups, caps = (place, _groups(question)), question.asked.caps
         largest[groups] = max(caps, largest.get(groups, caps), key=rows_of_caps)
     found = list(chosen)
     for i, (query, one) in enumerate(zip(queries, chosen, strict=True)):
         known = session.known(query.prepared)
         if one is not None and known is not None:
-            found[i] = with_other_caps(one, known, [largest[_groups(question)] for question in one.questions])
+            each = [largest[place, _groups(question)] for place, question in enumerate(one.questions)]
+            found[i] = with_other_caps(one, known, each)
     return tuple(found)
 
 

@@ -5,7 +5,7 @@ Everything here follows from the plan and public metadata: no data is touched, n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -58,11 +58,15 @@ class Part:
     @property
     def counted(self) -> str:
         """What counts of one unit, and what else there is to know."""
+        return self.counted_with((), ())
+
+    def counted_with(self, held: Sequence[str], others: Sequence[str]) -> str:
+        """The same, where the error bars of some columns hold what caps cut, and those of others do not."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
             words = f"each unit counts once{' in each of its groups' if self.keys else ''}: nothing is beyond a cap"
         else:
-            words = in_words(self.caps, grouped=bool(self.keys))
+            words = in_words(self.caps, grouped=bool(self.keys), held=held, others=others)
         return "; ".join((words, *self.notes, *([] if gone is None else [gone])))
 
     @property

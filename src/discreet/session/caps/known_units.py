@@ -40,6 +40,7 @@ from discreet.query.run import no_caps, quote
 from discreet.session.caps.auto import (
     SHARE,
     all_rows,
+    confidence_of_wide,
     corrected_preview,
     cut_of,
     finish,
@@ -329,9 +330,13 @@ class KnownUnits(Buyer):
             confidence=order.confidence,
             notes=notes,
         )
-        words = () if chosen is None else chosen.words
+        words, wide = () if chosen is None else chosen.words, None
+        if chosen is not None and chosen.corrected:
+            asked = order.quote.questions[order.places[answer] + 2].parts[0]
+            many, level = round(rows or chosen.rows or 1), confidence_of_wide(order.confidence)
+            wide = preview(order.quote, asked, remaining="", affordable=True, rows=many, confidence=level)
         units = self._units_to_see(order) if order.waiting else 0
-        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words, units)
+        return without_bounds(corrected_preview(found, chosen, rows, wide), question, order.waiting, words, units)
 
     def _units_to_see(self, order: Order) -> int:
         """How many units must have values alike for the bounds to be chosen that an order waits for."""
