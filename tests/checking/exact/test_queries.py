@@ -83,6 +83,7 @@ QUERIES = [
     "SELECT region, ok, COUNT(*) AS n FROM trips GROUP BY CUBE (region, ok)",
     "SELECT EXTRACT(MONTH FROM day) AS m, COUNT(*) AS n FROM trips GROUP BY 1",
     "SELECT AVG(CLAMP(total, 0, 1000)) AS a FROM (SELECT user_id, SUM(amount) AS total FROM trips GROUP BY user_id)",
+    "SELECT AVG(LEAST(m, 3)) AS a FROM (SELECT user_id, COUNT(*) AS m FROM trips GROUP BY user_id)",
     "SELECT region, COUNT(*) AS n FROM (SELECT user_id, region, COUNT(*) AS m FROM trips GROUP BY user_id, region) "
     "WHERE m > 1 GROUP BY region",
     "SELECT SUM(quantity * weight) AS s FROM items JOIN orders ON items.order_id = orders.id",
