@@ -4,6 +4,7 @@
     python -m bench.accuracy coverage   one of them
     python -m bench.accuracy tables     the same end to end, for groups that are listed and not
     python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
+    python -m bench.accuracy corrected  groups corrected by a total, on kinds of tables that nothing was chosen on
     python -m bench.accuracy keys       keys that nobody listed, and users per day
     python -m bench.accuracy peers      the same beside peers that are installed, with their caps and the best by hand
     python -m bench.accuracy profile    the time of a profile beside the floor of one Q3 (DISCREET_ROWS=1e7)
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from bench.accuracy_corrected import corrected
 from bench.accuracy_peers import peers
 from bench.accuracy_quantiles import several
 from bench.accuracy_raw import keys, raw, report
@@ -291,6 +293,7 @@ PARTS = {
     "sums": library_sums,
     "quantiles": quantiles,
     "raw": raw,
+    "corrected": corrected,
     "keys": keys,
     "peers": peers,
     "profile": profile,

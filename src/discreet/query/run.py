@@ -111,9 +111,13 @@ def _joint(questions: Sequence[Prepared], *, gaussian: bool) -> tuple[Part, ...]
 
 def no_caps(question: Prepared) -> NoProfile:
     """The refusal where caps are to be chosen and nothing is known of the units."""
-    names = ", ".join(question.asked.tables)
+    return no_profile(", ".join(question.asked.tables))
+
+
+def no_profile(tables: str) -> NoProfile:
+    """The same, for tables of these names."""
     return NoProfile(
-        f"nobody said how many rows of one unit count, and there is no profile of {names} yet to choose from: buy one "
+        f"nobody said how many rows of one unit count, and there is no profile of {tables} yet to choose from: buy one "
         "with session.profile(table, epsilon=...), or declare max_rows=... of the table"
     )
 
