@@ -3,7 +3,7 @@
 A folder holds ``questions.sql`` (statements that end in a semicolon, each after a line ``-- name``, or
 ``-- name: refused, why`` where no answer is right) and ``tables.json`` (columns by type and range, from which rows are
 made up). Every question is asked at a price at which noise does not matter, with caps that cut nobody, and compared
-with what DuckDB answers to the same text. Without a folder: the three that ship with the tests.
+with what DuckDB answers to the same text. Without a folder: the four that ship with the tests.
 """
 
 from __future__ import annotations

@@ -73,6 +73,8 @@ QUERIES = [
     "SELECT product, region, COUNT(DISTINCT user_id) AS n FROM trips GROUP BY product, region",
     "SELECT COUNT(DISTINCT user_id) AS u, COUNT(DISTINCT product) AS p FROM trips",
     "SELECT region, COUNT(DISTINCT year) AS y FROM trips GROUP BY region",
+    "SELECT COUNT(DISTINCT user_id) FILTER (WHERE ok) AS u FROM trips",
+    "SELECT region, COUNT(DISTINCT CASE WHEN year > 2010 THEN user_id END) AS u FROM trips GROUP BY region",
     "SELECT CASE WHEN amount > 50 THEN 'big' ELSE 'small' END AS size, MEDIAN(amount) AS m FROM trips GROUP BY 1",
     "SELECT region, MIN(year), MAX(year), QUANTILE(amount, 0.9) AS q FROM trips GROUP BY region",
     "SELECT region, MEDIAN(amount) AS m, QUANTILE(amount, 0.9) AS q FROM trips GROUP BY region",
@@ -83,6 +85,7 @@ QUERIES = [
     "SELECT region, ok, COUNT(*) AS n FROM trips GROUP BY CUBE (region, ok)",
     "SELECT EXTRACT(MONTH FROM day) AS m, COUNT(*) AS n FROM trips GROUP BY 1",
     "SELECT AVG(CLAMP(total, 0, 1000)) AS a FROM (SELECT user_id, SUM(amount) AS total FROM trips GROUP BY user_id)",
+    "SELECT AVG(LEAST(m, 3)) AS a FROM (SELECT user_id, COUNT(*) AS m FROM trips GROUP BY user_id)",
     "SELECT region, COUNT(*) AS n FROM (SELECT user_id, region, COUNT(*) AS m FROM trips GROUP BY user_id, region) "
     "WHERE m > 1 GROUP BY region",
     "SELECT SUM(quantity * weight) AS s FROM items JOIN orders ON items.order_id = orders.id",

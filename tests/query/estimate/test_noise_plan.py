@@ -289,3 +289,22 @@ def test_whole_noise_has_the_smallest_whole_error(drawn: Gaussian | Laplace, mis
     chances = {k: drawn.pmf(k) for k in range(-60, 61)}
     assert sum(low for k, (low, _) in chances.items() if abs(k) <= error) >= 1 - miss
     assert sum(high for k, (_, high) in chances.items() if abs(k) < error) < 1 - miss
+
+
+def test_noise_that_is_surely_0_has_no_error_and_takes_no_time() -> None:
+    """Summing up the law of Gaussian noise of this size takes minutes; its chance to differ from 0 is e^-(5·10^11)."""
+    assert Noised(Distinct(Column("x")), None, Gaussian(Fraction(1, 10**12), 1)).error(0.05) == 0
+    assert Noised(Distinct(Column("x")), None, Laplace(Fraction(1, 10**9), 1)).error(1e-15) == 0
+
+
+def test_a_unit_has_one_id_in_each_group() -> None:
+    """COUNT(DISTINCT unit) FILTER (WHERE ...): noise for one value, or for one in each group, not for every row."""
+    found = {}
+    for own, grouped in product((False, True), (False, True)):
+        values = Distinct(Column("x"), own)
+        caps = Caps(max_rows=10, max_groups=3, max_rows_per_group=10)
+        (drawn,) = plan_noise((need(values, grouped=grouped, caps=caps),), Pure(1), ADD).sets
+        noise = drawn[values].noise
+        assert isinstance(noise, Laplace)
+        found[own, grouped] = noise.scale
+    assert found == {(False, False): 10, (False, True): 10, (True, False): 1, (True, True): 3}

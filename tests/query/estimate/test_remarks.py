@@ -82,3 +82,15 @@ def test_what_may_be_any_number_is_said_to_have_no_error_bar_and_is_not_drawn() 
         assert not any("has no error bar" in told for told in _everywhere(sure))
     ranks = _session().sql("SELECT g, RANK() OVER (ORDER BY COUNT(*)) AS place FROM t GROUP BY g").release(1)
     assert ranks.remarks == ()
+
+
+def test_aggregates_of_groups_say_that_empty_ones_are_among_them() -> None:
+    """SQL has no groups without rows, and nobody may know here which these are."""
+    asked = "SELECT {} AS m FROM (SELECT g, COUNT(*) AS n FROM t GROUP BY g{}) AS each"
+    session = _session(g=SIXTY)
+    for text in _everywhere(session.sql(asked.format("AVG(n)", "")).release(1000)):
+        assert "AVG of groups: of all 60 listed ones, also those that nobody is in" in text
+    for aggregate, having in (("SUM(n)", ""), ("MAX(n)", ""), ("AVG(n)", " HAVING COUNT(*) >= 1")):
+        answer = session.sql(asked.format(aggregate, having)).release(1000)
+        assert "listed ones" not in str(answer)
+    assert round(answer.rows[0]["m"]) == 1000

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from datetime import datetime
 from fractions import Fraction
 
-from discreet.errors import Unsupported
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate import two_sided_sums
 from discreet.query.estimate.estimators import Dated, Mean, Plain, Quantile, Recipe, SumFrom
@@ -177,12 +176,11 @@ def _recipe(measure: LoweredMeasure, once: bool) -> Recipe:
         case Aggregate.COUNT:
             return Plain(st.count(arguments[0] if arguments else None, where, once=once), True)
         case Aggregate.COUNT_UNITS:
-            if where is not None:
-                raise Unsupported("FILTER on COUNT(DISTINCT unit)", "put the condition into WHERE")
             return Plain(st.Units(), True)
         case Aggregate.COUNT_DISTINCT:
             value = arguments[0].lowered
-            return Plain(st.Distinct(value if where is None else _null_unless(where, value)), True)
+            value = value if where is None else _null_unless(where, value)
+            return Plain(st.Distinct(value, arguments[0].is_unit), True)
         case Aggregate.SUM:
             statistic = st.total(arguments[0], where, "SUM")
             return Plain(statistic, statistic.step.denominator == 1, is_count=False, sign=_sign(arguments[0]))

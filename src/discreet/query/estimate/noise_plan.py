@@ -41,7 +41,7 @@ from discreet.query.estimate.statistics import (
     paid_share,
     paid_with,
 )
-from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, rows, unit_reach
+from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, unit_reach, values_kept
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.work import Weights
 
@@ -51,6 +51,8 @@ Allowance: TypeAlias = Pure | Approx | ZCDP
 _MOST_LEVELS = 6
 _COARSE = 400
 """The variance of noise in cells below which its law is summed up."""
+_STILL = Fraction(1, 10**6)
+"""The variance in cells below which noise is 0, but for a chance below 1e-100: its law would take long to sum up."""
 _STEP, _STEPS = 1.2, 10
 _SHARES = 1024
 LEAST = Fraction(1, 10**12)
@@ -121,6 +123,8 @@ class Noised:
         miss = max(miss, 1e-15)
         if isinstance(self.statistic, (Bins, QuantileCells)):
             return self._prefix_error(self.statistic, miss)
+        if self.variance < _STILL * self.unit**2:
+            return 0.0
         if self.variance < _COARSE * self.unit**2:
             return float(error_of(self.noise, 1 - Fraction(miss)) * self.unit)
         if isinstance(self.noise, Gaussian):
@@ -331,7 +335,7 @@ def noised(
     """The statistic with the noise that this budget buys; how far one unit moves it is worked out here."""
     caps, grouped = need.caps, need.grouped
     if isinstance(statistic, Distinct):
-        most = rows(caps)
+        most = values_kept(caps, own=statistic.own, grouped=grouped)
         reach, l1, l2_squared = None, most, most * most
     else:
         reach = (

@@ -16,7 +16,7 @@ from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
 from discreet.query.functions.typed_values import Typed
-from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows
+from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows, values_kept
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
 from discreet.query.lower.prune import prune
@@ -305,10 +305,9 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
                 # Of many fine bins one is as good as another: picking one is half the work of spreading over all.
                 pick = _line(salt) if one.weights.per_group == 1 and keys and not whole else None
                 alone.append(Job(work((RowSum(Literal(1)),), one.weights, split, pick), (statistic,)))
-            case Distinct(value=value):
-                distinct = DistinctWork(
-                    source=source, unit=UNIT, keys=keys, value=moved(value), cap=rows(part.caps), salt=salt
-                )
+            case Distinct(value=value, own=own):
+                cap = values_kept(part.need.caps, own=own, grouped=bool(part.keys))
+                distinct = DistinctWork(source=source, unit=UNIT, keys=keys, value=moved(value), cap=cap, salt=salt)
                 alone.append(Job(distinct, (statistic,)))
     sums = [
         Job(

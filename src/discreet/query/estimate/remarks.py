@@ -18,11 +18,13 @@ from discreet.query.estimate.searched_quantile import SearchedQuantile
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import QuantileCells, Units
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
-from discreet.query.plan.nodes import Aggregate, Outcome
+from discreet.query.plan.nodes import Aggregate, Outcome, outcomes_below
 
 MISS = 0.05
 NEARLY_ALL = 0.9
 """An interval over this much of all that is possible says nothing."""
+_WITHOUT_EMPTY = ("sum", "max")
+"""What groups without rows do not change."""
 HELP = "a larger epsilon, larger groups or tighter bounds would help"
 
 
@@ -77,8 +79,21 @@ def remarks(outcome: Outcome, part: Part, estimates: Estimates) -> tuple[str, ..
     shown = {name for name, _ in outcome.columns}
     both = zip(part.names, part.recipes, strict=True)
     found = [_without_use(name, recipe, estimates) for name, recipe in both if name in shown]
-    found.append(_named_from(estimates))
+    found += [_named_from(estimates), _with_empty_groups(outcome, part)]
     return tuple(one for one in found if one is not None)
+
+
+def _with_empty_groups(outcome: Outcome, part: Part) -> str | None:
+    """Aggregates of all listed groups: an average, a least value or a number of them has those that nobody is in."""
+    if outcome.regroup is None or not part.keys or part.group_count is None:
+        return None
+    if outcome.having is not None or any(below.having is not None for below in outcomes_below(outcome)):
+        return None
+    touched = [one.function.upper() for one in outcome.regroup.measures if one.function not in _WITHOUT_EMPTY]
+    if not touched:
+        return None
+    named, many = " and ".join(dict.fromkeys(touched)), part.group_count
+    return f"{named} of groups: of all {many:,} listed ones, also those that nobody is in; HAVING leaves them out"
 
 
 def _without_use(name: str, recipe: Recipe, estimates: Estimates) -> str | None:

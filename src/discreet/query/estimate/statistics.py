@@ -52,6 +52,8 @@ class Distinct:
     """The number of different values."""
 
     value: Expression
+    own: bool = False
+    """Whether the value is the unit's own id or NULL: then a unit has at most one in each group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
 from functools import partial, reduce
@@ -124,6 +124,9 @@ _CODES: dict[str, _Code] = {
     "S": (_padded(_clock("second"), 2), lambda x: f"{x.second:02}" if isinstance(x, datetime) else ""),
 }
 _LONGEST_CODE = 10
+_OF_MYSQL = {f"%{word}": code for word, code in zip("YymdjHisSMbWa", "YymdjHMSSBbAa", strict=True)}
+_OF_SPARK = {"yyyy": "Y", "yy": "y", "MM": "m", "MMM": "b", "MMMM": "B", "dd": "d", "DDD": "j", "HH": "H", "mm": "M",
+             "ss": "S", "E": "a", "EEE": "a", "EEEE": "A"}  # fmt: skip
 _OF_TO_CHAR = {"YYYY": "Y", "YY": "y", "MM": "m", "DDD": "j", "DD": "d", "HH24": "H", "MI": "M", "SS": "S", "ID": "u",
                "IW": "V", "Mon": "b", "Dy": "a"}  # fmt: skip
 
@@ -158,14 +161,27 @@ def _formatted(x: Any, form: Any) -> Any:
 
 
 def _to_char(apply: Build[T], x: T, form: T) -> T:
-    """The forms of PostgreSQL that have a code here; letters that are none, and text in quotes, are refused."""
+    """The forms of PostgreSQL that have a code here."""
+    return _by_words(apply, x, form, what="TO_CHAR", codes=_OF_TO_CHAR, sign='"')
+
+
+def _date_format(apply: Build[T], x: T, form: T) -> T:
+    """Those of MySQL, and those of Spark, which have no percent signs."""
+    mysql = isinstance(form, Literal) and "%" in str(form.value)
+    codes, sign = (_OF_MYSQL, "%") if mysql else (_OF_SPARK, "'")
+    return _by_words(apply, x, form, what="DATE_FORMAT", codes=codes, sign=sign)
+
+
+def _by_words(apply: Build[T], x: T, form: T, *, what: str, codes: Mapping[str, str], sign: str) -> T:
+    """A form in other words; letters that are none of them, and a sign of other things, are refused."""
     if not isinstance(form, Literal) or not isinstance(form.value, str):
         return apply("strftime", x, form)
-    words = "|".join(sorted(_OF_TO_CHAR, key=len, reverse=True))
-    found = re.findall(rf"({words})|([^A-Za-z\"]+)|(.)", form.value.replace("%", "%%"), re.DOTALL)
+    words = "|".join(sorted(codes, key=len, reverse=True))
+    found = re.findall(rf"({words})|([^A-Za-z{sign}]+)|(.)", form.value, re.DOTALL)
     if any(other for _, _, other in found):
-        raise Unsupported("this form of TO_CHAR", f"use {', '.join(_OF_TO_CHAR)} and marks, or STRFTIME(x, '%Y-%m')")
-    return apply("strftime", x, Literal("".join(f"%{_OF_TO_CHAR[word]}" if word else text for word, text, _ in found)))
+        raise Unsupported(f"this form of {what}", f"use {', '.join(codes)} and marks, or STRFTIME(x, '%Y-%m')")
+    texts = (f"%{codes[word]}" if word else text.replace("%", "%%") for word, text, _ in found)
+    return apply("strftime", x, Literal("".join(texts)))
 
 
 # --- intervals --------------------------------------------------------------------------------------------------------
@@ -283,6 +299,12 @@ DATE_READINGS = {
         (3, 3),
         _date_add,
         unit_first=True,
+    ),
+    "date_format": Reading(
+        "DATE_FORMAT(x, '%Y-%m')",
+        "STRFTIME with the codes of MySQL, or with yyyy MM dd HH mm ss MMM MMMM E EEEE.",
+        (2, 2),
+        _date_format,
     ),
     "to_char": Reading(
         "TO_CHAR(x, 'YYYY-MM')", "STRFTIME with YYYY YY MM DD DDD HH24 MI SS ID IW Mon Dy.", (2, 2), _to_char

@@ -191,5 +191,11 @@ LOGIC_READINGS = {
     "iif": Reading("IIF(x, a, b)", "The same.", (2, 3), _if),
     "iff": Reading("IFF(x, a, b)", "The same.", (2, 3), _if),
     "nvl": Reading("NVL(x, y)", "COALESCE(x, y).", (2, 2), lambda apply, x, y: apply("coalesce", x, y)),
+    "isnull": Reading(
+        "ISNULL(x, y)",
+        "COALESCE(x, y); without y, x IS NULL.",
+        (1, 2),
+        lambda apply, x, *y: apply("coalesce", x, *y) if y else apply("is_null", x),
+    ),
     "ifnull": Reading("IFNULL(x, y)", "COALESCE(x, y).", (2, 2), lambda apply, x, y: apply("coalesce", x, y)),
 }

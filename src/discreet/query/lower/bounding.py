@@ -59,6 +59,20 @@ def rows(caps: Caps) -> int:
     return MAX_ROWS
 
 
+def values_kept(caps: Caps, *, own: bool, grouped: bool) -> int:
+    """How many pairs (group, value) of a unit count; ``own``: the value is its id, of which it has one in each group.
+
+    >>> caps = Caps(max_rows=10, max_groups=3)
+    >>> values_kept(caps, own=False, grouped=False), values_kept(caps, own=True, grouped=True)
+    (10, 3)
+    >>> values_kept(caps, own=True, grouped=False)
+    1
+    """
+    if not own:
+        return rows(caps)
+    return min(rows(caps), groups(caps)) if grouped else 1
+
+
 def each_counts_once(caps: Caps) -> bool:
     """Whether a unit weighs no more than one row in any group, so that there its rows count as one."""
     return caps.max_rows_per_group == 1 or rows(caps) == 1

@@ -27,7 +27,7 @@ from discreet.query.lower.relation_facts import (
     reads_numbered,
 )
 from discreet.query.lower.relations import lower_all, lower_relation
-from discreet.query.plan.expressions import Expression, columns
+from discreet.query.plan.expressions import Call, Column, Expression, Literal, columns
 from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import (
     Aggregate,
@@ -200,7 +200,18 @@ _OF_MOMENTS = frozenset({Aggregate.AVG, Aggregate.MIN, Aggregate.MAX, Aggregate.
 _ARGUMENTS = {Aggregate.COVARIANCE: 2, Aggregate.CORRELATION: 2}
 
 
+def _of_some_units(measure: Measure, source: Lowered) -> Measure:
+    """COUNT(DISTINCT CASE WHEN x THEN unit END) as COUNT(DISTINCT unit) FILTER (WHERE x), which it is."""
+    match measure.arguments:
+        case (Call(function="case", arguments=(when, Column() as unit, Literal(value=None))),):
+            if measure.aggregate is Aggregate.COUNT_DISTINCT and typed(unit, source.fields, keyed=False).is_unit:
+                where = when if measure.where is None else Call("and", (measure.where, when))
+                return replace(measure, arguments=(unit,), where=where)
+    return measure
+
+
 def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
+    measure = _of_some_units(measure, source)
     where = None if measure.where is None else predicate(measure.where, source.fields, "FILTER").lowered
     arguments = tuple(typed(a, source.fields, keyed=False) for a in measure.arguments)
     aggregate = measure.aggregate
@@ -209,7 +220,7 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
     for x in arguments:
         if is_null_literal(x):
             refuse(f"{what} of NULL has no value")
-    if aggregate is Aggregate.COUNT_DISTINCT and len(arguments) == 1 and arguments[0].is_unit:
+    if aggregate is Aggregate.COUNT_DISTINCT and len(arguments) == 1 and arguments[0].is_unit and where is None:
         aggregate, arguments = Aggregate.COUNT_UNITS, ()
         measure = replace(measure, aggregate=aggregate, arguments=())
     match aggregate:

@@ -71,6 +71,18 @@ EXPRESSIONS: list[tuple[str, Expression]] = [
     ),
     ("LOWER(TRIM(note)) = UPPER(LTRIM(note))", call("eq", call("lower", call("trim", "note")),
                                                     call("upper", call("ltrim", "note")))),
+    ("(clinic, cost) IN (('a', 1), ('b', 2))", call("or", *(
+        call("and", call("eq", "clinic", Literal(text)), call("eq", "cost", n)) for text, n in (("a", 1), ("b", 2))))),
+    ("(clinic, cost) NOT IN (('a', 1))", call("not", call("and", call("eq", "clinic", Literal("a")),
+                                                           call("eq", "cost", 1)))),
+    ("note IS NOT DISTINCT FROM clinic", call("coalesce", call("eq", "note", "clinic"), call(
+        "and", call("is_null", "note"), call("is_null", "clinic")))),
+    ("note IS DISTINCT FROM NULL", call("not", call("is_null", "note"))),
+    ("ISNULL(cost, 0) = 0", call("eq", call("coalesce", "cost", 0), 0)), ("ISNULL(cost)", call("is_null", "cost")),
+    ("DATE_FORMAT(day, '%Y-%m %i') = note", call("eq", call("strftime", "day", Literal("%Y-%m %M")), "note")),
+    ("DATE_FORMAT(day, 'dd.MM.yyyy') = note", call("eq", call("strftime", "day", Literal("%d.%m.%Y")), "note")),
+    ("MONTHNAME(day) = DAYNAME(day)", call("eq", call("strftime", "day", Literal("%B")),
+                                           call("strftime", "day", Literal("%A")))),
     ("TRIM(BOTH ' ' FROM note) = note", call("eq", call("trim", "note"), "note")),
     ("TRIM(TRAILING FROM note) = note", call("eq", call("rtrim", "note"), "note")),
     ("LEN(note) > LENGTH(note)", call("gt", call("length", "note"), call("length", "note"))),

@@ -14,7 +14,7 @@ from functools import partial
 from sqlglot import exp
 
 from discreet.errors import BadQuestion, Unsupported
-from discreet.query.front.sql.functions import aggregate, function, part, quantile
+from discreet.query.front.sql.functions import REFUSED, aggregate, function, part, quantile, unknown
 from discreet.query.front.sql.refusals import only, refusal
 from discreet.query.front.sql.syntax_tree import CASTS, chain, read_expression, spelled
 from discreet.query.functions.aggregates import NAMES
@@ -184,12 +184,41 @@ def _like(name: str, node: exp.Expr) -> Said:
     return _unless_negated(node, apply(name, said(node.this), said(node.expression)))
 
 
+def _null_safe(same: bool, node: exp.Expr) -> Said:
+    """IS NOT DISTINCT FROM: equal, or both NULL; never NULL itself."""
+    only(node, "this", "expression")
+    x, y = said(node.this), said(node.expression)
+    null = Literal(None)
+    if null in (x, y):
+        found = apply("is_null", y if x == null else x)
+    else:
+        found = apply("coalesce", apply("eq", x, y), apply("and", apply("is_null", x), apply("is_null", y)))
+    return found if same else apply("not", found)
+
+
+def _rows_in(node: exp.Expr) -> Said:
+    """(a, b) IN (('x', 1), ('y', 2)): the columns one by one."""
+    ways = [one.expressions if type(one) is exp.Tuple else [] for one in node.expressions]
+    if any(len(way) != len(node.this.expressions) for way in ways):
+        raise BadQuestion("each row of IN needs as many values as there are columns before it")
+    parts = [said(one) for one in node.this.expressions]
+    tests = [
+        apply("and", *(apply("eq", x, said(y)) for x, y in zip(parts, way, strict=True)))
+        if len(parts) > 1
+        else apply("eq", parts[0], said(way[0]))
+        for way in ways
+    ]
+    return apply("or", *tests) if len(tests) > 1 else tests[0]
+
+
 def _in(node: exp.Expr) -> Said:
     if node.args.get("query") is not None:
         raise Unsupported("IN (SELECT ...)", "join with the table instead, or list the values")
     if node.args.get("field") is not None or not node.expressions:
         raise BadQuestion("IN needs a list of constants in parentheses")
     only(node, "this", "expressions", "negate")
+    if type(node.this) is exp.Tuple:
+        return _unless_negated(node, _rows_in(node))
     return _unless_negated(node, apply("in", said(node.this), *(said(one) for one in node.expressions)))
 
 
@@ -312,6 +341,8 @@ def _function(node: exp.Expr) -> Said:
     if sign and len(given) == 2 and type(given[1]) is exp.Interval:
         return _later(said(given[0]), given[1], sign)
     if name.lower() not in NAMES:
+        if name.lower() in REFUSED:  # whatever is in its brackets, as POSITION('a' IN x)
+            raise unknown(name)
         return function(name, tuple(said(one) for one in given))
     if len(given) == 1 and type(given[0]) is exp.Star:
         only(given[0])
@@ -423,6 +454,8 @@ _OPERATORS: dict[type[exp.Expr], str] = {
 }
 _READERS: dict[type[exp.Expr], Callable[[exp.Expr], Said]] = {
     **{kind: partial(_binary, name) for kind, name in _OPERATORS.items()},
+    exp.NullSafeEQ: partial(_null_safe, True),
+    exp.NullSafeNEQ: partial(_null_safe, False),
     exp.Add: partial(_sum, "add"),
     exp.And: partial(_together, "and"),
     exp.Anonymous: _function,

@@ -38,10 +38,16 @@ def function(name: str, arguments: tuple[Said, ...]) -> Said:
     if word in ("grouping", "grouping_id"):  # not of a row but of its group; at most so many bits as fit a number
         check_count(name.upper(), len(arguments), (1, 31))
         return apply("grouping", *arguments)
+    raise unknown(name)
+
+
+def unknown(name: str) -> Unsupported:
+    """What to raise for a function that nobody has."""
+    word = name.lower()
     what, hint = _KNOWN.get(word, ("", ""))
     near = get_close_matches(word, {*BY_SQL_NAME, *READINGS, "date_part", "grouping", *NAMES}, n=1)
     hint = hint or (f"did you mean {near[0].upper()}?" if near else "the SQL page lists the functions that can")
-    raise Unsupported(what or f"the function {show(name.upper())}", hint)
+    return Unsupported(what or f"the function {show(name.upper())}", hint)
 
 
 def part(name: str, x: Said) -> Said:
@@ -174,8 +180,8 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "histogram": ("HISTOGRAM", "use GROUP BY WIDTH_BUCKET(x, low, high, 10)"),
     **dict.fromkeys(
-        ("date_format", "make_date", "yearweek"),
-        ("a date as other text", "use STRFTIME(d, '%Y-%m'), or group by DATE_TRUNC('month', d), YEAR(d) or WEEK(d)"),
+        ("make_date", "yearweek", "date_from_parts"),
+        ("a date made of its parts", "use DATE_TRUNC('month', d), or STRFTIME(d, '%Y-%m') for text"),
     ),
     **dict.fromkeys(
         ("strpos", "position", "instr", "charindex", "locate"),
@@ -191,3 +197,5 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "unnest": ("UNNEST", "use plain columns"),
 }  # fmt: skip
+REFUSED = frozenset(_KNOWN)
+"""Functions with a refusal of their own."""

@@ -16,7 +16,6 @@ _SUBQUERY = ("a subquery inside an expression", "join with it, or ask it as a qu
 _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31'")
 _REGEX = ("a regular expression", "use REGEXP_MATCHES(x, pattern), REGEXP_FULL_MATCH, LIKE or IN")
 _BITS = ("an operator on bits", "use arithmetic; POWER(x, n) for powers")
-_NULLSAFE = ("IS DISTINCT FROM", "use = and IS NULL")
 _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("Select", "Subquery", "Exists", "Union", "Except", "Intersect"), _SUBQUERY),
     **dict.fromkeys(("Any", "All"), ("ANY or ALL", "list the values with IN, or join with a subquery")),
@@ -27,7 +26,6 @@ _REFUSED: dict[str, tuple[str, str]] = {
     **dict.fromkeys(
         ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot", "BitwiseLeftShift", "BitwiseRightShift"), _BITS
     ),
-    **dict.fromkeys(("NullSafeEQ", "NullSafeNEQ"), _NULLSAFE),
     **dict.fromkeys(("CurrentUser", "CurrentRole", "SessionUser"), ("the user of a database", "leave it out")),
     "Alias": ("a name inside an expression", "give names with AS only after a whole output"),
     "AtTimeZone": ("AT TIME ZONE", "times are read as UTC"),

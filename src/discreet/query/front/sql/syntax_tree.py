@@ -139,7 +139,7 @@ _STATEMENTS = frozenset(
 _BEGINS = (TokenType.SELECT, TokenType.WITH, TokenType.L_PAREN, TokenType.FROM)
 
 _PARAMETER = ("a parameter", "write the value itself")
-_LIST = ("a list or an index", "use plain columns and constants")
+_LIST = ("a list or an index", "use plain columns, constants, and IN (a, b) for ANY (ARRAY[a, b])")
 _STRUCT = ("a struct or a template", "use plain columns and constants")
 _JSON = ("an operator on JSON", "use plain columns and constants")
 _PREFIXED = ("a text with a prefix or in dollar signs", "write 'text'")
