@@ -29,6 +29,7 @@ from rich.table import Table
 
 from bench.accuracy_corrected import corrected
 from bench.accuracy_peers import peers
+from bench.accuracy_quantiles import several
 from bench.accuracy_raw import keys, raw, report
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
@@ -134,7 +135,7 @@ def draws(needs: dict[Statistic, float], rows: Sequence[dict[str, int]], allowan
     for statistic, one in noised.items():
         cells = sums(statistic, rows, one)
         if isinstance(statistic, QuantileCells):
-            found[statistic] = as_estimate(noisy_cells(one, np.tile(cells, (runs, 1)), bits), one)
+            found[statistic] = as_estimate(noisy_cells(statistic, one, np.tile(cells, (runs, 1)), bits), one)
             continue
         if isinstance(statistic, Bins):
             tree = tree_of(statistic, one.noise)
@@ -287,6 +288,7 @@ PARTS = {
     "unlisted": unlisted,
     "beside": beside,
     "medians": medians,
+    "several": several,
     "changed": changed,
     "sums": library_sums,
     "quantiles": quantiles,

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import confidence_level, how_many
-from discreet.errors import BadParameter
+from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, number
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
 from discreet.query.estimate.estimators import Plain, Recipe
+from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
@@ -161,9 +163,17 @@ def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
     )
 
 
-def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> list[Histogram]:
-    """Histograms that were bought before, from a ledger."""
-    return [Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True)]
+def sizes_read(questions: Sequence[Prepared], stored: Sequence[Mapping[str, Any]]) -> dict[Hashable, Known] | None:
+    """What was bought for these questions before, from a ledger; None if their tables were declared otherwise then."""
+    for tied in (True, False):  # older versions bought less
+        found = sizes_to_buy(questions, tied=tied)
+        if len(found.asked) == len(stored):
+            try:
+                read = [Histogram.read(one, answer) for one, answer in zip(found.asked, stored, strict=True)]
+            except BadData:
+                return None
+            return found.known(read)
+    return None
 
 
 def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
@@ -174,6 +184,21 @@ def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
             "declare max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
         )  # fmt: skip
     return price.times(SHARE / parts), price.times(1 - SHARE)
+
+
+def part_of(allowed: Allowance, share: Fraction) -> Allowance:
+    """A share of what a question may cost.
+
+    >>> part_of(Pure(1), SHARE)
+    Pure(epsilon='1/10')
+    """
+    match allowed:
+        case Pure(epsilon):
+            return Pure(share * epsilon)
+        case Approx(epsilon, delta):
+            return Approx(share * epsilon, share * delta)
+        case ZCDP(rho, delta):
+            return ZCDP(share * rho, delta)
 
 
 def note_of_first_payment(asked: Price, left: Price) -> tuple[str, ...]:
