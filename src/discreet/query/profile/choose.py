@@ -53,9 +53,9 @@ TOTALS = (1 / 27, 1 / 343)
 """How much a total may matter beside the groups: about a fifth of the price, or a tenth; the better one is chosen."""
 WIDE = 1 / 27
 """How much the same groups with a larger cap matter: about a fifth of the price."""
-HARMLESS = 0.3
-"""Beside the error of the groups, noise of the total that does not matter: for that much its cap is larger than what is
-known of the units asks for, so that it shows whether others are there."""
+HARMLESS, LITTLE = 0.3, 0.016
+"""Noise of the total that does not matter, beside the error of the groups and as a share of the total: for that much
+its cap is larger than what is known of the units asks for, so that it shows whether others are there."""
 NEARLY = 1.2
 """Of caps whose predicted error is nearly the least, the largest: noise is in the error bar, what is cut is not."""
 
@@ -162,8 +162,8 @@ def _corrected(asked: Prepared, importance: float, most: int | None, known: Know
     top, noise = _top(every, known), _in_proportion(relative_noise(every, 0, rows, known))
     best = _best(lambda cap: corrected(known, share, noise(cap), top.error, cap), sizes, nearly=1.0)
     each = max(relative_noise(every, 2, rows, known)) * rows / other
-    much = noise_of_total(every, 1, known) / BASE
-    highest = max((top.cap, *(cap for cap in caps_to_try(sizes) if much * cap <= HARMLESS * best.error)))
+    much, harmless = noise_of_total(every, 1, known) / BASE, min(HARMLESS * best.error, LITTLE)
+    highest = max((top.cap, *(cap for cap in caps_to_try(sizes) if much * cap <= harmless)))
     large = _wide_cap(sizes, each, rows, (best.cap, top.cap))
     further = with_caps(total, Caps(max_rows=highest)), with_caps(wide, Caps(max_rows=large))
     found = _told(asked, further, best, most, known, rows)
