@@ -9,7 +9,7 @@ import discreet as dp
 from discreet.errors import BadData
 from discreet.query.answer.serialize import answer as written
 from discreet.query.answer.suggest import SIGNED_POWERS
-from discreet.query.profile.histogram import Histogram
+from discreet.query.profile.histogram import Histogram, _scale
 from discreet.query.profile.questions import COUNT, KEY, About, table_questions
 from discreet.session.price import Price
 from discreet.session.query import Order
@@ -47,3 +47,8 @@ def test_labels_are_words() -> None:
     fine = replace(values, step=Fraction(1, 1 << 20))
     assert [fine.label(many // 2 + i) for i in (-21, 21)] == ["-2 to -1", "1 to 2"]
     assert (KEY, COUNT) == ("class", "n")
+
+
+def test_a_bar_of_nothing_has_a_scale_that_can_be_divided_by() -> None:
+    """For a very large price the error bar is 0."""
+    assert _scale(0.0, "0.95", gaussian=False) > 0

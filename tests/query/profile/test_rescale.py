@@ -15,6 +15,7 @@ from discreet.query.profile.rescale import (
     Compositions,
     Rescaled,
     Wider,
+    _beyond,
     bounded_cut,
     can_rescale,
     compositions,
@@ -90,6 +91,26 @@ def test_what_the_larger_cap_cuts_is_in_the_interval() -> None:
     assert most >= 2000
     assert cut.tolist() == [most, pytest.approx(6.0 * (ONES.reach / 6 - 1)), 0.0]
     assert bounded_cut(ONES, ONES.reach, 1.0, np.array([1e6]), 0.05).tolist() == [0.0]
+
+
+def test_rows_that_a_total_has_and_no_group_may_be_of_any_group() -> None:
+    """Units that no profile saw: where the total is far more than its groups, all that is missing is in each interval.
+
+    Where it is about what sizes let expect, the interval is as long as before, or by the square of what is expected.
+    """
+    groups = [100.0] * 10
+    found = rescaled(1.0, groups, 5.0)
+    assert _beyond(PLAIN, noisy([1000.0], 10.0), found.wider, 1.0) == (1.0, 0.0)
+    factor, rest = _beyond(PLAIN, noisy([3000.0], 10.0), found.wider, 1.0)
+    assert factor == 1.0
+    assert rest > 2 * 2000
+    _, high = replace(found, beyond=(factor, rest)).ends(noisy(groups, 1.0), 0.05)
+    assert np.all(high > 100 + 4000)
+    expected = replace(found.wider, more=1.2)
+    assert _beyond(PLAIN, noisy([1250.0], 10.0), expected, 1.0)[0] == pytest.approx(1.2**2, rel=0.1)
+    assert (
+        _beyond(PLAIN, noisy([-3000.0], 10.0), replace(found.wider, noisy=noisy([-100.0] * 10, 5.0)), -1.0)[1] == rest
+    )
 
 
 def test_the_largest_numbers_that_are_summed_are_moved_like_others() -> None:

@@ -53,6 +53,9 @@ TOTALS = (1 / 27, 1 / 343)
 """How much a total may matter beside the groups: about a fifth of the price, or a tenth; the better one is chosen."""
 WIDE = 1 / 27
 """How much the same groups with a larger cap matter: about a fifth of the price."""
+HARMLESS, LITTLE = 0.3, 0.016
+"""Noise of the total that does not matter, beside the error of the groups and as a share of the total: for that much
+its cap is larger than what is known of the units asks for, so that it shows whether others are there."""
 NEARLY = 1.2
 """Of caps whose predicted error is nearly the least, the largest: noise is in the error bar, what is cut is not."""
 
@@ -158,8 +161,11 @@ def _corrected(asked: Prepared, importance: float, most: int | None, known: Know
     every = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE)), with_caps(wide, Caps(max_rows=other))))
     top, noise = _top(every, known), _in_proportion(relative_noise(every, 0, rows, known))
     best = _best(lambda cap: corrected(known, share, noise(cap), top.error, cap), sizes, nearly=1.0)
-    large = _wide_cap(sizes, max(relative_noise(every, 2, rows, known)) * rows / other, rows, best.cap)
-    further = with_caps(total, Caps(max_rows=top.cap)), with_caps(wide, Caps(max_rows=large))
+    each = max(relative_noise(every, 2, rows, known)) * rows / other
+    much, harmless = noise_of_total(every, 1, known) / BASE, min(HARMLESS * best.error, LITTLE)
+    highest = max((top.cap, *(cap for cap in caps_to_try(sizes) if much * cap <= harmless)))
+    large = _wide_cap(sizes, each, rows, (best.cap, top.cap))
+    further = with_caps(total, Caps(max_rows=highest)), with_caps(wide, Caps(max_rows=large))
     found = _told(asked, further, best, most, known, rows)
     return replace(found, factor=_factor(sizes, found.caps), known=known)
 
@@ -248,15 +254,18 @@ def _top(both: Quote, known: Known) -> Predicted:
     return _best(lambda cap: one_total(sizes, base * cap / BASE, cap), sizes)
 
 
-def _wide_cap(sizes: UnitSizes, noise_of_one: float, rows: float, least: int) -> int:
+def _wide_cap(sizes: UnitSizes, noise_of_one: float, rows: float, caps: tuple[int, int]) -> int:
     """The cap of the groups that bound what is cut: for the shortest intervals, and no less than that of the groups.
 
-    ``noise_of_one``: their noise in rows at a cap of 1, one deviation.
+    ``noise_of_one``: their noise in rows at a cap of 1, one deviation; ``caps``: those of the groups and of the total.
     """
+    least, top = caps
 
     def length(cap: int) -> float:
+        more = max(sizes.kept(top) / sizes.kept(cap), 1.0)
         noise = 2 * noise_of_one * cap
-        return noise + min(sizes.rows_beyond(cap, ONE_DEVIATION), (max(sizes.reach / cap, 1.0) - 1) * (rows + noise))
+        cut = min(sizes.rows_beyond(cap, ONE_DEVIATION), (max(sizes.reach / cap, 1.0) - 1) * (rows + noise))
+        return (rows / more + noise + cut) * more**2 - rows
 
     return min({least, max(least, sizes.reach), *(cap for cap in caps_to_try(sizes) if cap > least)}, key=length)
 

@@ -135,4 +135,5 @@ class Histogram:
 def _scale(error: float | None, confidence: Number, *, gaussian: bool) -> float:
     """The scale of the noise, from an error bar: that is what a ledger keeps of it."""
     assert error is not None  # noqa: S101 - every count has one
-    return error / weighted_error(1.0, [1.0], float(1 - confidence_level(confidence)), gaussian=gaussian)
+    found = error / weighted_error(1.0, [1.0], float(1 - confidence_level(confidence)), gaussian=gaussian)
+    return max(found, 1e-9)  # for a very large price the bar is 0; what is divided by the scale must be a number

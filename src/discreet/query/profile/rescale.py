@@ -32,6 +32,8 @@ ALIKE = 0.1
 """Groups differ by about so much, before anything is known: none is weighed as if it were exact."""
 SURELY = 3.0
 """Deviations by which groups must differ more than by noise."""
+SURELY_BEYOND = 2.0
+"""Deviations by which a total must be larger than its groups with a large cap."""
 FAR = 3.0
 """Groups have few units, so they differ by chance: only if they differ by so many times that, each has a factor."""
 SEEN = 4
@@ -160,6 +162,8 @@ class Rescaled(Wrapped):
     """What the caps leave at least of each row of a unit within the reach, as a share."""
     wider: Wider = field(compare=False)
     sign: float = 1.0
+    beyond: tuple[float, float] = (1.0, 0.0)
+    """For units beyond the reach the upper end is multiplied by the first, and the second is added."""
     groups: Compositions | None = field(default=None, compare=False)
 
     @property
@@ -206,6 +210,7 @@ class Rescaled(Wrapped):
         low, high = self.wider.ends((1 - OTHERS) * miss, self.sign)
         farthest = np.where(most > 0, most, most - least) / max(self.left, 1e-300)
         low, high = np.maximum(np.maximum(least, low), 0.0), np.minimum(high, farthest)
+        high = np.maximum(high, high * self.beyond[0]) + self.beyond[1]
         return np.minimum(low, high), np.maximum(low, high)
 
 
@@ -278,14 +283,15 @@ def _tilted(sizes: UnitSizes, cap: int) -> tuple[Floats, Floats]:
     return np.maximum.accumulate(mean - mean[80]), factor - factor[80]
 
 
-def expected_error(size: float, factor: float, noise: float, wide: float, cut: float) -> float:
+def expected_error(size: float, factor: float, noise: float, wide: float, cut: float, more: float = 1.0) -> float:  # noqa: PLR0917
     """How far the interval of ``Rescaled`` will reach around a count or sum of this size: with this noise of the
-    groups, this error of the larger cap, and what that may cut.
+    groups, this error of the larger cap, what that may cut, and how many times as much the total has.
 
     >>> expected_error(1200.0, 1.2, 10.0, 150.0, 20.0), expected_error(1200.0, 1.2, 10.0, 300.0, 0.0)
     (170.0, 300.0)
     """
-    return max(wide + cut, min(size - (size / factor - noise), wide))
+    upper = (size / more + wide + cut) * more**2 - size
+    return max(upper, min(size - (size / factor - noise), wide))
 
 
 def can_rescale(recipe: Recipe) -> bool:
@@ -319,9 +325,29 @@ def rescaled(groups: Released, total: Released, wide: Released, known: Known) ->
             largest = largest_value(recipe)
             other = Wider(beside[name], wide.estimates, large, known.sizes, abs(largest), more)
             sign = -1.0 if largest < 0 else 1.0
-            found[name] = Rescaled(recipe, factor, _left(groups.part.caps, known.sizes.reach), other, sign, each)
+            beyond = _beyond(inside[name], total.estimates, other, sign)
+            left = _left(groups.part.caps, known.sizes.reach)
+            found[name] = Rescaled(recipe, factor, left, other, sign, beyond, each)
     recipes = tuple(found.get(n, r) for n, r in zip(groups.part.names, groups.part.recipes, strict=True))
     return replace(groups, part=replace(groups.part, recipes=recipes)), found
+
+
+def _beyond(whole: Recipe, once: Estimates, wider: Wider, sign: float) -> tuple[float, float]:
+    """What units beyond the reach may add to the upper end of a group: a factor, and a number.
+
+    The larger cap cuts of them what the total has more than all groups. If that is about what the sizes of the others
+    let expect, groups are taken to be cut alike, up to the square of the factor. Else nobody knows where it is: all of
+    it may be of one group, and as much again, which the cap of the total cuts.
+    """
+    _, every = _turned(whole.ends(once, LIMIT), sign)
+    total, noise = sign * float(whole.value(once)[0]), float(_deviation(whole.ends(once, ONE_DEVIATION))[0])
+    groups, each = sign * wider.recipe.value(wider.noisy), _deviation(wider.recipe.ends(wider.noisy, ONE_DEVIATION))
+    parts, error = float(groups.sum()), float(np.sqrt(each @ each))
+    expected = 1 + 2 * (max(wider.more, 1.0) - 1)
+    if total - expected * parts > SURELY_BEYOND * np.hypot(noise, expected * error):
+        return 1.0, 2 * max(float(every[0]) - parts + 2 * error, 0.0)
+    surely = (total - noise) / (parts + error) if parts > 0 else 1.0
+    return max(wider.more, surely, 1.0) ** 2, 0.0
 
 
 def _left(caps: Caps, reach: int) -> float:

@@ -270,9 +270,10 @@ def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None, 
 
 
 def _expected_error(chosen: Chosen, sizes: UnitSizes, recipe: Recipe, size: float, noise: float, wide: float) -> float:  # noqa: PLR0917
-    cap = rows(chosen.questions[2].parts[0].caps)
+    top, cap = (rows(one.parts[0].caps) for one in chosen.questions[1:])
+    more = max(sizes.kept(top) / sizes.kept(cap), 1.0)
     cut = bounded_cut(sizes, cap, abs(largest_value(recipe)), np.array([size + wide]), OTHERS * MISS)
-    return expected_error(size, chosen.factor, noise, wide, float(cut[0]))
+    return expected_error(size, chosen.factor, noise, wide, float(cut[0]), more)
 
 
 def confidence_of_wide(confidence: Number) -> Fraction:
