@@ -202,6 +202,11 @@ class KnownUnits(Buyer):
         if found is not None:
             self._profiles[table] = found
 
+    def _learn_first(self, columns: Sequence[str], table: str, found: Profile) -> None:
+        """Use what a question has bought first."""
+        self._add_profile(table, found)
+        self.answer_anyway(table, columns)
+
     def _add_profile(self, table: str, found: Profile) -> None:
         before = self._profiles.get(table)
         self._profiles[table] = found if before is None else before.joined(found)
@@ -234,9 +239,8 @@ class KnownUnits(Buyer):
             self.check_fits([one for query in queries for one in query.prepared.all], price)
             first, price = split(price, len(todo))
             for table, columns in todo.items():
-                found = buy_profile(self, table, first, columns, known=self._profiles.get(table))
-                self._add_profile(table, found)
-                self.answer_anyway(table, columns)
+                learn = partial(self._learn_first, columns)
+                buy_profile(self, table, first, columns, known=self._profiles.get(table), learn=learn)
         return _asked_again(queries), price
 
     def check_fits(self, questions: Sequence[Prepared], price: Price) -> None:
@@ -291,7 +295,9 @@ class KnownUnits(Buyer):
             return price
         first, left = split(price)
         self.check_fits(questions, price)
-        self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
+        self.release(
+            profile_order(self, found.asked, text, first), lambda answers: self._sizes.update(found.known_from(answers))
+        )
         return left
 
     def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
