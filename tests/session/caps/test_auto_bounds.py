@@ -252,3 +252,21 @@ def test_an_engine_that_fails_on_what_is_bought_first_is_asked_again_for_no_more
     found = ask()
     assert (found[0] if several else found)["m"][0] == pytest.approx(7, abs=1)
     assert own.remaining == dp.Pure(10**6 - 1000)
+
+
+SMALL = {"u": np.arange(400) // 2, "x": np.arange(400) % 64, "k": np.array([f"k{i % 5}" for i in range(400)])}
+JOINED = "SELECT COUNT(*) AS n FROM t JOIN p ON t.u = p.u"
+KEYS = "SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k"
+
+
+def small(budget: Any) -> dp.Session:
+    columns = {"x": dp.bounds("auto"), "k": dp.unknown_keys()}
+    people = dp.table({"u": np.arange(200)}, unit="u", max_rows="auto")
+    return dp.Session(t=dp.table(SMALL, unit="u", max_rows="auto", columns=columns), p=people, budget=budget)
+
+
+def test_values_then_sizes_of_joined_rows_then_the_answers_all_fit_or_nothing_is_bought() -> None:
+    """After the first purchase the second was refused: each was checked by itself."""
+    own = small(dp.Approx("10/3", "1e-6"))
+    assert len(own.workload([KEYS, JOINED]).release(epsilon="10/9", delta="5e-7")) == 2
+    assert own.remaining_by_account[0] == dp.Approx("20/9", "9.5e-8")
