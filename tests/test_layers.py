@@ -28,7 +28,7 @@ LAYERS = """
     learning.torch_training
     synthetic.tables
     synthetic.model
-    synthetic.predicate+synthetic.domain+synthetic.columns
+    synthetic.predicate+synthetic.domain+synthetic.columns+synthetic.binning
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.memory engines.sql

@@ -240,3 +240,58 @@ def test_the_same_state_has_another_hash_each_time() -> None:
     assert len(one["salt"]) == len(other["salt"]) == 64
     assert one.pop("salt") != other.pop("salt")
     assert one == other
+
+
+# --- caps and bounds that nobody declared -----------------------------------------------------------------------------
+
+
+def _open_table(**columns: Any) -> Any:
+    rows = {"id": [i // 2 for i in range(400)], "day": [day(i % 2) for i in range(400)], "cost": [50] * 400}
+    return dp.table(rows, unit="id", max_rows="auto", columns=columns)
+
+
+def test_a_cap_that_is_to_be_chosen_is_asked_for_and_can_be_given() -> None:
+    s = dp.Session(visits=_open_table(), budget=dp.Pure(10))
+    ask = {"sql": "SELECT COUNT(*) AS n FROM visits", "horizon": 2, "epsilon": 8}
+    s.profile("visits", epsilon=1)  # tells nothing of a day
+    with pytest.raises(BadParameter, match=r"max_rows=\.\.\..*suggest_max_rows.*where="):
+        board(s, **ask)
+    for wrong in (0, "auto", 1 << 17):
+        with pytest.raises(BadParameter, match="max_rows"):
+            board(s, **ask, max_rows=wrong)
+    assert s.remaining == dp.Pure(9)
+    found = board(s, **ask, max_rows=1).advance(day(0))
+    assert s.remaining == dp.Pure(1)
+    assert abs(found.today.value - 200) <= found.today.errors(SURE)["n"][0]
+    assert "counts once" in found.today.story[0] or "at most 1 row" in found.today.story[0]
+
+
+def test_bounds_that_are_to_be_chosen_are_refused_until_they_are_and_stay_then() -> None:
+    s = dp.Session(visits=_open_table(cost=dp.bounds("auto")), budget=dp.Pure(1000))
+    ask = {"sql": "SELECT SUM(cost) AS s FROM visits", "horizon": 2, "epsilon": 100, "max_rows": 1}
+    with pytest.raises(dp.errors.NoProfile, match=r"visits\.cost"):  # it was answered with bounds of 0 and 1
+        board(s, **ask)
+    assert s.remaining == dp.Pure(1000)
+    s.profile("visits", epsilon=100)
+    found = board(s, **ask)
+    first = found.advance(day(0)).today
+    assert abs(first.value - 200 * 50) <= first.errors(SURE)["s"][0]
+    s.profile("visits", epsilon="1e-6")  # in which nothing stands out
+    second = found.advance(day(1)).today  # it was refused, though it was paid
+    assert abs(second.value - 200 * 50) <= second.errors(SURE)["s"][0]
+
+
+def test_a_dashboard_that_is_kept_needs_numbers(tmp_path: Path) -> None:
+    s = dp.Session(visits=_open_table(cost=dp.bounds("auto")), budget=dp.Pure(1000), ledger=tmp_path / "budget.db")
+    ask = {"sql": "SELECT SUM(cost) AS s FROM visits", "horizon": 2, "epsilon": 100, "max_rows": 1}
+    s.profile("visits", epsilon=100)
+    left = s.remaining
+    with pytest.raises(dp.errors.BadQuestion, match=r"CLAMP\(cost, low, high\)"):  # a later profile would move them
+        board(s, **ask)
+    assert s.remaining == left
+    clamped = ask | {"sql": "SELECT SUM(CLAMP(cost, 0, 64)) AS s FROM visits", "name": "costs"}
+    board(s, **clamped).advance(day(0))
+    s.profile("visits", epsilon=100)
+    found = board(s, **clamped)
+    assert found.days == (day(0),)
+    assert abs(found.advance(day(1)).today.value - 200 * 50) < 50 * 64

@@ -35,11 +35,13 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.engine import SumsByUnit
+from discreet.query.estimate.prepare import Prepared
 from discreet.query.key_selection import checked
 from discreet.query.lower.bounding import in_words
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.work import Exact, UnitSums, Work
 from discreet.query.run import Released, before_payment
+from discreet.session.caps.auto_bounds import Unknown, no_bounds
 from discreet.session.payment import BudgetStore
 from discreet.session.price import Price, Terms
 from discreet.session.query import QuerySession
@@ -335,6 +337,18 @@ class Board:
         )
 
 
+def check_fixed(question: Prepared, waiting: Sequence[Unknown]) -> None:
+    """Refuses a dashboard whose caps or bounds are to be chosen: nothing that was released tells the cap of a day."""
+    if question.asked.caps.auto:
+        raise BadParameter(
+            "max_rows", "auto", "must be a number for a dashboard, the same on all days: give session.continual(..., "
+            "max_rows=...), how many rows of one unit count on one day. A profile is about all days together; "
+            'session.suggest_max_rows(table, epsilon=..., where="day = DATE \'2026-11-14\'") tells it of one day',
+        )  # fmt: skip
+    if waiting:
+        raise no_bounds(None, waiting)
+
+
 def plan_board(
     session: QuerySession,
     question: Question,
@@ -358,9 +372,17 @@ def plan_board(
 
 
 def parameters(
-    by: str, horizon: int, days: int | None, price: Price, neighbours: Neighbours, *, method: Method | str = Method.BEST
+    by: str,
+    horizon: int,
+    days: int | None,
+    price: Price,
+    neighbours: Neighbours,
+    *,
+    method: Method | str = Method.BEST,
+    max_rows: int | None = None,
 ) -> dict[str, Any]:
     """All but the question that decides a dashboard, as a ledger keeps it."""
     wanted = read_method(method)
-    told = {} if wanted is Method.BEST else {"method": wanted.value}
+    told: dict[str, Any] = {} if wanted is Method.BEST else {"method": wanted.value}
+    told |= {} if max_rows is None else {"max_rows": max_rows}
     return price.texts() | {"by": by, "horizon": horizon, "days": days, "neighbours": neighbours.name} | told

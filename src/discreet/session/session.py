@@ -35,24 +35,25 @@ from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import with_public_keys
 from discreet.query.plan.nodes import Question
-from discreet.query.plan.schema import Declared, Schema, Table
+from discreet.query.plan.schema import Declared, Schema, Table, read_cap
 from discreet.query.profile.agreeing_tables import made_to_agree
 from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
-from discreet.session.board import Board, BoardRecord, MemoryBoard, parameters, plan_board
-from discreet.session.caps.auto_bounds import Unknown, no_bounds, waited_for, with_expected_bounds
+from discreet.session.board import Board, BoardRecord, MemoryBoard, check_fixed, parameters, plan_board
+from discreet.session.caps.auto_bounds import Unknown, no_bounds, waited_for, with_expected_bounds, without_choices
+from discreet.session.caps.counts import with_cap
 from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
-from discreet.session.plan import Plan, make_plan
-from discreet.session.price import Price, Terms
+from discreet.session.plan import Plan
+from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
-from discreet.session.target_plan import Target, make_target_plan
-from discreet.session.workload import Workload
+from discreet.session.target_plan import plan_for
+from discreet.session.workload import Workload, read_all
 
 __all__ = ["Query", "Session", "Workload"]
 
@@ -187,10 +188,7 @@ class Session(ManyQuestions, KnownUnits):
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
-        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
-        if not found:
-            raise BadParameter("queries", "none", "must be at least one question")
-        return Workload(self, tuple(found))
+        return Workload(self, read_all(queries, self.sql))
 
     def plan(
         self,
@@ -209,10 +207,7 @@ class Session(ManyQuestions, KnownUnits):
         an error for each question: the least price that keeps all of them is found.
         """
         found = self.workload(queries)
-        price = replace(Price.of(epsilon, delta, rho), confidence=confidence)
-        if error is not None:
-            return make_target_plan(self, found.queries, error, price)
-        return make_plan(self, found.queries, price)
+        return plan_for(self, found.queries, Price.of(epsilon, delta, rho, error, confidence))
 
     def continual(
         self,
@@ -225,34 +220,48 @@ class Session(ManyQuestions, KnownUnits):
         delta: Number | None = None,
         rho: Number | None = None,
         method: str = "best",
+        max_rows: int | None = None,
         name: str | None = None,
         record: BoardRecord | None = None,
     ) -> Board:
         """A dashboard: one question, answered day by day for ``horizon`` days, at one price for all of them.
 
         ``by`` is the column of dates or times that says which day a row belongs to. On a day the table's caps hold for
-        each unit; ``days``: on how many days of the horizon a unit counts, all of them if left out (fewer days, less
-        noise). ``method``: "best" has the least error of the totals, "values" that of single days. The first
-        ``advance`` pays. With a ledger the dashboard of this ``name`` (or of this question and price) goes on where it
-        was left; ``record`` is for services that keep it themselves.
+        each unit, or ``max_rows``, which must be given where caps are to be chosen: all days have the same. ``days``:
+        on how many days of the horizon a unit counts, all of them if left out (fewer days, less noise). ``method``:
+        "best" has the least error of the totals, "values" that of single days. The first ``advance`` pays. With a
+        ledger the dashboard of this ``name`` (or of this question and price) goes on where it was left; ``record`` is
+        for services that keep it themselves.
         """
         query = self.sql(text) if isinstance(text, str) else text
         query.check_whole()
         if query.prepared.beside:
             raise BadQuestion("a dashboard is one question: ask the parts as dashboards of their own")
-        if query.prepared.asked.caps.auto:
-            raise BadParameter(
-                "max_rows", "auto", "must be declared of the table as a number: caps stay for all days of a dashboard "
-                "(one that was opened before caps were chosen has 10)",
-            )  # fmt: skip
         price, terms, ledger = Price.of(epsilon, delta, rho), self._terms, self._ledger
-        asked, plan, charged = plan_board(
-            self, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
-        )
         if record is None and ledger is not None:
-            told = parameters(by, horizon, days, price, terms.neighbours, method=method)
+            told = parameters(by, horizon, days, price, terms.neighbours, method=method, max_rows=max_rows)
             record = ledger.board(name, query.ledger_text(), told)
-        return Board(self, asked, plan, charged, record or MemoryBoard(self._budget_store), progress=self._progress)
+        kept = record is not None and record.latest() is None
+        fixed = self._fixed(query.prepared.asked.tables, max_rows, choose=not kept)
+        query = fixed.ask(query.plan)
+        check_fixed(query.prepared, query.waiting)
+        asked, plan, charged = plan_board(
+            fixed, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
+        )
+        return Board(fixed, asked, plan, charged, record or MemoryBoard(self._budget_store), progress=self._progress)
+
+    def _fixed(self, tables: Sequence[str], max_rows: int | None, *, choose: bool) -> Session:
+        """The same with bounds that no later profile changes, and with this cap on the private ones of some tables.
+
+        ``choose``: with bounds that are chosen now, where they are to be; else with none there.
+        """
+        schemas = self._with_bounds()[0] if choose else without_choices(self._schemas)
+        for name in tables if max_rows is not None else ():
+            if not schemas[name].table.public:
+                schemas = with_cap(schemas, name, read_cap(max_rows, "max_rows"))
+        found = copy(self)
+        found._schemas = dict(schemas)
+        return found
 
     def serving(self, budget_store: BudgetStore) -> Session:
         """The same tables and engine under another budget: how a curator answers many analysts."""
@@ -329,7 +338,7 @@ class Session(ManyQuestions, KnownUnits):
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
         store = self._budget_store
-        rows = self._rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
+        rows = self.rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
         fits = store.affords if isinstance(store, Affords) else store.fits
         return self._terms.quote(questions, price, fits, rows=rows)
 

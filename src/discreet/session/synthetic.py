@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Generic, TypeVar
@@ -27,12 +28,18 @@ from discreet.query.engine import Engine
 from discreet.query.front.verbs import count
 from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
-from discreet.session.payment import BudgetStore, Payment, SessionLedger
-from discreet.session.price import Price, Terms
+from discreet.query.run import no_profile
+from discreet.session.caps.auto import note_of_first_payment, split
+from discreet.session.caps.auto_bounds import no_bounds
+from discreet.session.caps.counts import Lacks, lacking, to_try, with_chosen_bounds, with_chosen_cap
+from discreet.session.caps.known_units import KnownUnits
+from discreet.session.caps.profiles import buy_profile
+from discreet.session.payment import Payment
+from discreet.session.price import Price
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.pmw import QUESTIONS, Stream, pmw
 from discreet.synthetic.result import Synthetic
-from discreet.synthetic.source import Clique, Counts
+from discreet.synthetic.source import Clique, Counts, then
 from discreet.synthetic.spending import read_budget
 from discreet.synthetic.synthesize import synthesize
 from discreet.synthetic.tables.engine_source import EngineSource
@@ -51,6 +58,8 @@ class PaidSource:
     price: Event | Approx
     before: Callable[[], None] = lambda: None
     """Called right before the payment."""
+    notes: tuple[str, ...] = ()
+    """What was chosen for it."""
     _begun: bool = field(default=False, init=False)
 
     @property
@@ -72,6 +81,12 @@ class PaidSource:
         """How far a marginal moves."""
         return self.source.moves(clique)
 
+    def with_domain(self, domain: Domain) -> PaidSource:
+        """The same rows over other values of the same columns, under the same payment."""
+        found = replace(self, source=self.source.with_domain(domain))
+        found._begun = self._begun
+        return found
+
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
         """Exact counts; paid for. When the first are there, noise may be drawn, once for this payment."""
         if not self._begun:
@@ -84,6 +99,19 @@ class PaidSource:
                 self.payment.receipt.redeem(self.price)
             self._begun = True
         return found
+
+
+class _Tried(Exception):
+    """All that can be refused was not."""
+
+
+class TriedSource(PaidSource):
+    """A source to try a request with: whatever is refused before the first look is refused, and nothing is read."""
+
+    def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
+        """Nothing: here a payment would be due."""
+        self.source.check()
+        raise _Tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +134,22 @@ class CountsJob(Generic[Made]):
         return f"{self.name}({table}: {', '.join(columns)}{self.more})"
 
 
-class ManyQuestions:
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What is counted, and what it costs."""
+
+    source: EngineSource
+    price: Event | Approx
+    budget: Mapping[str, Any]
+    """The same, for the mechanism."""
+    notes: tuple[str, ...]
+    """What was chosen, and paid for that."""
+
+
+class ManyQuestions(KnownUnits):
     """The part of a ``Session`` that is about many questions of one table."""
 
     _engine: Engine
-    _schemas: dict[str, Schema]
-    _terms: Terms
-    _budget_store: BudgetStore
-    _ledger: SessionLedger | None
     _progress: bool | None
 
     def synthesize(
@@ -139,8 +175,10 @@ class ManyQuestions:
         options |= {"workload": workload, "rows": rows}
 
         def work(source: PaidSource, budget: Mapping[str, Any]) -> Synthetic:
-            made = synthesize(source, **budget, **{"progress": self._progress, **options})
-            return replace(made, receipt=source.receipt)
+            return then(
+                lambda: synthesize(source, **budget, **{"progress": self._progress, **options}),
+                lambda made: replace(made, receipt=source.receipt, notes=source.notes),
+            )
 
         job = CountsJob("synthesize", "synthetic rows", f"; {_workload_words(workload)}", work, Synthetic.to_json)
         return self._from_counts(job, table, Price.of(epsilon, delta, rho), columns=columns, domain=domain)
@@ -181,21 +219,25 @@ class ManyQuestions:
         *,
         columns: Sequence[str] | None,
         domain: Mapping[str, Any] | Domain | None = None,
-        payment: Payment | None = None,
     ) -> Made:
         """What a job makes of a table's exact counts: one charge, paid at the first look; kept in the ledger."""
-        price, budget = self._priced(named, job.what)
-        counted = self._counted(table, columns, domain)
-        paying = self._payment(price, job.words(table, counted.domain.columns), payment)
-        source = PaidSource(counted, paying, price)
+        found = self._counting(job.what, job.work, table, named, columns=columns, domain=domain)
+        paying = self._payment(found.price, job.words(table, found.source.domain.columns))
+        return self._made(job, found, paying)
+
+    def _made(self, job: CountsJob[Made], found: Counting, paying: Payment) -> Made:
+        source = PaidSource(found.source, paying, found.price, notes=found.notes)
         try:
-            made = job.work(source, budget)
+            made = job.work(source, found.budget)
         except EngineFailed as failed:
             if paying.receipt is not None and not paying.receipt.used:
-                failed.again = partial(
-                    self._from_counts, job, table, named, columns=columns, domain=domain, payment=paying
-                )
+                failed.again = partial(self._made, job, found, paying)
+            elif failed.again is not None:  # some noise was drawn; it goes on from there
+                failed.again = partial(then, failed.again, partial(self._kept, job, paying))
             raise
+        return self._kept(job, paying, made)
+
+    def _kept(self, job: CountsJob[Made], paying: Payment, made: Made) -> Made:
         if self._ledger is not None:
             self._ledger.store_bytes(paying.budget_store, job.written(made))
         return made
@@ -221,9 +263,9 @@ class ManyQuestions:
         ``dp.ZCDP``, in place of epsilon, delta and rho; options as in ``dp.synthetic.pmw``. Under an approximate zCDP
         budget no other question may be asked until ``stream.close()``: no theorem lets them interleave.
         """
-        price, asked = self._priced(_price(budget, epsilon, delta, rho), "a stream")
-        counted = self._counted(table, columns, domain, keep=True)
-        words = f"pmw({table}: {', '.join(counted.domain.columns)}; hard {hard or 'as the number of rows allows'})"
+        options: dict[str, Any] = {"threshold": threshold, "hard": hard, "questions": questions}
+        named = _price(budget, epsilon, delta, rho)
+        self._priced(named, "a stream")
         alone = not currency_of(self._terms.budget, self._terms.rule).concurrent
         held: list[Open] = []
         if alone and (self._ledger is not None or not isinstance(self._budget_store, Filter)):
@@ -231,16 +273,22 @@ class ManyQuestions:
                 "a stream stays open between other questions, and no theorem lets approximate zCDP interleave them: "
                 "use a budget of dp.Approx without a rule, or dp.ZCDP(rho) without delta"
             )
-        paying = self._payment(price, words, None)
+
+        def work(source: PaidSource, asked: Mapping[str, Any]) -> Stream:
+            return pmw(source, **options, **asked)
+
+        found = self._counting("a stream", work, table, named, columns=columns, domain=domain, keep=True)
+        price, counted = found.price, found.source
+        words = f"pmw({table}: {', '.join(counted.domain.columns)}; hard {hard or 'as the number of rows allows'})"
+        paying = self._payment(price, words)
 
         def hold() -> None:
             if alone and isinstance(self._budget_store, Filter):
                 held.append(self._budget_store.open(price))
                 paying.receipt = held[0].receipt
 
-        source = PaidSource(counted, paying, price, hold)
         try:
-            stream = pmw(source, threshold=threshold, hard=hard, questions=questions, **asked)
+            stream = work(PaidSource(counted, paying, price, hold), found.budget)
         except BaseException:
             for one in held:
                 one.close()
@@ -289,22 +337,55 @@ class ManyQuestions:
                     "budget", self._terms.budget, f"must have a delta, or be in rho: {what} need Gaussian noise"
                 )
 
-    def _counted(
+    def _counting(
         self,
+        what: str,
+        work: Callable[[PaidSource, Mapping[str, Any]], object],
         table: str,
+        named: Price,
+        *,
         columns: Sequence[str] | None,
         domain: Mapping[str, Any] | Domain | None,
-        *,
         keep: bool = False,
-    ) -> EngineSource:
-        if table not in self._schemas:
-            raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
-        found = domain_of(table, self._schemas[table], columns, domain)
-        return EngineSource(self._engine, self._schemas, table, found, neighbours=self._terms.neighbours, keep=keep)
+    ) -> Counting:
+        """What is counted, and its price. Where caps or bounds are to be chosen, a tenth of it buys a profile first."""
+        price, budget = self._priced(named, what)
+        schemas: Mapping[str, Schema] = self._schemas
+        if table not in schemas:
+            raise BadParameter("table", table, f"must be one of {', '.join(schemas)}")
+        make = partial(EngineSource, self._engine, neighbours=self._terms.neighbours, keep=keep)
+        lacks = lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain)
+        if lacks:
+            self._read_ledger(table)  # another process may have bought it since
+            lacks = lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain)
+        left = named
+        if lacks:
+            tried = to_try(schemas, lacks)
+            source = make(tried, table, domain_of(table, tried[table], columns, domain))
+            paying = self._payment(price, "")
+            with suppress(_Tried):
+                work(TriedSource(source, paying, price), budget)
+            left = self._profile_first(lacks, named)
+            price, budget = self._priced(left, what)
+        profile = self._known_profiles((table,)).get(table)
+        schemas, vain = with_chosen_bounds(schemas, table, profile)
+        values = domain_of(table, schemas[table], columns, domain)
+        rho = read_budget(**{"epsilon": None, "delta": None, "rho": None, **budget})[0]
+        schemas, words = with_chosen_cap(schemas, table, profile, rho, values.sizes)
+        notes = (*words, *vain, *note_of_first_payment(named, left))
+        return Counting(make(schemas, table, values), price, budget, notes)
 
-    def _payment(self, price: Event | Approx, words: str, payment: Payment | None) -> Payment:
-        if payment is not None:
-            return payment
+    def _profile_first(self, lacks: Lacks, price: Price) -> Price:
+        """Buy what caps and bounds are chosen from; the price that is left."""
+        table = lacks.table
+        if self._ledger is None and not isinstance(self._budget_store, Filter):  # a service sells profiles by itself
+            raise no_bounds(None, lacks.bounds) if lacks.bounds else no_profile(table)
+        first, left = split(price)
+        found = buy_profile(self, table, first, lacks.columns, known=self._profiles.get(table))
+        self._add_profile(table, found)
+        return left
+
+    def _payment(self, price: Event | Approx, words: str) -> Payment:
         if not self._budget_store.fits(price):
             charged: Measure = price if isinstance(price, Approx) else ZCDP(price.rho)  # type: ignore[attr-defined]
             raise OverBudget(asked=charged, left=self._budget_store.remaining)

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import partial
 from itertools import combinations
 from math import ceil, floor, lcm, pi, sqrt
 from typing import Protocol
@@ -21,14 +22,16 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, EngineFailed
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.progress import Progress
+from discreet.synthetic.binning.open_bins import OpenBins, chosen
+from discreet.synthetic.binning.standing_out import levels
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.fit import PRIOR, STEPS, Fit, Measured, fit
 from discreet.synthetic.model.graphical import Potentials
 from discreet.synthetic.model.junction import tree_cells
-from discreet.synthetic.source import Clique, Counts, MarginalSource
+from discreet.synthetic.source import ChangesDomain, Clique, Counts, MarginalSource
 from discreet.synthetic.spending import Spending, choice_for, gaussian_for
 from discreet.synthetic.workload import Workload
 
@@ -40,6 +43,8 @@ MODEL_CELLS = 1 << 20
 """The largest junction tree, in numbers of 8 bytes, unless said."""
 MOST_CELLS = 1 << 25
 """Exact counts of all candidates that are in memory together."""
+FEWEST = 8
+"""Of an ordered column of so many values or more, those that do not stand out from noise are empty."""
 _LAST_STEPS = 300
 _WEIGHT = 1 << 16  # weights are whole numbers, at most about this
 
@@ -80,6 +85,8 @@ class Settings:
 class Run:
     """What a run has found: the model, what it was fitted to, and what was paid."""
 
+    domain: Domain
+    """With the bins that were chosen."""
     fit: Fit
     measured: tuple[Measured, ...]
     spending: Spending
@@ -160,6 +167,7 @@ class _Loop:
 
     def __init__(self, source: MarginalSource, workload: Workload, rho: Fraction, settings: Settings) -> None:
         self.source, self.domain, self.rho, self.settings = source, source.domain, rho, settings
+        self.workload = workload
         self.progress: Progress | None = None
         self.spending = Spending.of(rho, source.scale)
         self.candidates = candidates(workload).weights
@@ -175,16 +183,28 @@ class _Loop:
         most = max(w * source.moves(c).l1 for c, w in self.candidates.items())
         gaussian_for((1 - CHOOSING) * self.each, max((source.moves(c) for c in self.candidates), key=_squared), 2)
         choice_for(CHOOSING * self.each, most)
+        self.base: dict[Clique, NDArray[np.float64]] = dict(settings.impossible)
         self.rounds = 0
         self.over = False
         self.started = time.monotonic()
 
     def run(self, cancel: Callable[[], bool], progress: Progress | None) -> Run:
         self.progress = progress
+        return self._go_on(cancel, self._choose_bins())
+
+    def _go_on(self, cancel: Callable[[], bool], done: Sequence[Clique]) -> Run:
+        """Read all candidates and measure. ``done``: marginals that were measured to choose bins."""
         cliques = list(self.candidates)
-        self.exact: dict[Clique, Counts] = dict(zip(cliques, self.source.marginals(cliques), strict=True))
-        for clique in [c for c in cliques if len(c) == 1 and c not in self.fixed]:
+        try:
+            self.exact: dict[Clique, Counts] = dict(zip(cliques, self.source.marginals(cliques), strict=True))
+        except EngineFailed as failed:
+            if done:  # what was measured stays measured
+                self.progress = None
+                failed.again = partial(self._go_on, cancel, done)
+            raise
+        for clique in [c for c in cliques if len(c) == 1 and c not in self.fixed and c not in done]:
             self._measure(clique, (1 - CHOOSING) * self.each)
+            self._find_empty(self.measured[-1])
         self.fit = self._fit()
         complete = True
         try:
@@ -196,7 +216,36 @@ class _Loop:
             self.fit = self._fit(_LAST_STEPS)
         except KeyboardInterrupt:  # what was paid for is kept
             complete = False
-        return Run(self.fit, tuple(self.measured), self.spending, self.rounds, complete)
+        return Run(self.domain, self.fit, tuple(self.measured), self.spending, self.rounds, complete)
+
+    def _choose_bins(self) -> list[Clique]:
+        """Measure columns of open bins over their grids, and go on with the bins that are chosen from that."""
+        kept = {c for clique in self.fixed for c in clique} | self.workload.conditioned
+        names = {c: name for c, name in enumerate(self.domain) if c not in kept}
+        grids = {c: column.grid for c, name in names.items() if isinstance(column := self.domain[name], OpenBins)}
+        if not grids or not isinstance(self.source, ChangesDomain):
+            return []
+        fine = self.source.with_domain(self.domain.with_columns({names[c]: grid for c, grid in grids.items()}))
+        columns = {}
+        for c, exact in zip(grids, fine.marginals([(c,) for c in grids]), strict=True):
+            price = (1 - CHOOSING) * self.each
+            found = self.spending.measure((c,), exact, fine.moves((c,)), price, f"({names[c]}), to choose its bins")
+            columns[names[c]], noisy, variance = chosen(grids[c], found.noisy.astype(np.float64), found.variance)
+            self.measured.append(Measured((c,), noisy, variance))
+        self.source = fine.with_domain(self.domain.with_columns(columns))
+        self.domain = self.source.domain
+        self.candidates = candidates(replace(self.workload, domain=self.domain)).weights
+        return [(c,) for c in grids]
+
+    def _find_empty(self, one: Measured) -> None:
+        """Values of an ordered column that do not stand out from noise are empty."""
+        column = self.domain[self.domain.columns[one.clique[0]]]
+        if not column.ordered or column.values < FEWEST or self.settings.estimator is not fit:
+            return
+        found = levels(one.noisy[: column.values].astype(np.float64), one.variance)
+        if found.any():
+            empty = np.where(found > 0, 0.0, -np.inf)
+            self.base[one.clique] = np.append(empty, np.zeros(column.size - column.values))
 
     def _round(self) -> None:
         left = self.spending.left
@@ -243,7 +292,7 @@ class _Loop:
             self.domain.sizes,
             self.measured,
             start=start,
-            base=self.settings.impossible,
+            base=self.base,
             prior=self.settings.prior,
             steps=steps or self.settings.steps,
         )

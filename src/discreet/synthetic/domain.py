@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadParameter
 from discreet.query.plan.schema import Declared
-from discreet.synthetic.columns import Bins, Categories, Codes, Column, Days, Whole, bins, categories, days, whole
+from discreet.synthetic.binning.open_bins import equal_bins
+from discreet.synthetic.columns import Bins, Categories, Codes, Column, Days, Whole, categories, days, whole
 
 SINGLE = 128
 """Bounds that hold at most so many whole numbers become one code each; others are cut into bins."""
-EQUAL = 32
-"""Bins of equal width for numbers between bounds."""
 
 Given = Column | Declared | Sequence[Any] | range
 
@@ -31,6 +30,7 @@ Given = Column | Declared | Sequence[Any] | range
 class Domain:
     """Named columns with public values.
 
+    >>> from discreet.synthetic.columns import bins
     >>> domain = Domain({"clinic": ["North", "South"], "age": range(0, 100), "cost": bins([0, 10, 100, 1000])})
     >>> domain.sizes, domain.cells, domain.columns
     ((3, 101, 4), 1212, ('clinic', 'age', 'cost'))
@@ -81,6 +81,10 @@ class Domain:
         if len(set(names)) < len(names):
             raise BadParameter("columns", list(names), "must name each column once")
         return tuple(names)
+
+    def with_columns(self, columns: Mapping[str, Column]) -> Domain:
+        """The same columns in the same order, some of them otherwise."""
+        return Domain({**self._columns, **columns})
 
     def only(self, names: Sequence[str]) -> Domain:
         """The domain of some of the columns."""
@@ -153,7 +157,7 @@ def _read(name: str, given: Given) -> Column:
         case Declared(low=Fraction() as low, high=Fraction() as high, nullable=nullable):
             if low.denominator == high.denominator == 1 and high - low < SINGLE:
                 return whole(int(low), int(high), nullable=nullable)
-            return bins([low + (high - low) * Fraction(i, EQUAL) for i in range(EQUAL + 1)], nullable=nullable)
+            return equal_bins(low, high, nullable=nullable)
         case str() | bytes() | Declared() | range():
             raise BadParameter(f"domain[{name!r}]", given, "must be a list, a range, dp.keys, dp.bounds, or bins")
         case Sequence():

@@ -67,6 +67,8 @@ class Synthetic(PublicRows):
     """The bound on memory, in bytes, that was stated before starting."""
     receipt: Receipt | None = None
     """What it was paid with, if a session paid for it."""
+    notes: tuple[str, ...] = ()
+    """What a session chose for it: caps, bounds; and what it paid for that."""
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
@@ -201,7 +203,7 @@ class Synthetic(PublicRows):
         """What was done and paid, step by step."""
         done = [f"{i}. {told}: {event}" for i, (told, event) in enumerate(self.run.spending.events, 1)]
         end = "" if self.run.complete else " (cancelled: the rest of the budget was not spent)"
-        return "\n".join([*done, f"spent {self.promise}{end}"])
+        return "\n".join([*self.notes, *done, f"spent {self.promise}{end}"])
 
     def __repr__(self) -> str:
         return f"Synthetic({len(self.codes)} rows of {len(self.domain)} columns, spent {self.promise})"

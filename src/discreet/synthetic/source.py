@@ -6,19 +6,22 @@ added or removed. It draws no noise and knows no budget; whoever asks pays befor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadData, BadParameter
+from discreet.errors import BadData, BadParameter, EngineFailed
 from discreet.exact import integer
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.synthetic.domain import Domain
 
 Counts = NDArray[np.int64]
 Clique = tuple[int, ...]
+Made = TypeVar("Made")
+Done = TypeVar("Done")
 
 MAX_ROWS = 1 << 16
 
@@ -48,6 +51,28 @@ class MarginalSource(Protocol):
     def marginals(self, cliques: Sequence[Clique]) -> list[Counts]:
         """Exact counts, in the shape of each clique; cliques are ascending places of columns."""
         ...
+
+
+@runtime_checkable
+class ChangesDomain(MarginalSource, Protocol):
+    """A source that can count the same rows over other values of its columns."""
+
+    def with_domain(self, domain: Domain) -> ChangesDomain:
+        """The same rows, counted over this domain of the same columns."""
+        ...
+
+
+def then(work: Callable[[], Made], finish: Callable[[Made], Done]) -> Done:
+    """What ``finish`` makes of what ``work`` returns; also if the engine fails first, and work goes on when asked
+    again.
+    """
+    try:
+        made = work()
+    except EngineFailed as failed:
+        if failed.again is not None:
+            failed.again = partial(then, failed.again, finish)
+        raise
+    return finish(made)
 
 
 class Rows:
@@ -100,7 +125,23 @@ class Rows:
         return np.bincount(cell, minlength=self._domain.size(clique)).astype(np.int64).reshape(shape)
 
 
-def rows_of(table: Any, domain: Domain, *, unit: str | None = None, max_rows: int | None = None) -> Rows:
+class TableRows(Rows):
+    """Rows of a table, which can be encoded again over other values of its columns."""
+
+    __slots__ = ("_again",)
+
+    def __init__(
+        self, domain: Domain, codes: NDArray[np.integer[Any]], again: Callable[[Domain], TableRows], max_rows: int
+    ) -> None:
+        super().__init__(domain, codes, max_rows=max_rows)
+        self._again = again
+
+    def with_domain(self, domain: Domain) -> TableRows:
+        """The rows of the same table; which rows of a unit are kept may differ."""
+        return self._again(domain)
+
+
+def rows_of(table: Any, domain: Domain, *, unit: str | None = None, max_rows: int | None = None) -> TableRows:
     """The rows of a table or frame, encoded over the domain, at most ``max_rows`` of each unit.
 
     ``unit`` names the column that says whose row it is; without it each row is its own unit. Which rows of a unit are
@@ -111,10 +152,11 @@ def rows_of(table: Any, domain: Domain, *, unit: str | None = None, max_rows: in
     np.int64(3)
     """
     arrow = as_arrow(table)
+    again = partial(_rows_again, arrow, unit, max_rows)
     if unit is None:
         if max_rows not in (None, 1):
             raise BadParameter("max_rows", max_rows, "must be left out when each row is its own unit; or name the unit")
-        return Rows(domain, domain.encode(arrow))
+        return TableRows(domain, domain.encode(arrow), again, 1)
     cap = integer(1 if max_rows is None else max_rows, "max_rows", at_least=1)
     if cap > MAX_ROWS:
         raise BadParameter("max_rows", max_rows, f"must be at most {MAX_ROWS}")
@@ -124,7 +166,11 @@ def rows_of(table: Any, domain: Domain, *, unit: str | None = None, max_rows: in
     codes = domain.encode(arrow)
     inside = known & (codes >= 0).all(axis=1)
     codes, owner = codes[inside], owner[inside]
-    return Rows(domain, codes[kept_rows(owner, codes, cap)], max_rows=cap)
+    return TableRows(domain, codes[kept_rows(owner, codes, cap)], again, cap)
+
+
+def _rows_again(arrow: Any, unit: str | None, max_rows: int | None, domain: Domain) -> TableRows:
+    return rows_of(arrow, domain, unit=unit, max_rows=max_rows)
 
 
 def kept_rows(owner: NDArray[np.int64], codes: Counts, cap: int) -> NDArray[np.int64]:

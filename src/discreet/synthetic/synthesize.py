@@ -15,14 +15,14 @@ import numpy as np
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer
 from discreet.progress import Progress
-from discreet.synthetic.aim import MODEL_CELLS, Estimator, Settings, candidates, memory_bytes, run
+from discreet.synthetic.aim import MODEL_CELLS, Estimator, Run, Settings, candidates, memory_bytes, run
 from discreet.synthetic.columns import Column
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.fit import Measured, fit
 from discreet.synthetic.model.rows import draw_rows
 from discreet.synthetic.predicate import predicate
 from discreet.synthetic.result import Synthetic
-from discreet.synthetic.source import MarginalSource, rows_of
+from discreet.synthetic.source import MarginalSource, rows_of, then
 from discreet.synthetic.spending import read_budget
 from discreet.synthetic.workload import Asked
 from discreet.synthetic.workload import workload as read_workload
@@ -76,13 +76,18 @@ def synthesize(
         raise BadParameter(
             "memory", memory, f"must be at least {need:,} bytes for this workload and model; coarsen columns"
         )
-    with Progress(progress) as shown:
-        shown.step(f"counting; at most {need / 1e6:,.0f} MB of memory")
-        found = run(source, asked, budget, settings=settings, cancel=cancel, progress=shown)
-        shown.step("drawing rows")
+
+    def finish(found: Run) -> Synthetic:
         count = round(found.fit.total) if wanted is None else wanted
         codes = draw_rows(found.fit.model, min(count, MOST_ROWS), np.random.default_rng())
-    return Synthetic(source.domain, found, codes, found.spending.certified(slack), need)
+        return Synthetic(found.domain, found, codes, found.spending.certified(slack), need)
+
+    with Progress(progress) as shown:
+        shown.step(f"counting; at most {need / 1e6:,.0f} MB of memory")
+        return then(
+            lambda: run(source, asked, budget, settings=settings, cancel=cancel, progress=shown),
+            finish,
+        )
 
 
 def memory_for(

@@ -125,6 +125,11 @@ class Workload:
         return found
 
     @property
+    def conditioned(self) -> set[int]:
+        """The places of columns that conditions name: their values cannot be chosen otherwise."""
+        return {c for question in self.questions if isinstance(question.ask, Count) for c in question.clique}
+
+    @property
     def answers(self) -> int:
         """How many numbers are asked for in all."""
         return sum(q.answers or self.domain.size(q.clique) for q in self.questions)

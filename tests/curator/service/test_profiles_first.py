@@ -18,8 +18,15 @@ import pytest
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
-from discreet.curator.service.questions import AnyQuestion, ProfileQuestion, SqlQuestion, WorkloadQuestion
+from discreet.curator.service.questions import (
+    AnyQuestion,
+    PlanQuestion,
+    ProfileQuestion,
+    SqlQuestion,
+    WorkloadQuestion,
+)
 from discreet.curator.service.service import Curator
+from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, KeyReused, LedgerBusy, NoProfile, OverBudget
 from discreet.ledger.records import ChargeRecord
@@ -314,6 +321,79 @@ def test_a_workload_with_a_join_buys_all_that_is_lacking_out_of_one_tenth(tmp_pa
         assert [price for _, price in paid(curator)] == [100, 100, 1800]
 
 
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+PLAN = PlanQuestion(sqls=(COUNT.sql, "SELECT COUNT(*) AS n FROM trips"), price=Price(20))
+PROFILE = ProfileQuestion(table="trips", columns=("city",), price=Price(50))
+
+
+def test_a_plan_says_what_it_buys_first_and_a_crash_between_costs_no_more_than_the_price(tmp_path: Path) -> None:
+    with opened(tmp_path / "t") as curator:
+        shown = curator.preview_plan(ANN, "town", PLAN)
+        assert "epsilon 2 of the price buys first: a profile of trips" in shown["plan"]["notes"][0]
+        assert [one["cut"] for one in shown["plan"]["questions"]] == [None, None]
+        assert "this preview is for a cap of 10 rows" in shown["questions"][0]["notes"][0]
+        assert {one["price"]["epsilon"] for one in shown["questions"]} == {"20"}
+        assert not paid(curator)
+    killed(tmp_path / "t", PLAN, "planned", 2)
+    with opened(tmp_path / "t") as curator:
+        found = notes(curator, ANN, PLAN, "k")
+        assert "chosen from the profile of trips" in found[0]
+        assert "epsilon 2 was spent before" in found[-1]
+        assert paid(curator) == [("profile(trips: city)", 2), (PLAN.query, 18)]
+        shown = curator.preview_plan(BOB, "town", PLAN)
+        assert not shown["plan"]["notes"]
+        assert all(one["cut"] is not None for one in shown["plan"]["questions"])
+
+
+def test_a_plan_that_was_paid_and_lost_is_not_paid_again_and_one_that_was_stored_is_handed_out(tmp_path: Path) -> None:
+    with opened(tmp_path / "t") as curator:
+        curator.ask(ANN, "town", PROFILE)
+    killed(tmp_path / "t", PLAN, "noise", 1)
+    clock = Clock()
+    with opened(tmp_path / "t", clock=clock) as curator:
+        assert [price for _, price in paid(curator)] == [50, 20]
+        with pytest.raises(LedgerBusy, match="was paid, and is being answered or was lost"):
+            curator.ask(ANN, "town", PLAN, "k")
+        clock.now += timedelta(hours=1)
+        with pytest.raises(EngineFailed):
+            curator.ask(ANN, "town", PLAN, "k")
+        stored = curator.ask(ANN, "town", PLAN, "new").answer
+        assert [price for _, price in paid(curator)] == [50, 20, 20]
+    with opened(tmp_path / "t") as curator:
+        again = curator.ask(ANN, "town", PLAN, "new")
+        assert (again.answer, again.again) == (stored, True)
+        assert [price for _, price in paid(curator)] == [50, 20, 20]
+
+
+def test_a_plan_that_cannot_be_made_yet_or_does_not_fit_buys_nothing(tmp_path: Path) -> None:
+    targets = replace(PLAN, price=Price(error=(30, 20)))
+    with opened(tmp_path / "t") as curator:
+        curator.ledger.owner.grant("ann", "town", Approx(19, "1e-18"))
+        with pytest.raises(OverBudget):
+            curator.ask(ANN, "town", PLAN)
+        with pytest.raises(NoProfile, match="buy one"):
+            curator.preview_plan(ANN, "town", targets)
+        with pytest.raises(BadParameter, match="buy a profile first"):
+            curator.ask(ANN, "town", targets)
+        assert not paid(curator)
+        curator.ask(BOB, "town", PROFILE)
+        (price,) = {one["price"]["epsilon"] for one in curator.preview_plan(ANN, "town", targets)["questions"]}
+        curator.ask(ANN, "town", targets)
+        assert paid(curator)[1] == (PLAN.query, Fraction(price))
+
+
+def test_bounds_that_a_plan_waits_for_are_bought_too(tmp_path: Path) -> None:
+    asked = PlanQuestion(sqls=("SELECT SUM(length) AS s FROM trips",), price=Price(2000))
+    with opened(tmp_path / "t", auto="length") as curator:
+        shown = curator.preview_plan(ANN, "town", asked)
+        assert "bounds of trips.length are not chosen yet" in str(shown["questions"][0]["notes"])
+        assert "bounds of length chosen from the profile" in str(notes(curator, ANN, asked))
+        assert [price for _, price in paid(curator)] == [200, 1800]
+
+
+# --- one more column --------------------------------------------------------------------------------------------------
+
 SUM = SqlQuestion(sql="SELECT SUM(length) AS s FROM trips", price=Price(2000))
 
 
@@ -353,3 +433,22 @@ def test_sizes_of_joined_rows_of_a_table_that_was_declared_otherwise_are_bought_
         assert "buys first" in str(curator.preview(ANN, "town", joined)[0]["notes"])
         assert "was spent before" in str(notes(curator, ANN, joined))
         assert "was spent before" not in str(notes(curator, BOB, joined))
+
+
+# --- synthetic rows ---------------------------------------------------------------------------------------------------
+
+
+def test_synthetic_rows_use_a_profile_that_was_bought(tmp_path: Path) -> None:
+    asked = SyntheticQuestion(table="trips", price=Price(20), rows=10, columns=("city",), quick=True)
+    with opened(tmp_path / "town") as curator:
+        jobs = SyntheticJobs(curator)
+        with pytest.raises(NoProfile, match="no profile of trips"):
+            jobs.start(ANN, "town", asked)
+        assert not [*curator.ledger.entries(kind=ChargeRecord.KIND)]
+        curator.ask(BOB, "town", ProfileQuestion(table="trips", columns=(), price=Price(20)), "profile")
+        number = jobs.start(ANN, "town", asked).sequence
+        for _ in range(TOGETHER):  # until the job has ended
+            assert jobs._free.acquire(timeout=60)
+        found = jobs.state(ANN, number)
+        assert (found["state"], found["result"]["rows"]) == ("done", 10)
+        assert "a cap of" in found["result"]["story"][0]

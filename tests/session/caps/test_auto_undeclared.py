@@ -71,7 +71,6 @@ def test_a_workload_spends_one_tenth_for_all_of_its_questions() -> None:
     lambda own: own.sql(COUNT).statements("bigquery", epsilon=1),
     lambda own: own.plan([COUNT], epsilon=1),
     lambda own: own.continual(COUNT, epsilon=1, by="day", horizon=30),
-    lambda own: own.synthesize("visits", epsilon=1, columns=["clinic"], rows=10),
 ])  # fmt: skip
 def test_what_cannot_buy_first_asks_for_a_number_and_spends_nothing(ask: Any) -> None:
     own = session(dp.Approx(100, "1e-9"))

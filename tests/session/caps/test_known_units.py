@@ -22,3 +22,18 @@ def test_bounds_are_suggested_for_a_price() -> None:
     assert s.suggest_max_rows("visits", epsilon=5) in range(1, 5)
     with pytest.raises(BadParameter, match="column"):
         s.suggest_bounds("clinic", epsilon=1)
+
+
+def test_a_cap_that_all_but_a_hundredth_keep() -> None:
+    """2,000 units of two rows. The numbers of units beyond have noise of 1.5 together, and 20 may be beyond: a false
+    alarm takes 13 deviations. A quantile among 1,000 values was 20 to 700 here.
+    """
+    rows = {"id": [i // 2 for i in range(4000)], "first": [i % 2 == 0 for i in range(4000)]}
+    s = dp.Session(visits=dp.table(rows, unit="id", max_rows=5), budget=dp.Pure(100))
+    assert s.suggest_max_rows("visits", epsilon=5, level="0.99") == 2
+    assert s.suggest_max_rows("visits", epsilon=5, level="0.99", where="first") == 1
+    left = s.remaining
+    for wrong in ({"level": 0}, {"level": 1}, {"most": 1}):
+        with pytest.raises(dp.errors.BadParameter):
+            s.suggest_max_rows("visits", epsilon=5, **wrong)  # type: ignore[arg-type]
+    assert s.remaining == left

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from anyio.to_thread import run_sync
 from fastapi import FastAPI, Query, Request
-from pydantic import BaseModel, Field, StrictStr
+from pydantic import BaseModel, Field, StrictInt, StrictStr
 
 from discreet.answer import CONFIDENCE
 from discreet.continual.counter import Method
@@ -33,13 +33,16 @@ class BoardIn(Priced):
     days: Days | None = None
     method: Annotated[StrictStr, Field(min_length=1, max_length=20)] = Method.BEST.value
     """What gets noise: best, values, prefixes, tree or square_root."""
+    max_rows: Annotated[StrictInt, Field(ge=1, le=1 << 16)] | None = None
+    """Rows of one unit that count on one day; the table's own cap if left out."""
 
     def question(self) -> BoardQuestion:
         """What is asked."""
         price = replace(self.price(), confidence=CONFIDENCE)  # that of the bars, which decides nothing
         return BoardQuestion(
-            sql=self.sql, by=self.by, horizon=self.horizon, days=self.days, price=price, method=self.method
-        )
+            sql=self.sql, by=self.by, horizon=self.horizon, days=self.days, price=price, method=self.method,
+            max_rows=self.max_rows,
+        )  # fmt: skip
 
 
 class DayIn(In):

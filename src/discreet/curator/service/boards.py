@@ -37,6 +37,8 @@ class BoardQuestion:
     price: Price
     method: str = Method.BEST.value
     """What gets noise, as in ``session.continual``."""
+    max_rows: int | None = None
+    """Rows of one unit that count on one day; the table's own cap if left out."""
 
     @classmethod
     def read(cls, query: str, written: Mapping[str, Any]) -> BoardQuestion:
@@ -44,7 +46,7 @@ class BoardQuestion:
         price = Price(**{name: written[name] for name in ("epsilon", "delta", "rho", "confidence") if name in written})
         return cls(
             sql=query, by=written["by"], horizon=written["horizon"], days=written["days"], price=price,
-            method=written.get("method", Method.BEST.value),
+            method=written.get("method", Method.BEST.value), max_rows=written.get("max_rows"),
         )  # fmt: skip
 
 
@@ -53,7 +55,10 @@ def opened(
 ) -> tuple[Board, LedgerBoard]:
     """A dashboard as it stands, or a new one. No data is touched, and nothing is spent."""
     known, people = curator.dataset(caller, dataset)
-    written = parameters(asked.by, asked.horizon, asked.days, asked.price, people.neighbours, method=asked.method)
+    written = parameters(
+        asked.by, asked.horizon, asked.days, asked.price, people.neighbours, method=asked.method,
+        max_rows=asked.max_rows,
+    )  # fmt: skip
     record = LedgerBoard(
         curator.ledger, dataset, caller.name, name=check_name(name, "name"), query=asked.sql.strip(),
         parameters=written, folder=_folder(curator),
@@ -62,8 +67,9 @@ def opened(
     query = session.sql(asked.sql)
     check_size([query.prepared], curator.config.limits)
     board = session.continual(
-        query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, method=asked.method, record=record
-    )
+        query, asked.price, by=asked.by, horizon=asked.horizon, days=asked.days, method=asked.method,
+        max_rows=asked.max_rows, record=record,
+    )  # fmt: skip
     return board, record
 
 

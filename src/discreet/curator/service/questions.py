@@ -1,4 +1,4 @@
-"""What can be asked of a curator and paid for: a question, several together, the sizes of a column.
+"""What can be asked of a curator and paid for: a question, several together or in a plan, the sizes of a column.
 
 Promise: ``query`` and ``parameters`` of whatever is asked are all that decides its answer, in canonical form: they are
 what is written into the ledger and what a key is bound to. Planning touches no data.
@@ -19,9 +19,11 @@ from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
 from discreet.session.caps.profiles import profile_order
+from discreet.session.plan import Plan
 from discreet.session.price import Price
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
+from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload
 
 Read = Callable[[str], Query]
@@ -104,6 +106,28 @@ class WorkloadQuestion:
     def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
         """The price of all together, the noise, and what becomes of the numbers."""
         return Workload(session, self.queries(read, check)).order(self.price, expected=expected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanQuestion(WorkloadQuestion):
+    """Several questions that share one price so that all are about equally far off, or that each keep an error.
+
+    >>> PlanQuestion(sqls=("SELECT 1", "SELECT 22"), price=Price(error=(5, 60))).parameters
+    {'confidence': '19/20', 'error': ['5', '60'], 'workload': [8, 9], 'plan': 'one price'}
+    """
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All but the text that decides the answer, in canonical form."""
+        return super(PlanQuestion, self).parameters | {"plan": "one price"}  # slots: super() is of another class
+
+    def plan(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Plan:
+        """What each question gets, and the order; ``expected``: also where caps or bounds are not chosen yet."""
+        return plan_for(session, self.queries(read, check), self.price, expected=expected)
+
+    def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
+        """The price of all together, the noise, and what becomes of the numbers."""
+        return self.plan(session, read, check, expected=expected).order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,7 +214,7 @@ class UnitsQuestion:
         return profile_order(session, self.about, self.query, self.price)
 
 
-AnyQuestion = SqlQuestion | WorkloadQuestion | SizesQuestion | ProfileQuestion | UnitsQuestion
+AnyQuestion = SqlQuestion | WorkloadQuestion | PlanQuestion | SizesQuestion | ProfileQuestion | UnitsQuestion
 UNITS_OF = "sizes of units for: "
 
 

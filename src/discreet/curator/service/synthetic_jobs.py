@@ -18,6 +18,7 @@ from typing import Any
 from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.service.access import Caller
 from discreet.curator.service.open_datasets import OpenDataset
+from discreet.curator.service.profiles import needs_profile
 from discreet.curator.service.service import Curator, read_answer
 from discreet.errors import BadParameter, EngineFailed, LedgerBusy
 from discreet.ledger.charges import Charge
@@ -98,6 +99,8 @@ class SyntheticJobs:
         known, _ = self._curator.dataset(caller, name)
         opened = self._curator.open(known)
         schema = opened.session.schemas.get(asked.table)
+        if schema is not None and needs_profile(schema):  # it is sold apart: NoProfile if nobody has bought one
+            opened.profiles.read(self._curator.ledger, name, opened.session, again=True)
         wide = len(asked.columns or (() if schema is None else schema.fields)) or 1
         if asked.rows * wide > STORED:
             raise BadParameter("rows", asked.rows, f"must be at most {STORED // wide:,} for {wide} columns")

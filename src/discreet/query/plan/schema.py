@@ -267,16 +267,17 @@ def table(
         max_rows = UNDECLARED
     auto = max_rows == AUTO
     caps = Caps(
-        max_rows=None if max_rows is None or auto else _cap(max_rows, "max_rows"),
-        max_groups=None if max_groups is None else _cap(max_groups, "max_groups"),
-        max_rows_per_group=None if max_rows_per_group is None else _cap(max_rows_per_group, "max_rows_per_group"),
+        max_rows=None if max_rows is None or auto else read_cap(max_rows, "max_rows"),
+        max_groups=None if max_groups is None else read_cap(max_groups, "max_groups"),
+        max_rows_per_group=None if max_rows_per_group is None else read_cap(max_rows_per_group, "max_rows_per_group"),
         auto=auto,
         correct=correct,
     )
     return Table(source=source, unit=column, through=through, columns=_declared(columns), caps=caps)
 
 
-def _cap(value: object, name: str) -> int:
+def read_cap(value: object, name: str) -> int:
+    """A cap, checked."""
     if isinstance(value, str):
         raise BadParameter(name, value, 'must be a whole number, or "auto" for max_rows')
     cap = integer(value, name, at_least=1)  # type: ignore[arg-type]

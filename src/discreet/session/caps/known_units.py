@@ -27,6 +27,7 @@ from discreet.query.answer.suggest import (
     rows_question,
     sizes_question,
     suggested,
+    suggested_rows,
 )
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.lower.bounding import rows as most_rows
@@ -40,6 +41,7 @@ from discreet.query.run import no_caps, quote
 from discreet.session.caps.auto import (
     SHARE,
     all_rows,
+    confidence_of_wide,
     corrected_preview,
     cut_of,
     finish,
@@ -116,10 +118,15 @@ class KnownUnits(Buyer):
         rho: Number | None = None,
         level: Number = "0.95",
         most: int = 1000,
+        where: str | None = None,
     ) -> int:
-        """How many rows all but a few units have, as a private estimate, paid like any question."""
-        asked = rows_question(self[table], table, self._schemas[table].table, level, most)  # type: ignore[index]
-        return max(1, int(asked.release(epsilon, delta=delta, rho=rho).value))
+        """How many rows all but a few units have, as a private estimate, paid like any question.
+
+        ``where``: among the rows that satisfy a condition, such as those of one day.
+        """
+        frame = self[table] if where is None else self[table].filter(where)  # type: ignore[index]
+        asked = rows_question(frame, table, self._schemas[table].table, level, most)
+        return suggested_rows(asked.release(epsilon, delta=delta, rho=rho), level)
 
     def profile(
         self,
@@ -331,7 +338,7 @@ class KnownUnits(Buyer):
         known = self.known(question)
         return None if known is None else typical_rows(question, known)
 
-    def _rows_that_count(self, question: Prepared) -> int | None:
+    def rows_that_count(self, question: Prepared) -> int | None:
         """How many rows count in the smallest group, about, under the caps of a question; None if nobody knows."""
         known = self.known(question)
         if known is None or known.sizes.empty or not (all_rows(question) or not known.of):
@@ -353,9 +360,13 @@ class KnownUnits(Buyer):
             confidence=order.confidence,
             notes=notes,
         )
-        words = () if chosen is None else chosen.words
+        words, wide = () if chosen is None else chosen.words, None
+        if chosen is not None and chosen.corrected:
+            asked = order.quote.questions[order.places[answer] + 2].parts[0]
+            many, level = round(rows or chosen.rows or 1), confidence_of_wide(order.confidence)
+            wide = preview(order.quote, asked, remaining="", affordable=True, rows=many, confidence=level)
         units = self._units_to_see(order) if order.waiting else 0
-        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words, units)
+        return without_bounds(corrected_preview(found, chosen, rows, wide), question, order.waiting, words, units)
 
     def _units_to_see(self, order: Order) -> int:
         """How many units must have values alike for the bounds to be chosen that an order waits for."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from math import prod
 
@@ -74,6 +75,7 @@ class EngineSource:
             raise BadParameter("columns", len(domain), f"must be at most {MOST_COLUMNS}: name those that matter")
         reach = row_reach(lowered.caps, Noise.GAUSSIAN, grouped=False)
         self._engine, self._schemas, self._domain = engine, schemas, domain
+        self._again = partial(EngineSource, engine, schemas, table, neighbours=neighbours, keep=keep)
         self._work = GroupingSets(
             source=prune(lowered.relation, frozenset({UNIT, *domain.columns})),
             unit=UNIT,
@@ -103,6 +105,10 @@ class EngineSource:
         """The same for every marginal: all rows of a unit may lie in one cell."""
         del clique
         return self._moves
+
+    def with_domain(self, domain: Domain) -> EngineSource:
+        """The same rows, counted over other values of the same columns."""
+        return self._again(domain)
 
     def check(self) -> None:
         """Find out, before anything is paid, whether the engine is there and can compute this. Reads no data."""

@@ -10,8 +10,9 @@ from typing import Any
 from discreet.errors import BadParameter
 from discreet.query.plan.schema import Declared, Field, Schema
 from discreet.query.plan.types import Boolean, Date, Number, Timestamp
-from discreet.synthetic.columns import Column, bins, categories, days, whole
-from discreet.synthetic.domain import EQUAL, SINGLE, Domain
+from discreet.synthetic.binning.open_bins import equal_bins
+from discreet.synthetic.columns import Column, categories, days, whole
+from discreet.synthetic.domain import SINGLE, Domain
 
 
 def domain_of(
@@ -75,11 +76,7 @@ def _numbers(step: Fraction, low: int, high: int, *, nullable: bool) -> Column:
     """One code for each of few whole numbers; otherwise bins of equal width, with whole edges for whole numbers."""
     if step == 1 and high - low < SINGLE:
         return whole(low, high, nullable=nullable)
-    if step == 1:
-        edges = [Fraction(low + (high - low) * i // EQUAL) for i in range(EQUAL + 1)]
-        return bins(edges, nullable=nullable, integral=True)
-    a, b = low * step, high * step
-    return bins([a + (b - a) * Fraction(i, EQUAL) for i in range(EQUAL + 1)], nullable=nullable)
+    return equal_bins(low * step, high * step, nullable=nullable, integral=step == 1)
 
 
 def _day(at: date) -> date:

@@ -1,0 +1,1 @@
+"""Bins that nobody declared, chosen from released counts."""
