@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
@@ -11,7 +12,7 @@ from typing import Any, NoReturn, Protocol
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import BadQuestion, Unsupported
+from discreet.errors import BadQuestion, EngineFailed, Unsupported
 from discreet.exact import Number
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
@@ -39,7 +40,7 @@ from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
-from discreet.session.caps.auto import note_of_first_payment, unknown_yet
+from discreet.session.caps.auto import note_of_first_payment, split, unknown_yet
 from discreet.session.caps.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price, shares
 
@@ -78,6 +79,25 @@ def waiting_for(queries: Sequence[Query]) -> tuple[Unknown, ...]:
 def places_of(chosen: Sequence[Chosen | None]) -> tuple[int, ...]:
     """Where each question stands, if each is followed by the total to which it is corrected."""
     return tuple(accumulate((1 if one is None else len(one.questions) for one in chosen[:-1]), initial=0))
+
+
+@contextmanager
+def going_on(then: Callable[[], Any]) -> Iterator[None]:
+    """Where the engine fails on what is bought before an answer: asking again buys it under the same payment, and goes
+    on with the rest of the price.
+    """
+    try:
+        yield
+    except EngineFailed as failed:
+        if (first := failed.again) is not None:
+
+            def again() -> Any:
+                with going_on(then):
+                    first()
+                return then()
+
+            failed.again = again
+        raise
 
 
 class QuerySession(Protocol):
@@ -226,8 +246,9 @@ class Query(Asked):
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
         asked = Price.of(epsilon, delta, rho, error, confidence)
-        (query,), price = self.session.find_bounds((self,), asked)
-        price = self.session.find_out(query.prepared.all, price, self.ledger_text())
+        with going_on(lambda: self.release(split(asked)[1])):
+            (query,), price = self.session.find_bounds((self,), asked)
+            price = self.session.find_out(query.prepared.all, price, self.ledger_text())
         answer: TableAnswer = self.session.release(query.order(price), itemgetter(0))
         return replace(answer, notes=(*answer.notes, *note_of_first_payment(asked, price)))
 

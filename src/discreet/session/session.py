@@ -169,18 +169,21 @@ class Session(ManyQuestions, KnownUnits):
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
         schemas, missing = self._with_bounds()
-        waiting: tuple[Unknown, ...] = ()
         try:
-            asked = with_presence(asked, schemas)
-            lowered = lower_question(asked, schemas)
+            return self._prepared(asked, schemas, ())
         except BadQuestion as refused:
             waiting = tuple(one for one in missing if not one.asked or (one.table, one.column) in self._in_vain)
             if not waiting:
                 raise no_bounds(refused, missing) from None
-            schemas = with_expected_bounds(schemas, waiting)
-            asked = with_presence(asked, schemas)
-            lowered = lower_question(asked, schemas)
-        prepared = prepare(with_public_keys(lowered, self._engine, schemas))
+            first = refused
+        try:
+            return self._prepared(asked, with_expected_bounds(schemas, waiting), waiting)
+        except BadQuestion:  # perhaps because of bounds that nobody chose
+            raise no_bounds(first, waiting) from None
+
+    def _prepared(self, asked: Question, schemas: Mapping[str, Schema], waiting: Sequence[Unknown]) -> Query:
+        asked = with_presence(asked, schemas)
+        prepared = prepare(with_public_keys(lower_question(asked, schemas), self._engine, schemas))
         return Query(self, asked, prepared, waited_for(prepared, waiting))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:

@@ -13,10 +13,10 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several, preformatted
-from discreet.session.caps.auto import note_of_first_payment
+from discreet.session.caps.auto import note_of_first_payment, split
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, order_together, waiting_for
+from discreet.session.query import Order, Query, QuerySession, going_on, order_together, waiting_for
 
 T = TypeVar("T")
 
@@ -74,10 +74,12 @@ class Workload:
         """Pay once, then answer all."""
         asked = Price.of(epsilon, delta, rho)
         for query in self.queries:
+            query.check_whole()
             query.check_keys()
-        queries, price = self.session.find_bounds(self.queries, asked)
-        every = [one for query in queries for one in query.prepared.all]
-        price = self.session.find_out(every, price, self.ledger_text())
+        with going_on(lambda: self.release(split(asked)[1])):
+            queries, price = self.session.find_bounds(self.queries, asked)
+            every = [one for query in queries for one in query.prepared.all]
+            price = self.session.find_out(every, price, self.ledger_text())
         answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
         words = note_of_first_payment(asked, price)
         return Several(replace(one, notes=(*one.notes, *words)) for one in answers)

@@ -31,7 +31,7 @@ from discreet.query.profile.questions import table_questions
 from discreet.query.run import Quote, works_of
 from discreet.session.price import Price
 
-BLOCKS, TABLES = 300, 10
+BLOCKS, TABLES = 500, 6
 """3,000 tables in all; ``tests/sampled_tests.txt`` keeps some."""
 
 TEXTS = [

@@ -234,3 +234,15 @@ def test_explain_says_what_was_chosen_and_a_preview_knows_the_bars_of_corrected_
     for name in ("n", "s"):
         bars = sorted(float(error or 0) for error in answer.errors()[name])
         assert bars[30] / 3 < shown.error(name) < 3 * bars[30]
+
+
+def test_a_number_that_is_not_corrected_beside_a_sum_that_is_has_its_own_bar_in_a_preview() -> None:
+    """It was a Python error: a number of different values is a count, but not of rows."""
+    units = np.concatenate([np.arange(100), np.repeat(np.arange(3), 20)])
+    rows = {"u": units, "g": ["a"] * len(units), "k": np.arange(len(units)) % 9, "x": np.ones(len(units))}
+    columns = {"g": dp.keys(["a"]), "x": dp.bounds(0, 1), "k": dp.keys(range(9))}
+    own = dp.Session(t=dp.table(rows, unit="u", max_rows="auto", columns=columns), budget=dp.Pure(10**4))
+    own.profile("t", epsilon=1000)
+    shown = own.sql("SELECT g, SUM(x) AS s, COUNT(DISTINCT k) AS d FROM t GROUP BY g").preview(epsilon=1000)
+    assert "groups are made to agree with a total" in str(shown)
+    assert 0 < shown.error("d") < np.inf

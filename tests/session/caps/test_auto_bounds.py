@@ -1,6 +1,8 @@
 """dp.bounds("auto"): chosen from a profile, or from a tenth of a release's price; else refused, unpaid."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import BadParameter, BadQuestion, OverBudget
+from discreet.errors import BadParameter, BadQuestion, EngineFailed, OverBudget
 from discreet.session.price import Price
 
 pytestmark = pytest.mark.usefixtures("fixed_noise")
@@ -143,7 +145,7 @@ MANY = {"u": np.repeat(np.arange(2000), 2), "x": np.full(4000, 7.0), "y": np.ful
 def three_columns(**options: Any) -> dp.Session:
     columns = {name: dp.bounds("auto") for name in "xyz"}
     tables = {name: dp.table(pa.table(MANY), unit="u", max_rows="auto", columns=columns) for name in ("t", "other")}
-    return dp.Session(tables, budget=dp.Approx(10**6, 0), **options)
+    return dp.Session(tables, budget=dp.Pure(10**6), **options)
 
 
 def asked(own: dp.Session, column: str, epsilon: int = 100) -> bool:
@@ -204,3 +206,67 @@ def test_a_preview_says_how_many_units_it_takes_for_bounds_to_be_chosen() -> Non
         assert values is not None
         needed = values.error([1.0], 0.001 / (4 * len(values.counts)))
         assert int(note.split("Unless ")[1].split(" units")[0].replace(",", "")) == pytest.approx(needed, rel=0.01)
+
+
+def test_a_workload_that_is_refused_buys_nothing() -> None:
+    own = three_columns()
+    staged = "SELECT COUNT(*) AS n FROM t WHERE x > (SELECT AVG(x) FROM t)"
+    with pytest.raises(BadQuestion, match="must be released first"):
+        own.workload([staged, "SELECT SUM(y) AS s FROM t"]).release(epsilon=10)
+    assert own.remaining == own.budget
+
+
+def test_what_a_stand_in_for_bounds_refuses_is_said_to_lack_bounds() -> None:
+    """The logarithm of whole numbers from 0 to 1 is a constant; of those that are there it is not."""
+    table = dp.table({"u": range(2000), "x": [7] * 2000}, unit="u", max_rows=1, columns={"x": dp.bounds("auto")})
+    own = dp.Session(t=table, budget=dp.Pure(10**6))
+    with pytest.raises(BadQuestion, match=r"no bounds could be chosen yet for t\.x"):
+        own.sql("SELECT AVG(LN(x)) AS m FROM t")
+    own.profile("t", epsilon=1000)
+    assert own.sql("SELECT AVG(LN(x)) AS m FROM t").release(epsilon=1000)["m"][0] == pytest.approx(np.log(7), abs=0.2)
+
+
+@pytest.mark.parametrize("failures", [1, 2])
+@pytest.mark.parametrize("several", [False, True])
+def test_an_engine_that_fails_on_what_is_bought_first_is_asked_again_for_no_more_than_the_price(
+    failures: int, several: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = three_columns()
+    run, left = own.engine.run, [None] * failures
+
+    def failing(*given: Any) -> Any:
+        if left:
+            left.pop()
+            raise EngineFailed
+        return run(*given)
+
+    monkeypatch.setattr(own.engine, "run", failing)
+    text = "SELECT AVG(x) AS m FROM t"
+    whole: Any = own.workload([text, text.replace("x", "y")]) if several else own.sql(text)
+    ask: Callable[[], Any] = partial(whole.release, epsilon=1000)
+    for _ in range(failures):
+        with pytest.raises(EngineFailed) as failed:
+            ask()
+        assert failed.value.again is not None
+        ask = failed.value.again
+    found = ask()
+    assert (found[0] if several else found)["m"][0] == pytest.approx(7, abs=1)
+    assert own.remaining == dp.Pure(10**6 - 1000)
+
+
+SMALL = {"u": np.arange(400) // 2, "x": np.arange(400) % 64, "k": np.array([f"k{i % 5}" for i in range(400)])}
+JOINED = "SELECT COUNT(*) AS n FROM t JOIN p ON t.u = p.u"
+KEYS = "SELECT k, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY k"
+
+
+def small(budget: Any) -> dp.Session:
+    columns = {"x": dp.bounds("auto"), "k": dp.unknown_keys()}
+    people = dp.table({"u": np.arange(200)}, unit="u", max_rows="auto")
+    return dp.Session(t=dp.table(SMALL, unit="u", max_rows="auto", columns=columns), p=people, budget=budget)
+
+
+def test_values_then_sizes_of_joined_rows_then_the_answers_all_fit_or_nothing_is_bought() -> None:
+    """After the first purchase the second was refused: each was checked by itself."""
+    own = small(dp.Approx("10/3", "1e-6"))
+    assert len(own.workload([KEYS, JOINED]).release(epsilon="10/9", delta="5e-7")) == 2
+    assert own.remaining_by_account[0] == dp.Approx("20/9", "9.5e-8")

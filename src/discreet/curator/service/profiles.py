@@ -210,14 +210,19 @@ class FirstPurchase:
         if not lacking.names:
             return
         budget.check_new()
-        first, _ = split(price, len({*lacking.names, *paid}))
+        first, left = split(price, len({*lacking.names, *paid}))
+        profiles = []
+        for table, columns in lacking.tables.items():
+            before = paid.get(table, {"columns": columns, "sizes": not _has_profile(session, table)})
+            named, sizes = tuple(before["columns"]), bool(before.get("sizes", True))  # as its key has paid for it
+            profiles.append(ProfileQuestion(table=table, columns=named, price=first, sizes=sizes))
         if not paid:
-            session.check_fits([one for query in queries.values() for one in query.prepared.all], price)
-        for table, read_now in lacking.tables.items():
-            before = paid.get(table, {"columns": read_now, "sizes": not _has_profile(session, table)})
-            columns, sizes = tuple(before["columns"]), bool(before.get("sizes", True))  # as its key has paid for it
-            self._buy(ProfileQuestion(table=table, columns=columns, price=first, sizes=sizes), table, paid)
-            session.answer_anyway(table, columns)
+            bought = [*(one.asked(session) for one in profiles), *lacking.joined.values()]
+            every = [one for query in queries.values() for one in query.prepared.all]
+            session.check_fits(every, price, [(asked, first) for asked in bought], left)
+        for one in profiles:
+            self._buy(one, one.table, paid)
+            session.answer_anyway(one.table, one.columns or ())
         if lacking.joined:
             queries = read()  # bounds are chosen now
             for text in lacking.joined:

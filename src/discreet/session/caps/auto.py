@@ -254,7 +254,7 @@ def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None, 
     part = chosen.questions[0].parts[0]
     columns, held = [], []
     for one, measure, recipe in zip(found.columns, part.measures, part.recipes, strict=True):
-        size = rows if is_count(recipe) else None
+        size = rows if is_count(recipe) and (wide is None or can_rescale(recipe)) else None
         if size is None and wide is not None and chosen.known is not None and can_rescale(recipe):
             size = size_of_sum(measure, chosen.known, rows)
         if size is None:

@@ -11,11 +11,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.errors import BadParameter, OverBudget
 from discreet.exact import Number, number
 from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.events import Composed
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview, preview
@@ -72,6 +73,9 @@ from discreet.session.caps.profiles import (
 from discreet.session.payment import Affords, BudgetStore, SessionLedger
 from discreet.session.price import Price, Terms, wanted_errors
 from discreet.session.query import Order, Query
+
+Purchases: TypeAlias = Sequence[tuple[Sequence[Asked], Price]]
+"""Histograms that are bought one after another, each for its price."""
 
 
 class KnownUnits(Buyer):
@@ -209,6 +213,11 @@ class KnownUnits(Buyer):
         if found is not None:
             self._profiles[table] = found
 
+    def _learn_first(self, columns: Sequence[str], table: str, found: Profile) -> None:
+        """Use what a question has bought first."""
+        self._add_profile(table, found)
+        self.answer_anyway(table, columns)
+
     def _add_profile(self, table: str, found: Profile) -> None:
         before = self._profiles.get(table)
         self._profiles[table] = found if before is None else before.joined(found)
@@ -238,24 +247,43 @@ class KnownUnits(Buyer):
             if missing:
                 todo[table] = columns_to_buy(missing, keys, self._schemas[table])
         if todo:
-            self.check_fits([one for query in queries for one in query.prepared.all], price)
+            self._check_all_fit(queries, price, todo)
             first, price = split(price, len(todo))
             for table, columns in todo.items():
-                found = buy_profile(self, table, first, columns, known=self._profiles.get(table))
-                self._add_profile(table, found)
-                self.answer_anyway(table, columns)
+                learn = partial(self._learn_first, columns)
+                buy_profile(self, table, first, columns, known=self._profiles.get(table), learn=learn)
         return _asked_again(queries), price
 
-    def check_fits(self, questions: Sequence[Prepared], price: Price) -> None:
-        """Refuses before a part of a price is spent, if the whole does not fit the budget."""
-        whole = self.quote([unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions], price)
+    def _check_all_fit(self, queries: Sequence[Query], price: Price, todo: Mapping[str, tuple[str, ...]]) -> None:
+        """Refuses if the values of these columns, sizes of joined rows and then the answers do not fit."""
+        each, left = split(price, len(todo))
+        first = [(questions_to_buy(self, table, some, self._profiles.get(table)), each) for table, some in todo.items()]
+        if sizes := sizes_to_buy([one for query in queries for one in _joined(query) if not self.knows(one)]).asked:
+            each, left = split(left)
+            first.append((sizes, each))
+        self.check_fits([one for query in queries for one in query.prepared.all], price, first, left)
+
+    def check_fits(self, questions: Sequence[Prepared], price: Price, first: Purchases, left: Price) -> None:
+        """Refuses before a part of a price is spent, if not all of it can be: what is bought first, then the answer
+        with what is left of the price.
+        """
+        expected = [unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions]
+        whole = self.quote(expected, price)
         store = self._budget_store
-        left = store.remaining
-        # a δ that is named twice is counted twice; one that follows from the budget is shared
-        apart = price.delta is not None and isinstance(left, Approx) and self._terms.rule is Rule.EITHER
         fits = store.affords if isinstance(store, Affords) else store.fits
-        if not fits(whole.plan.price) or (apart and 2 * number(price.delta or 0) > left.delta):  # type: ignore[union-attr]
-            raise OverBudget(asked=whole.price, left=left)
+        bought = [self.quote([one.prepared for one in asked], part).plan.price for asked, part in first]
+
+        def together(rest: Any) -> bool:
+            return fits(Composed((*bought, rest)))
+
+        # one payment may take all of δ if it is the first of all; of two, the second has half (an analyst's share says
+        # nothing of whether it is the first)
+        left_now = store.remaining
+        new = isinstance(store, Affords) or left_now == self._terms.budget
+        apart = new and price.delta is not None and self._terms.rule is Rule.EITHER and isinstance(left_now, Approx)
+        too_much = apart and 2 * number(price.delta or 0) > left_now.delta  # type: ignore[union-attr]
+        if too_much or not together(self._terms.quote(expected, left, together).plan.price):
+            raise OverBudget(asked=whole.price, left=left_now)
 
     # --- caps that were left open -------------------------------------------------------------------------------------
 
@@ -297,8 +325,10 @@ class KnownUnits(Buyer):
             self._sizes |= before
             return price
         first, left = split(price)
-        self.check_fits(questions, price)
-        self._sizes |= self.release(profile_order(self, found.asked, text, first), found.known_from)
+        self.check_fits(questions, price, [(found.asked, first)], left)
+        self.release(
+            profile_order(self, found.asked, text, first), lambda answers: self._sizes.update(found.known_from(answers))
+        )
         return left
 
     def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, Protocol
 
 from discreet.errors import BadData, BadParameter
@@ -47,14 +46,29 @@ def profile_order(session: Buyer, asked: Sequence[Asked], text: str, price: Pric
 
 
 def buy_profile(
-    session: Buyer, table: str, price: Price, columns: Sequence[str] | None, known: Profile | None = None
+    session: Buyer,
+    table: str,
+    price: Price,
+    columns: Sequence[str] | None,
+    *,
+    known: Profile | None = None,
+    learn: Callable[[str, Profile], None] = lambda *_: None,
 ) -> Profile:
-    """Pay for a profile of a table and release it; what is known already is not bought again."""
+    """Pay for a profile of a table and release it; what is known already is not bought again.
+
+    ``learn`` is called with it, also if the engine failed and was asked again.
+    """
     if price.error is not None:
         raise BadParameter("error", price.error, "must be left out: a profile has a price")
     asked = questions_to_buy(session, table, columns, known)
     order = profile_order(session, asked, profile_text(table, asked), price)
-    found: Profile = session.release(order, partial(Profile.of, table, asked))
+
+    def shown(answers: tuple[TableAnswer, ...]) -> Profile:
+        found = Profile.of(table, asked, answers)
+        learn(table, found)
+        return found
+
+    found: Profile = session.release(order, shown)
     return found
 
 
