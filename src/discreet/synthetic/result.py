@@ -69,6 +69,8 @@ class Synthetic(PublicRows):
     """What it was paid with, if a session paid for it."""
     notes: tuple[str, ...] = ()
     """What a session chose for it: caps, bounds; and what it paid for that."""
+    max_rows: int | None = None
+    """How many rows of a unit counted in a session's table: what it is compared with counts as many."""
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
