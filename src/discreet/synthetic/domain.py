@@ -148,6 +148,11 @@ def _read(name: str, given: Given) -> Column:
                 "unknown keys",
                 "must be listed: release them first by dp.synthetic.private_categories, which is paid for",
             )
+        case Declared(auto=True):
+            raise BadParameter(
+                f"domain[{name!r}]", "auto", "must have bounds, such as dp.bounds(0, 100): only session.synthesize "
+                "chooses them, for tables of a session",
+            )  # fmt: skip
         case Declared(keys=tuple(listed), nullable=nullable):
             plain: list[Any] = [v for v in listed if v is not None]
             return categories(plain, nullable=nullable or None in listed)
