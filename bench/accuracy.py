@@ -4,6 +4,7 @@
     python -m bench.accuracy coverage   one of them
     python -m bench.accuracy tables     the same end to end, for groups that are listed and not
     python -m bench.accuracy raw        errors against the raw table, with caps chosen automatically
+    python -m bench.accuracy corrected  groups corrected by a total, on kinds of tables that nothing was chosen on
     python -m bench.accuracy keys       keys that nobody listed, and users per day
     python -m bench.accuracy peers      the same beside peers that are installed, with their caps and the best by hand
     python -m bench.accuracy profile    the time of a profile beside the floor of one Q3 (DISCREET_ROWS=1e7)
@@ -26,7 +27,9 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
+from bench.accuracy_corrected import corrected
 from bench.accuracy_peers import peers
+from bench.accuracy_quantiles import several
 from bench.accuracy_raw import keys, raw, report
 from bench.accuracy_sums import quantiles
 from bench.accuracy_sums import sums as library_sums
@@ -132,7 +135,7 @@ def draws(needs: dict[Statistic, float], rows: Sequence[dict[str, int]], allowan
     for statistic, one in noised.items():
         cells = sums(statistic, rows, one)
         if isinstance(statistic, QuantileCells):
-            found[statistic] = as_estimate(noisy_cells(one, np.tile(cells, (runs, 1)), bits), one)
+            found[statistic] = as_estimate(noisy_cells(statistic, one, np.tile(cells, (runs, 1)), bits), one)
             continue
         if isinstance(statistic, Bins):
             tree = tree_of(statistic, one.noise)
@@ -285,10 +288,12 @@ PARTS = {
     "unlisted": unlisted,
     "beside": beside,
     "medians": medians,
+    "several": several,
     "changed": changed,
     "sums": library_sums,
     "quantiles": quantiles,
     "raw": raw,
+    "corrected": corrected,
     "keys": keys,
     "peers": peers,
     "profile": profile,

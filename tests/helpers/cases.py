@@ -234,8 +234,9 @@ def _statistic(statistic: Statistic) -> str:
             return f"different values of {expression(value)}"
         case Bins(value, bins):
             return f"rows in {bins} bins of {expression(value)}"
-        case QuantileCells(bins, level):
-            return f"rows in cells of {bins.bins} bins of {expression(bins.value)}, near {level}"
+        case QuantileCells(bins, levels):
+            near = ", ".join(map(str, levels))
+            return f"rows in cells of {bins.bins} bins of {expression(bins.value)}, near {near}"
 
 
 def _weights(one: Noised) -> str:

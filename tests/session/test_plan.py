@@ -3,12 +3,13 @@
 import html
 from fractions import Fraction
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import discreet as dp
-from discreet.errors import NoProfile, OverBudget
+from discreet.errors import BadQuestion, NoProfile, OverBudget
 from discreet.privacy.accountants.compose import compose
 from discreet.session import plan as planning
 from discreet.session.price import Price
@@ -33,6 +34,8 @@ def test_questions_are_about_equally_far_off_and_better_than_one_by_one() -> Non
     assert found.saving < 1
     assert "times the error of asking one by one" in str(found)
     assert found._repr_html_() == f"<pre>{html.escape(str(found))}</pre>"
+    assert [one.cost for one in found.previews] == [found.summary.cost] * 3
+    assert all(one.shares for one in found.previews)
     answers = found.release()
     assert [answer.columns for answer in answers] == [("clinic", "n"), ("clinic", "m"), ("n",)]
     assert own.remaining == dp.Pure(0)
@@ -184,3 +187,15 @@ def test_tables_that_agree_say_so_and_that_each_was_corrected_then() -> None:
         corrected = any(note.startswith("n is corrected") for note in answer.notes)
         assert all(note.endswith("corrected by its own total") is corrected for note in agreed)
     assert any("counts are made to agree" in note for answer in answers for note in answer.notes)
+
+
+def test_groups_that_a_public_table_lists_are_looked_up_again_before_anything_is_paid(tmp_path: Path) -> None:
+    listed = tmp_path / "clinics.csv"
+    listed.write_text("clinic\nN\nS\n")
+    visits = dp.table(ROWS, unit="patient", max_rows=1, columns={"cost": dp.bounds(0, 1000)})
+    own = dp.Session(visits=visits, clinics=dp.table(str(listed), public=True), budget=dp.Pure(1))
+    plan = own.plan(["SELECT clinic, COUNT(*) AS n FROM clinics JOIN visits USING (clinic) GROUP BY clinic"], epsilon=1)
+    listed.write_text("clinic\nN\n")
+    with pytest.raises(BadQuestion, match="has changed since this was asked"):
+        plan.release()
+    assert own.remaining == dp.Pure(1)

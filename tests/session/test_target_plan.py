@@ -83,3 +83,37 @@ def test_with_a_profile_noise_and_cut_together_keep_the_errors() -> None:
     assert cut == pytest.approx(300 * first.cut, abs=0.02 * len(people))
     assert float(rows.errors()["n"][0] or 0) + cut <= 1.05 * 300
     assert "what caps cut" in str(found)
+
+
+@pytest.mark.parametrize("asked", [
+    "SELECT COUNT(*) AS n FROM visits WHERE cost < (SELECT AVG(cost) FROM visits)",
+    f"{COUNT} UNION ALL SELECT 'all', COUNT(*) FROM visits",
+])  # fmt: skip
+def test_what_is_more_than_one_release_is_refused_and_costs_nothing(asked: str) -> None:
+    """Fails on a plan that answers for a value that was never released, or that pays and then breaks."""
+    own = session(dp.Pure(5))
+    for more in ({"error": [40]}, {"epsilon": 1}):
+        with pytest.raises(BadQuestion, match="ask"):
+            own.plan([asked], **more)
+    assert own.remaining == dp.Pure(5)
+
+
+def test_a_confidence_that_is_none_is_refused_before_it_is_paid() -> None:
+    own = session(dp.Pure(5))
+    for more in ({"error": [40]}, {"epsilon": 1}):
+        with pytest.raises(BadParameter, match="confidence"):
+            own.plan([COUNT], confidence=1, **more)
+
+
+@pytest.mark.usefixtures("fixed_noise")
+@pytest.mark.parametrize("max_rows", [3, "auto"])
+def test_the_error_of_a_mean_is_kept_in_groups_as_small_as_a_profile_knows(max_rows: int | str) -> None:
+    """Priced for groups of 1,000 rows with a mean in the middle of its bounds, the error bars were 2 to 7 times 5."""
+    rows = {"patient": [i // 3 for i in range(900)], "clinic": ["N", "S"] * 450, "cost": [i % 10 for i in range(900)]}
+    columns = {"clinic": dp.keys(["N", "S"]), "cost": dp.bounds(0, 100)}
+    own = dp.Session(visits=dp.table(rows, unit="patient", max_rows=max_rows, columns=columns), budget=dp.Pure(10**4))
+    own.profile("visits", epsilon=1000)
+    plan = own.plan(["SELECT clinic, AVG(cost) AS m FROM visits GROUP BY clinic"], error=[5])
+    assert plan.saving == pytest.approx(1, abs=0.01)  # the same question alone is priced alike
+    (means,) = plan.release()
+    assert max(float(error or 0) for error in means.errors()["m"]) <= 1.1 * 5

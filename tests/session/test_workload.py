@@ -1,11 +1,15 @@
 """Several questions for one price: what they share is released once."""
 
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
+from discreet.errors import BadParameter
 from tests.helpers.visits import session
 
 
@@ -30,3 +34,13 @@ def test_true_is_not_1_in_a_workload() -> None:
         s = dp.Session(t=t, budget=dp.Pure(1 << 20), engine=engine)
         for order, exact in (([ones, fives], [2, 13]), ([fives, ones], [13, 2])):
             assert [answer.value for answer in s.workload(order).release(epsilon=1 << 16)] == exact
+
+
+@pytest.mark.parametrize(
+    "wrong", ["SELECT COUNT(*) AS n FROM visits", session().sql("SELECT COUNT(*) FROM visits"), []]
+)
+def test_one_question_is_not_a_list(wrong: Any) -> None:
+    """A text was read letter by letter."""
+    for ask in (session().workload, session().plan):
+        with pytest.raises(BadParameter, match="queries is"):
+            ask(wrong)

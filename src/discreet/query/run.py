@@ -20,15 +20,15 @@ from discreet.errors import EngineFailed, NoProfile
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.events import Event, Stated
-from discreet.privacy.promises.measures import ZCDP, Measure, Pure
+from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats
-from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, plan_noise, tree_of
+from discreet.query.estimate.noise_plan import Allowance, Noised, NoisePlan, Selection, badness, plan_noise, tree_of
 from discreet.query.estimate.prepare import Job, Part, Prepared, jobs
-from discreet.query.estimate.quantile_search import CELLS, edges
+from discreet.query.estimate.quantile_search import edges, most_cells
 from discreet.query.estimate.searched_quantile import packed
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units
@@ -85,18 +85,28 @@ def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neigh
     for question in questions:
         if question.asked.caps.auto:
             raise no_caps(question)
+    parts = _joint(questions, gaussian=isinstance(allowance, ZCDP))
+    ways = {parts}
+    if isinstance(allowance, Approx) and allowance.delta:  # nobody knows yet which noise it will be
+        ways.add(tuple(part.with_trees() for part in parts))
+    plans = [(some, plan_noise(tuple(part.need for part in some), allowance, neighbours)) for some in ways]
+    parts, plan = min(plans, key=lambda way: badness(way[1], tuple(part.need for part in way[0])))
+    planned = tuple(replace(q, parts=tuple(_of(part, parts) for part in q.parts)) for q in questions)
+    return Quote(planned, parts, plan, allowance)
+
+
+def _joint(questions: Sequence[Prepared], *, gaussian: bool) -> tuple[Part, ...]:
+    """The grouping sets of all questions; what several questions need is there once."""
     parts: list[Part] = []
     for asked in (part for question in questions for part in question.parts):
-        part = asked.with_gaussian_noise() if isinstance(allowance, ZCDP) else asked
+        part = asked.with_gaussian_noise() if gaussian else asked
         for i, other in enumerate(parts):
             if other.same_groups(part):
                 parts[i] = other.joined(part)
                 break
         else:
             parts.append(part)
-    plan = plan_noise(tuple(part.need for part in parts), allowance, neighbours)
-    planned = tuple(replace(q, parts=tuple(_of(part, parts) for part in q.parts)) for q in questions)
-    return Quote(planned, tuple(parts), plan, allowance)
+    return tuple(parts)
 
 
 def no_caps(question: Prepared) -> NoProfile:
@@ -249,7 +259,9 @@ def _noisy(
             if isinstance(statistic, Bins):
                 estimates[statistic] = _noisy_bins(statistic, one, exact, places, bits)
             elif isinstance(statistic, QuantileCells):
-                estimates[statistic] = as_estimate(noisy_cells(one, _leaves(statistic.bins, exact, places), bits), one)
+                estimates[statistic] = as_estimate(
+                    noisy_cells(statistic, one, _leaves(statistic.bins, exact, places), bits), one
+                )
             else:
                 values = add(_spread(exact.keys, exact.numbers[i], places), one.noise, bits)
                 estimates[statistic] = as_estimate(_as_floats(values, one), one)
@@ -309,14 +321,14 @@ def _leaves(bins: Bins, exact: Exact, places: Mapping[tuple[Value, ...], int]) -
     return leaves
 
 
-def noisy_cells(one: Noised, groups: Integers, bits: Bits) -> Floats:
+def noisy_cells(cells: QuantileCells, one: Noised, groups: Integers, bits: Bits) -> Floats:
     """For each group the noisy counts of its cells, and which they are: that was chosen with noise of its own."""
-    assert one.search is not None  # noqa: S101
-    found = np.zeros((len(groups), 2 * CELLS + 1))
+    assert len(one.searches) == len(cells.levels)  # noqa: S101
+    found = np.zeros((len(groups), 2 * most_cells(len(cells.levels)) + 1))
     for row, leaves in zip(found, groups, strict=True):
-        borders = edges(*one.search.stretch(leaves, bits), len(leaves))
+        borders = edges([search.stretch(leaves, bits) for search in one.searches], len(leaves))
         counts = np.diff(np.concatenate([[0], np.cumsum(leaves)])[borders])
-        row[:] = packed(_as_floats(add(counts, one.noise, bits), one), borders.astype(np.float64))
+        row[:] = packed(_as_floats(add(counts, one.noise, bits), one), borders.astype(np.float64), cells)
     return found
 
 

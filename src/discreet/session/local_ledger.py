@@ -100,16 +100,21 @@ class LocalLedger:
 
     def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
         """The answers to this question that were stored last, if there are any."""
-        found: Sequence[Mapping[str, Any]] | None = None
+        found = [answers for text, answers in self.stored_after(question.strip()) if text == question.strip()]
+        return found[-1] if found else None
+
+    def stored_after(self, beginning: str) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
+        """All questions that begin so, with their stored answers, the oldest first."""
+        found: list[tuple[str, Sequence[Mapping[str, Any]]]] = []
         after = 0
         while lines := self._ledger.entries(after=after, kind=ChargeRecord.KIND, population=self.population.name):
             after = lines[-1].entry.sequence
-            asked = [line.entry.sequence for line in lines if ChargeRecord.read(line.entry).query == question.strip()]
-            for sequence in asked:
-                answer = self._ledger.charge(sequence).answer
+            texts = ((line.entry.sequence, ChargeRecord.read(line.entry).query) for line in lines)
+            for sequence, text in texts:
+                answer = self._ledger.charge(sequence).answer if text.startswith(beginning) else None
                 if answer is not None:
                     read = json.loads(answer)
-                    found = read.get("answers", [read])
+                    found.append((text, read.get("answers", [read])))
         return found
 
 

@@ -79,6 +79,9 @@ class SessionLedger(Protocol):
     def stored(self, question: str) -> Sequence[Mapping[str, Any]] | None:
         """The answers to this question that were stored last, if there are any."""
 
+    def stored_after(self, beginning: str) -> Sequence[tuple[str, Sequence[Mapping[str, Any]]]]:
+        """All questions that begin so, with their stored answers, the oldest first."""
+
     def store_bytes(self, budget_store: Any, answer: bytes) -> None:
         """Store an answer that is no table of numbers, as JSON."""
 

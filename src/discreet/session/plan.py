@@ -7,7 +7,6 @@ composition of all noises is below the sum of their epsilons, the noise is made 
 
 from __future__ import annotations
 
-import html
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -20,7 +19,8 @@ from discreet.privacy.accountants.compose import compose
 from discreet.privacy.promises.events import Stated
 from discreet.privacy.promises.measures import Approx
 from discreet.query.answer.answer import TableAnswer
-from discreet.query.answer.preview import TYPICAL
+from discreet.query.answer.preview import TYPICAL, Preview
+from discreet.query.answer.several import Several
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.lower.bounding import rows as rows_of_caps
 from discreet.query.plan.nodes import Outcome
@@ -29,9 +29,11 @@ from discreet.query.profile.agreeing_tables import expected_gains
 from discreet.query.profile.choose import Chosen, with_other_caps
 from discreet.query.profile.predict import Known, Predicted, predict
 from discreet.query.run import Quote
+from discreet.session.caps.auto import unknown_yet
 from discreet.session.caps.auto_bounds import no_bounds
+from discreet.session.plan_summary import Planned, PlannedQuestion, PlanSummary
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, places_of
+from discreet.session.query import Order, Query, QuerySession, places_of, waiting_for
 
 ROUNDS = 6
 TRIES = (1.6, 1.25, 1.1, 1.04)
@@ -47,97 +49,64 @@ class Planner(QuerySession, Protocol):
     def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
         """How many rows a group has, about, if a profile says it."""
 
+    def rows_that_count(self, question: Prepared) -> int | None:
+        """How many rows count in the smallest group, about, if a profile says it."""
+
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large; None where nothing but adding up is allowed."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Plan:
+class Plan(Planned):
     """Questions with the error that each will have, for one price."""
 
     session: QuerySession
     queries: tuple[Query, ...]
     order: Order
-    predicted: tuple[Predicted, ...]
-    """The relative error of each in a group of ``rows`` rows, one deviation: noise and what caps cut."""
-    rows: tuple[int, ...]
-    alone: tuple[float, ...]
-    """The same, were each question asked by itself for an equal part of the price."""
+    summary: PlanSummary
 
     @property
-    def errors(self) -> tuple[float, ...]:
-        """The relative error of each question, noise and cut together; noise alone where the cut is unknown."""
-        return tuple(one.error for one in self.predicted)
-
-    @property
-    def saving(self) -> float:
-        """The mean error beside that of asking one by one: 0.7 is 30 % less."""
-        return sum(self.errors) / sum(self.alone)
-
-    def __str__(self) -> str:
-        head = ("error", "noise alone", "caps cut", "asked alone", "rows in a group")
-        corrected = [one is not None and one.corrected for one in self.order.chosen] or [False] * len(self.queries)
-        cells = [
-            (f"{one.error:.2%}", f"{one.noise:.2%}", _cut_shown(one, also), f"{alone:.2%}", f"{rows:,}")
-            for one, also, alone, rows in zip(self.predicted, corrected, self.alone, self.rows, strict=True)
-        ]
-        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in (head, *cells)
-        ]
-        texts = ("question", *(query.ledger_text() for query in self.queries))
-        return "\n".join([
-            f"costs {self.order.quote.price}, {self.order.quote.plan.noise.value} noise; predicted relative errors:",
-            *(f"  {line}  {text}" for line, text in zip(lines, texts, strict=True)),
-            *self._remarks(),
-            f"on average {self.saving:.2f} times the error of asking one by one",
-        ])  # fmt: skip
-
-    def _remarks(self) -> Iterator[str]:
-        unknown = dict.fromkeys(
-            table for query, one in zip(self.queries, self.predicted, strict=True) if one.cut is None
-            for table in query.prepared.asked.tables
-        )  # fmt: skip
-        if unknown:
-            yield (
-                f"what caps cut of {', '.join(unknown)} is unknown and not in these errors: a profile would tell, with "
-                "session.profile(table, epsilon=...)"
-            )
-        if any(one.cut for one in self.predicted):
-            yield "what caps cut is predicted as if units too rare for the profile grow rarer as the others do"
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
+    def previews(self) -> Several[Preview]:
+        """Error bars of each question, and the shares of the price that go into it; the cost is of all together."""
+        return Several(self.session.preview(self.order))
 
     def release(self) -> tuple[TableAnswer, ...]:
         """Pay once, then answer all."""
+        for query in self.queries:
+            query.check_keys()
         answers: tuple[TableAnswer, ...] = self.session.release(self.order)
         return answers
 
 
-def _cut_shown(one: Predicted, corrected: bool) -> str:
-    if one.cut is None:
-        return "unknown"
-    return f"{one.cut:.1%}{', corrected' if corrected else ''}"
-
-
-def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
-    """Share a price over questions."""
-    for query in queries:
-        query.check_whole()
-        refuse_unknown(query)
-    if any(query.prepared.beside for query in queries):
-        raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
+def make_plan(session: Planner, queries: Sequence[Query], price: Price, *, expected: bool = False) -> Plan:
+    """Share a price over questions; ``expected``: to be previewed, also where caps or bounds are not chosen yet."""
+    check_plain(queries, expected=expected)
     asked, each = tuple(queries), price.times(Fraction(1, len(queries)))
-    tried = [Draft(session, asked, price, chosen) for chosen in _choices(session, asked, each)]
+    tried = [Draft(session, asked, price, chosen) for chosen in _choices(session, asked, each, expected=expected)]
     (_, weights), draft = min(((one.best_weights(), one) for one in tried), key=lambda found: found[0][0])
     quote = _certified(session, draft.weighed(weights), price)
     found = draft.predicted(quote)
     text = "; ".join(query.ledger_text() for query in queries)
-    order = Order(quote, draft.outcomes, lambda: text, price.confidence, _told(draft.chosen, found), agree=True)
-    return Plan(session, asked, order, found, draft.rows, _alone(session, asked, each, draft.rows))
+    told = _told(draft.chosen, found)
+    order = Order(quote, draft.outcomes, lambda: text, price.confidence, told, agree=True, waiting=waiting_for(queries))
+    alone = _alone(session, asked, each, draft.rows, expected=expected)
+    questions = planned_questions(queries, found, draft.chosen, draft.rows, alone)
+    saving = sum(one.error for one in found) / sum(alone)
+    return Plan(session, asked, order, PlanSummary(str(quote.price), quote.plan.noise.value, questions, saving))
+
+
+def planned_questions(
+    queries: Sequence[Query],
+    predicted: Sequence[Predicted],
+    chosen: Sequence[Chosen | None],
+    rows: Sequence[int],
+    alone: Sequence[float],
+) -> tuple[PlannedQuestion, ...]:
+    """What each question gets."""
+    corrected = [one is not None and one.corrected for one in chosen]
+    texts = [query.ledger_text() for query in queries]
+    tables = [query.prepared.asked.tables for query in queries]
+    return tuple(map(PlannedQuestion, texts, tables, predicted, corrected, rows, alone))
 
 
 @dataclass(frozen=True)
@@ -204,16 +173,20 @@ class Draft:
         return min(tried, key=itemgetter(0))
 
 
-def _choices(session: Planner, queries: tuple[Query, ...], each: Price) -> Iterator[tuple[Chosen | None, ...]]:
+def _choices(
+    session: Planner, queries: tuple[Query, ...], each: Price, *, expected: bool = False
+) -> Iterator[tuple[Chosen | None, ...]]:
     """Caps that are best for an equal part of the price, and for more; each time also such that questions share what
     they have in common, which is then paid once.
     """
     before: list[object] = []
     for times in (1 << k for k in range(len(queries).bit_length())):
         chosen = tuple(
-            session.choose(query.prepared, each.times(Fraction(times))) if query.prepared.asked.caps.auto else None
+            None if not query.prepared.asked.caps.auto
+            else unknown_yet(query.prepared) if expected and not session.knows(query.prepared)
+            else session.choose(query.prepared, each.times(Fraction(times)))
             for query in queries
-        )
+        )  # fmt: skip
         for found in (chosen, _with_common_caps(session, queries, chosen)):
             caps = [None if one is None else [question.asked.caps for question in one.questions] for one in found]
             if caps not in before:
@@ -224,16 +197,19 @@ def _choices(session: Planner, queries: tuple[Query, ...], each: Price) -> Itera
 def _with_common_caps(
     session: Planner, queries: tuple[Query, ...], chosen: tuple[Chosen | None, ...]
 ) -> tuple[Chosen | None, ...]:
-    """The same caps for all questions, and totals, about the same groups of the same rows: the largest of each."""
+    """The same caps for all questions about the same groups of the same rows, and for what corrects them: the largest
+    of each.
+    """
     largest: dict[Hashable, Caps] = {}
-    for question in (question for one in chosen if one is not None for question in one.questions):
-        groups, caps = _groups(question), question.asked.caps
+    for place, question in (pair for one in chosen if one is not None for pair in enumerate(one.questions)):
+        groups, caps = (place, _groups(question)), question.asked.caps
         largest[groups] = max(caps, largest.get(groups, caps), key=rows_of_caps)
     found = list(chosen)
     for i, (query, one) in enumerate(zip(queries, chosen, strict=True)):
         known = session.known(query.prepared)
         if one is not None and known is not None:
-            found[i] = with_other_caps(one, known, [largest[_groups(question)] for question in one.questions])
+            each = [largest[place, _groups(question)] for place, question in enumerate(one.questions)]
+            found[i] = with_other_caps(one, known, each)
     return tuple(found)
 
 
@@ -241,11 +217,13 @@ def _groups(question: Prepared) -> Hashable:
     return question.parts[0].whole, question.parts[0].keys
 
 
-def _alone(session: Planner, queries: tuple[Query, ...], each: Price, rows: tuple[int, ...]) -> tuple[float, ...]:
+def _alone(
+    session: Planner, queries: tuple[Query, ...], each: Price, rows: tuple[int, ...], *, expected: bool
+) -> tuple[float, ...]:
     """How far off each question is if it is asked by itself for its part of the price, in groups of so many rows."""
     found = []
     for query, many in zip(queries, rows, strict=True):
-        draft = Draft(session, (query,), each, next(_choices(session, (query,), each)), (many,))
+        draft = Draft(session, (query,), each, next(_choices(session, (query,), each, expected=expected)), (many,))
         found.append(draft.predicted(session.quote(draft.weighed([1.0]), each))[0].error)
     return tuple(found)
 
@@ -259,10 +237,17 @@ def _told(chosen: tuple[Chosen | None, ...], found: tuple[Predicted, ...]) -> tu
     return told if any(told) else ()
 
 
-def refuse_unknown(query: Query) -> None:
-    """Refuses where bounds are to be chosen and nothing is known: a plan is shown before anything is paid."""
-    if query.waiting:
-        raise no_bounds(None, query.waiting)
+def check_plain(queries: Sequence[Query], *, expected: bool = False) -> None:
+    """Refuses what is not one release each, and where bounds are to be chosen and nothing is known: a plan is shown
+    before anything is paid; ``expected``: it is only to be shown.
+    """
+    for query in queries:
+        query.check_whole()
+    if any(query.prepared.beside for query in queries):
+        raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
+    waiting = waiting_for(queries)
+    if waiting and not expected:
+        raise no_bounds(None, waiting)
 
 
 def weighed(each: Sequence[Sequence[Prepared]], weights: Sequence[float]) -> list[Prepared]:

@@ -36,6 +36,10 @@ FIRST_TOGETHER = Fraction(1, 2)
 """What all such values may cost."""
 
 
+Target = Number | Mapping[str, Number]
+"""The error of all columns of a question, or of some by name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """What a question may cost: epsilon or rho, perhaps with delta; or the error that its answer must keep.
@@ -49,7 +53,8 @@ class Price:
     epsilon: Number | None = None
     delta: Number | None = None
     rho: Number | None = None
-    error: Number | Mapping[str, Number] | None = None
+    error: Target | Sequence[Target] | None = None
+    """Of a plan, one for each question."""
     confidence: Number = CONFIDENCE
 
     @classmethod
@@ -58,7 +63,7 @@ class Price:
         epsilon: Number | Price | None = None,
         delta: Number | None = None,
         rho: Number | None = None,
-        error: Number | Mapping[str, Number] | None = None,
+        error: Target | Sequence[Target] | None = None,
         confidence: Number = CONFIDENCE,
     ) -> Price:
         """The price that a call names: by its numbers, or as a ``Price`` in the place of epsilon."""
@@ -86,11 +91,22 @@ class Price:
         """All that was given as exact text, in canonical form: what is sent to a curator and kept in a ledger."""
         given = (("epsilon", self.epsilon), ("delta", self.delta), ("rho", self.rho), ("confidence", self.confidence))
         found: dict[str, Any] = {name: str(number(value, name)) for name, value in given if value is not None}
-        if isinstance(self.error, Mapping):
-            found["error"] = {name: str(number(value, "error")) for name, value in self.error.items()}
-        elif self.error is not None:
-            found["error"] = str(number(self.error, "error"))
+        if self.error is not None:
+            found["error"] = _error_text(self.error)
         return found
+
+
+def _error_text(error: Target | Sequence[Target]) -> Any:
+    if isinstance(error, Mapping):
+        return {name: str(number(value, "error")) for name, value in error.items()}
+    return [_error_text(one) for one in error] if isinstance(error, list | tuple) else str(number(error, "error"))  # type: ignore[arg-type]
+
+
+def checked_targets(targets: Any, questions: int) -> tuple[Target, ...]:
+    """An error for each of so many questions, as it was given."""
+    if isinstance(targets, str | Mapping) or not isinstance(targets, Sequence) or len(targets) != questions:
+        raise BadParameter("error", targets, f"must be a list of {questions} errors, one for each question")
+    return tuple(targets)
 
 
 def shares(price: Price, many: int) -> tuple[Price, Price]:

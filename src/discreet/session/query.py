@@ -70,6 +70,11 @@ class Order:
         return places_of(self.chosen)
 
 
+def waiting_for(queries: Sequence[Query]) -> tuple[Unknown, ...]:
+    """The columns whose bounds queries wait for."""
+    return tuple(dict.fromkeys(one for query in queries for one in query.waiting))
+
+
 def places_of(chosen: Sequence[Chosen | None]) -> tuple[int, ...]:
     """Where each question stands, if each is followed by the total to which it is corrected."""
     return tuple(accumulate((1 if one is None else len(one.questions) for one in chosen[:-1]), initial=0))

@@ -42,18 +42,18 @@ from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, check_fixed, parameters, plan_board
-from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_expected_bounds, without_choices
+from discreet.session.caps.auto_bounds import Unknown, no_bounds, waited_for, with_expected_bounds, without_choices
 from discreet.session.caps.counts import with_cap
 from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
 from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
-from discreet.session.plan import Plan, make_plan
-from discreet.session.price import Price, Terms
+from discreet.session.plan import Plan
+from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
 from discreet.session.synthetic import ManyQuestions
-from discreet.session.target_plan import Target, make_target_plan
-from discreet.session.workload import Workload
+from discreet.session.target_plan import plan_for
+from discreet.session.workload import Workload, read_all
 
 __all__ = ["Query", "Session", "Workload"]
 
@@ -180,15 +180,12 @@ class Session(ManyQuestions, KnownUnits):
             schemas = with_expected_bounds(schemas, waiting)
             asked = with_presence(asked, schemas)
             lowered = lower_question(asked, schemas)
-        lowered = with_public_keys(lowered, self._engine, schemas)
-        return Query(self, asked, prepare(lowered), tuple(one for one in waiting if not one.asked))
+        prepared = prepare(with_public_keys(lowered, self._engine, schemas))
+        return Query(self, asked, prepared, waited_for(prepared, waiting))
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
-        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
-        if not found:
-            raise BadParameter("queries", "none", "must be at least one question")
-        return Workload(self, tuple(found))
+        return Workload(self, read_all(queries, self.sql))
 
     def plan(
         self,
@@ -207,10 +204,7 @@ class Session(ManyQuestions, KnownUnits):
         an error for each question: the least price that keeps all of them is found.
         """
         found = self.workload(queries)
-        price = replace(Price.of(epsilon, delta, rho), confidence=confidence)
-        if error is not None:
-            return make_target_plan(self, found.queries, error, price)
-        return make_plan(self, found.queries, price)
+        return plan_for(self, found.queries, Price.of(epsilon, delta, rho, error, confidence))
 
     def continual(
         self,
@@ -341,7 +335,7 @@ class Session(ManyQuestions, KnownUnits):
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
         store = self._budget_store
-        rows = self._rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
+        rows = self.rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
         fits = store.affords if isinstance(store, Affords) else store.fits
         return self._terms.quote(questions, price, fits, rows=rows)
 

@@ -33,7 +33,7 @@ from discreet.session.caps.auto import note_of_first_payment, split
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.caps.counts import Lacks, lacking, to_try, with_cap, with_chosen_bounds, with_chosen_cap
 from discreet.session.caps.known_units import KnownUnits
-from discreet.session.caps.profiles import buy_profile, stored_profile
+from discreet.session.caps.profiles import buy_profile
 from discreet.session.payment import Payment
 from discreet.session.price import Price
 from discreet.synthetic.domain import Domain
@@ -364,6 +364,9 @@ class ManyQuestions(KnownUnits):
             schemas = with_cap(schemas, table, max_rows)
         make = partial(EngineSource, self._engine, neighbours=self._terms.neighbours, keep=keep)
         lacks = lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain)
+        if lacks:
+            self._read_ledger(table)  # another process may have bought it since
+            lacks = lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain)
         left = named
         if lacks:
             tried = to_try(schemas, lacks)
@@ -382,16 +385,13 @@ class ManyQuestions(KnownUnits):
         return Counting(make(schemas, table, values), price, budget, notes)
 
     def _profile_first(self, lacks: Lacks, price: Price) -> Price:
-        """Buy what caps and bounds are chosen from, unless a ledger has it; the price that is left."""
+        """Buy what caps and bounds are chosen from; the price that is left."""
         table = lacks.table
         if self._ledger is None and not isinstance(self._budget_store, Filter):  # a service sells profiles by itself
             raise no_bounds(None, lacks.bounds) if lacks.bounds else no_profile(table)
-        stored = None if self._ledger is None else stored_profile(self, table, lacks.columns, self._ledger.stored)
-        if stored is not None:
-            self._add_profile(table, stored)
-            return price
         first, left = split(price)
-        self._add_profile(table, buy_profile(self, table, first, lacks.columns))
+        found = buy_profile(self, table, first, lacks.columns, known=self._profiles.get(table))
+        self._add_profile(table, found)
         return left
 
     def _payment(self, price: Event | Approx, words: str) -> Payment:

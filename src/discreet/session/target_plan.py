@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.answer import confidence_level
 from discreet.errors import BadParameter, NoPrice, NotATheorem
-from discreet.exact import Number, number
+from discreet.exact import number
 from discreet.privacy.accountants.compose import compose
 from discreet.privacy.promises.events import Stated
 from discreet.privacy.promises.measures import ZCDP, Approx
@@ -24,54 +24,34 @@ from discreet.query.lower.bounding import rows as rows_of_caps
 from discreet.query.profile.choose import Chosen
 from discreet.query.profile.predict import Predicted
 from discreet.query.run import Quote
-from discreet.session.plan import ROUNDS, Plan, Planner, refuse_unknown, weighed
-from discreet.session.price import Price, least, rounded, wanted_errors
+from discreet.session.plan import ROUNDS, Plan, Planner, check_plain, make_plan, planned_questions, weighed
+from discreet.session.plan_summary import TargetSummary
+from discreet.session.price import Price, Target, checked_targets, least, rounded, wanted_errors
 from discreet.session.query import Order, Query
 
-Target = Number | Mapping[str, Number]
-"""The error of all columns of a question, or of some by name."""
+
+def plan_for(session: Planner, queries: Sequence[Query], price: Price, *, expected: bool = False) -> Plan:
+    """A plan that shares a price, or finds the least one for the errors that it names; ``expected``: to be shown only,
+    also where caps or bounds are not chosen yet.
+    """
+    confidence_level(price.confidence)
+    if price.error is None:
+        return make_plan(session, queries, price, expected=expected)
+    return make_target_plan(session, queries, checked_targets(price.error, len(queries)), replace(price, error=None))
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class TargetPlan(Plan):
-    """Questions that each keep an error, for the least price; ``predicted`` are shares of what was asked for."""
-
-    apart: Fraction
-    """What the questions would cost one by one, added up."""
-
-    @property
-    def saving(self) -> float:
-        """The price beside that of asking one by one: 0.7 is 30 % less."""
-        return float(_amount(self.order.quote) / self.apart)
-
-    def __str__(self) -> str:
-        lines = [f"costs {self.order.quote.price}, {self.order.quote.plan.noise.value} noise; errors by their targets:"]
-        for query, one in zip(self.queries, self.predicted, strict=True):
-            cut = (
-                "what caps cut is not in it"
-                if one.cut is None
-                else f"noise {one.noise:.0%}, what caps cut {one.cut:.0%}"
-            )
-            lines.append(f"  {one.error:8.0%} of the error asked for ({cut}): {query.ledger_text()}")
-        return "\n".join([*lines, f"{self.saving:.2f} times what asking one by one would cost"])
-
-    __repr__ = __str__
-
-
-def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequence[Target], price: Price) -> TargetPlan:
+def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequence[Target], price: Price) -> Plan:
     """The least price for which each question keeps its error."""
-    if isinstance(targets, str | Mapping) or not isinstance(targets, Sequence) or len(targets) != len(queries):
-        raise BadParameter("error", targets, f"must be a list of {len(queries)} errors, one for each question")
     if price.epsilon is not None or price.rho is not None:
         raise BadParameter("error", targets, "must not be given together with a price: one follows from the other")
-    for query in queries:
-        refuse_unknown(query)
+    check_plain(queries)
     wanted = [wanted_errors(query.prepared, target) for query, target in zip(queries, targets, strict=True)]
     chosen = tuple(
         session.choose(query.prepared, replace(price, error=errors)) if query.prepared.asked.caps.auto else None
         for query, errors in zip(queries, wanted, strict=True)
     )
-    kept = tuple(map(_Kept, (q.prepared for q in queries), chosen, wanted))
+    asked = [query.prepared if one is None else one.questions[0] for query, one in zip(queries, chosen, strict=True)]
+    kept = tuple(map(_Kept, asked, chosen, wanted, map(session.rows_that_count, asked)))
     level = confidence_level(price.confidence)
     in_rho = isinstance(session.budget, ZCDP)
 
@@ -95,22 +75,24 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
         _certified_price(session, quote, price), tuple(query.plan.outcome for query in queries),
         lambda: "; ".join(q.ledger_text() for q in queries), price.confidence, chosen if any(chosen) else (),
     )  # fmt: skip
-    predicted = tuple(one.predicted(quote, level) for one in kept)
-    rows = (TYPICAL,) * len(queries)
-    return TargetPlan(session, tuple(queries), order, predicted, rows, (1.0,) * len(queries), sum(alone, Fraction(0)))
+    many, paid = len(queries), order.quote
+    predicted = [one.predicted(quote, level) for one in kept]
+    questions = planned_questions(queries, predicted, chosen, [one.rows or TYPICAL for one in kept], (1.0,) * many)
+    saving = float(_amount(paid) / sum(alone, Fraction(0)))
+    return Plan(
+        session, tuple(queries), order, TargetSummary(str(paid.price), paid.plan.noise.value, questions, saving)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """A question, what was chosen for it, and the errors that it is to keep."""
 
-    asked: Prepared
+    question: Prepared
     chosen: Chosen | None
     wanted: Mapping[str, Fraction]
-
-    @property
-    def question(self) -> Prepared:
-        return self.asked if self.chosen is None else self.chosen.questions[0]
+    rows: int | None
+    """How many count in its smallest group, about."""
 
     @property
     def left(self) -> Mapping[str, Fraction]:
@@ -118,7 +100,9 @@ class _Kept:
         return self.wanted if self.chosen is None or self.chosen.left is None else self.chosen.left
 
     def _noise(self, quote: Quote, level: Fraction) -> dict[str, float]:
-        shown = preview(quote, self.question.parts[0], remaining="", affordable=True, confidence=level)
+        shown = preview(
+            quote, self.question.parts[0], remaining="", affordable=True, rows=self.rows, confidence=level, at_most=True
+        )
         return {name: shown.error(name) for name in self.wanted}
 
     def share(self, quote: Quote, level: Fraction) -> float:

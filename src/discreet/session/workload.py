@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from discreet.answer import CONFIDENCE
+from discreet.errors import BadParameter
 from discreet.exact import Number
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
@@ -13,7 +16,19 @@ from discreet.query.answer.several import Explanation, Several, preformatted
 from discreet.session.caps.auto import note_of_first_payment
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, order_together
+from discreet.session.query import Order, Query, QuerySession, order_together, waiting_for
+
+T = TypeVar("T")
+
+
+def read_all(queries: Iterable[T | str], read: Callable[[str], T]) -> tuple[T, ...]:
+    """Questions that may be texts, each of them read."""
+    if isinstance(queries, str) or not isinstance(queries, Iterable):
+        raise BadParameter("queries", "one question", "must be a list: [question]")
+    found = tuple(read(query) if isinstance(query, str) else query for query in queries)
+    if not found:
+        raise BadParameter("queries", "none", "must be at least one question")
+    return found
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -27,7 +42,7 @@ class Workload:
         """The questions with the price of all together; ``expected``: also where caps or bounds are not chosen yet."""
         for query in self.queries:
             query.check_whole()
-        waiting = tuple(dict.fromkeys(one for query in self.queries for one in query.waiting))
+        waiting = waiting_for(self.queries)
         if waiting and not expected:
             raise no_bounds(None, waiting)
         order = order_together(self.session, self.queries, price, self.ledger_text, expected=expected)

@@ -14,7 +14,9 @@ from discreet.checking import check_query
 from discreet.engines.memory.engine import memory
 from discreet.engines.memory.row import STRICT
 from discreet.errors import BadData, EngineFailed
+from discreet.mechanisms.statistics.budget import Moves
 from discreet.query.engine import Engine
+from discreet.query.estimate import quantile_search
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Filter, Project, Relation
 from discreet.query.plan.schema import Schema
@@ -73,6 +75,7 @@ QUERIES = [
     "SELECT region, COUNT(DISTINCT year) AS y FROM trips GROUP BY region",
     "SELECT CASE WHEN amount > 50 THEN 'big' ELSE 'small' END AS size, MEDIAN(amount) AS m FROM trips GROUP BY 1",
     "SELECT region, MIN(year), MAX(year), QUANTILE(amount, 0.9) AS q FROM trips GROUP BY region",
+    "SELECT region, MEDIAN(amount) AS m, QUANTILE(amount, 0.9) AS q FROM trips GROUP BY region",
     "SELECT VARIANCE(amount) AS v, STDDEV(price) AS d, COVAR_SAMP(amount, year) AS c, CORR(amount, price) AS r "
     "FROM trips",
     "SELECT SUM(amount * 1000) AS s, SUM(amount * price) AS p, SUM(CLAMP(amount / year, 0, 1)) AS q FROM trips",
@@ -273,6 +276,19 @@ def test_a_planted_fault_is_found(fault: str) -> None:
     assert not report.ok
     assert report.smallest is not None
     assert "moves by" in report.smallest.shown or "key" in report.smallest.shown
+
+
+@pytest.mark.parametrize("budget", [dp.Pure(9), dp.ZCDP(1)])
+def test_choices_for_quantiles_that_cost_more_than_is_paid_are_found(
+    monkeypatch: pytest.MonkeyPatch, budget: Any
+) -> None:
+    """As if every level moved scores by half of a row, as the median does."""
+    text = "SELECT region, MEDIAN(amount) AS m, QUANTILE(amount, 0.9) AS q FROM trips GROUP BY region"
+    half = lambda level, _: Moves(level.denominator // 2, (level.denominator // 2) ** 2)  # noqa: E731
+    monkeypatch.setattr(quantile_search, "_scores_move", half)
+    report = check_query(session(memory(), {"max_rows": 2}, budget=budget).sql(text), tables=60, most_rows=8)
+    assert report.smallest is not None
+    assert report.smallest.shown.startswith("a choice for the quantile 9/10 costs")
 
 
 def test_a_failure_on_one_side_only_is_found() -> None:

@@ -156,6 +156,8 @@ PROBES: dict[str, Sequence[Expression]] = {
     "length": [f("length", T), f("length", S), f("length", READ["coded"])],
     "substring": [f("substring", T, start, count) for start in (1, 2, 3, 400) for count in (0, 1, 2, 10**6)],
     "split_part": [f("split_part", T, word, n) for word in WORDS if word for n in (1, 2, 3, 10_000)],
+    "right": [f("right", T, count) for count in (0, 1, 2, 10**6)],
+    "replace": [f("replace", T, word, new) for word in WORDS if word for new in ("", "|", "it's\\", word + word)],
     "concat": [f("concat", T, S), f("concat", T, ""), f("concat", "|", T), f("concat", T, Literal(None))],
     **{function: [f(function, T, word) for word in WORDS] for function in ("starts_with", "ends_with", "contains")},
     "text_to_integer": [f("text_to_integer", T), f("text_to_integer", f("trim", S))],

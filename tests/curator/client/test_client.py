@@ -14,6 +14,7 @@ import discreet as dp
 from discreet import connect
 from discreet.curator.client.client import RemoteQuery, RemoteSession, RemoteWorkload
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview
+from discreet.curator.client.remote_plan import RemotePlan
 from discreet.errors import (
     BadParameter,
     BadQuestion,
@@ -27,6 +28,7 @@ from discreet.exact import significant
 from discreet.ledger import verify_card, verify_receipt
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
+from discreet.session.plan import Plan
 from discreet.session.session import Query, Session, Workload
 from tests.helpers.curator.land import CITIES
 from tests.helpers.curator.town import Town
@@ -180,11 +182,13 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
     automatic = {"choose", "find_bounds", "find_out", "known", "knows", "lacks", "learn_profile", "sizes_of_joined",
-                 "learn_sizes", "answer_anyway", "check_fits", "quote_beyond", "rows_in_a_group"}  # fmt: skip
+                 "learn_sizes", "answer_anyway", "check_fits", "quote_beyond", "rows_in_a_group",
+                 "rows_that_count"}  # fmt: skip
     pairs: tuple[tuple[type, type, set[str]], ...] = (
         (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release", *automatic}),
         (Query, RemoteQuery, {"order", "within", "ledger_text", "check_keys", "check_whole", "waiting", "expected"}),
         (Workload, RemoteWorkload, {"order", "ledger_text"}),
+        (Plan, RemotePlan, {"order", "session"}),
         (TableAnswer, RemoteAnswer, {"beside", "outcome", "released"}),
         (Preview, RemotePreview, set()),
     )
@@ -194,12 +198,13 @@ def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
 
 def test_a_remote_session_takes_the_same_parameters() -> None:
     """Every verb has the parameters that it has here, with the same defaults; some have a key besides."""
-    refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys", "plan", "prepare", "learn", "compare"}
+    refused = {"with_columns", "quote", "statements", "pmw", "suggest_keys", "prepare", "learn", "compare"}
     refused |= {"continual"}  # there it has a name
     pairs: tuple[tuple[type, type], ...] = (
         (Session, RemoteSession),
         (Query, RemoteQuery),
         (Workload, RemoteWorkload),
+        (Plan, RemotePlan),
         (TableAnswer, RemoteAnswer),
         (Preview, RemotePreview),
     )

@@ -161,6 +161,8 @@ def test_b1_every_reply_to_a_question_waits_for_the_grid_and_no_other_does(
         lambda: town.http.post(path, content=b"{", headers={"content-type": "text/plain"}),
         lambda: town.post("/api/datasets/town/workload", {"sqls": [COUNT, COUNT], "epsilon": 1}, town.ann),
         lambda: town.post("/api/datasets/town/workload", {"sqls": ["SELECT *"], "epsilon": 1}, town.ann),
+        lambda: town.post("/api/datasets/town/plan", {"sqls": [COUNT, COUNT], "epsilon": 1}, town.ann),
+        lambda: town.post("/api/datasets/town/plan", {"sqls": ["SELECT *"], "epsilon": 1}, town.ann),
         lambda: town.post("/api/datasets/town/bounds", {"table": "people", "column": "pay", "epsilon": 1}, town.ann),
         lambda: town.post("/api/datasets/town/bounds", {"table": "people", "column": "name", "epsilon": 1}, town.ann),
     ):
@@ -170,6 +172,7 @@ def test_b1_every_reply_to_a_question_waits_for_the_grid_and_no_other_does(
     before = len(waited)
     town.preview(COUNT, epsilon="1")
     town.post("/api/datasets/town/workload/preview", {"sqls": [COUNT], "epsilon": 1}, town.ann)
+    town.post("/api/datasets/town/plan/preview", {"sqls": [COUNT], "epsilon": 1}, town.ann)
     town.get("/api/me", town.ann)
     town.get("/")
     assert len(waited) == before

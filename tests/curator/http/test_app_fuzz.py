@@ -103,11 +103,12 @@ def test_no_canary_under_fuzzed_workloads_and_estimates(
     asked = [sql for sql in (question(draw) for _ in range(MANY)) if town.preview(sql, epsilon="1").status_code == 200]
     columns = ["person_id", "name", "city", "pay", "secret", "big", "day", "length", "nothing"]
     statuses: dict[int, int] = {}
-    for _ in range(MANY // 10):
+    for i in range(MANY // 10):
         sqls = [draw.choice(asked) for _ in range(draw.randint(1, 3))] + [question(draw)] * (draw.random() < 0.2)
         several = {"sqls": sqls, "epsilon": draw.choice(["0.5", "5"])}
         sizes = {"table": draw.choice(["people", "trips", "notes"]), "column": draw.choice(columns), "epsilon": "5"}
-        for path, body in (("workload", several), ("workload/preview", several), ("bounds", sizes)):
+        whole = "workload" if i % 4 else "plan"
+        for path, body in ((whole, several), (f"{whole}/preview", several), ("bounds", sizes)):
             reply = town.post(f"/api/datasets/town/{path}", body, town.ann)
             statuses[reply.status_code] = statuses.get(reply.status_code, 0) + 1
             assert not holds_canary(reply.content + str(reply.headers).encode()), body

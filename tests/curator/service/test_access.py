@@ -193,7 +193,7 @@ def test_a_data_set_without_permission_is_not_there(town: Town) -> None:
                 town.post(
                     f"/api/datasets/{path}/{what}", {"sqls": ["SELECT COUNT(*) FROM notes"], "epsilon": 1}, town.ann
                 )
-                for what in ("workload", "workload/preview")
+                for what in ("workload", "workload/preview", "plan", "plan/preview")
             ),
             town.post(f"/api/datasets/{path}/bounds", {"table": "notes", "column": "who", "epsilon": 1}, town.ann),
         ]

@@ -18,7 +18,13 @@ import pytest
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
-from discreet.curator.service.questions import AnyQuestion, ProfileQuestion, SqlQuestion, WorkloadQuestion
+from discreet.curator.service.questions import (
+    AnyQuestion,
+    PlanQuestion,
+    ProfileQuestion,
+    SqlQuestion,
+    WorkloadQuestion,
+)
 from discreet.curator.service.service import Curator
 from discreet.curator.service.synthetic_jobs import TOGETHER, SyntheticJobs, SyntheticQuestion
 from discreet.engines.duckdb.engine import duckdb
@@ -313,6 +319,123 @@ def test_a_workload_with_a_join_buys_all_that_is_lacking_out_of_one_tenth(tmp_pa
         assert "buys first: a profile of trips, free for all questions of everybody from then on; the sizes" in before
         assert "bounds of length chosen from the profile" in str(notes(curator, ANN, both))
         assert [price for _, price in paid(curator)] == [100, 100, 1800]
+
+
+# --- plans ----------------------------------------------------------------------------------------------------------
+
+PLAN = PlanQuestion(sqls=(COUNT.sql, "SELECT COUNT(*) AS n FROM trips"), price=Price(20))
+PROFILE = ProfileQuestion(table="trips", columns=("city",), price=Price(50))
+
+
+def test_a_plan_says_what_it_buys_first_and_a_crash_between_costs_no_more_than_the_price(tmp_path: Path) -> None:
+    with opened(tmp_path / "t") as curator:
+        shown = curator.preview_plan(ANN, "town", PLAN)
+        assert "epsilon 2 of the price buys first: a profile of trips" in shown["plan"]["notes"][0]
+        assert [one["cut"] for one in shown["plan"]["questions"]] == [None, None]
+        assert "this preview is for a cap of 10 rows" in shown["questions"][0]["notes"][0]
+        assert {one["price"]["epsilon"] for one in shown["questions"]} == {"20"}
+        assert not paid(curator)
+    killed(tmp_path / "t", PLAN, "planned", 2)
+    with opened(tmp_path / "t") as curator:
+        found = notes(curator, ANN, PLAN, "k")
+        assert "chosen from the profile of trips" in found[0]
+        assert "epsilon 2 was spent before" in found[-1]
+        assert paid(curator) == [("profile(trips: city)", 2), (PLAN.query, 18)]
+        shown = curator.preview_plan(BOB, "town", PLAN)
+        assert not shown["plan"]["notes"]
+        assert all(one["cut"] is not None for one in shown["plan"]["questions"])
+
+
+def test_a_plan_that_was_paid_and_lost_is_not_paid_again_and_one_that_was_stored_is_handed_out(tmp_path: Path) -> None:
+    with opened(tmp_path / "t") as curator:
+        curator.ask(ANN, "town", PROFILE)
+    killed(tmp_path / "t", PLAN, "noise", 1)
+    clock = Clock()
+    with opened(tmp_path / "t", clock=clock) as curator:
+        assert [price for _, price in paid(curator)] == [50, 20]
+        with pytest.raises(LedgerBusy, match="was paid, and is being answered or was lost"):
+            curator.ask(ANN, "town", PLAN, "k")
+        clock.now += timedelta(hours=1)
+        with pytest.raises(EngineFailed):
+            curator.ask(ANN, "town", PLAN, "k")
+        stored = curator.ask(ANN, "town", PLAN, "new").answer
+        assert [price for _, price in paid(curator)] == [50, 20, 20]
+    with opened(tmp_path / "t") as curator:
+        again = curator.ask(ANN, "town", PLAN, "new")
+        assert (again.answer, again.again) == (stored, True)
+        assert [price for _, price in paid(curator)] == [50, 20, 20]
+
+
+def test_a_plan_that_cannot_be_made_yet_or_does_not_fit_buys_nothing(tmp_path: Path) -> None:
+    targets = replace(PLAN, price=Price(error=(30, 20)))
+    with opened(tmp_path / "t") as curator:
+        curator.ledger.owner.grant("ann", "town", Approx(19, "1e-18"))
+        with pytest.raises(OverBudget):
+            curator.ask(ANN, "town", PLAN)
+        with pytest.raises(NoProfile, match="buy one"):
+            curator.preview_plan(ANN, "town", targets)
+        with pytest.raises(BadParameter, match="buy a profile first"):
+            curator.ask(ANN, "town", targets)
+        assert not paid(curator)
+        curator.ask(BOB, "town", PROFILE)
+        (price,) = {one["price"]["epsilon"] for one in curator.preview_plan(ANN, "town", targets)["questions"]}
+        curator.ask(ANN, "town", targets)
+        assert paid(curator)[1] == (PLAN.query, Fraction(price))
+
+
+def test_bounds_that_a_plan_waits_for_are_bought_too(tmp_path: Path) -> None:
+    asked = PlanQuestion(sqls=("SELECT SUM(length) AS s FROM trips",), price=Price(2000))
+    with opened(tmp_path / "t", auto="length") as curator:
+        shown = curator.preview_plan(ANN, "town", asked)
+        assert "bounds of trips.length are not chosen yet" in str(shown["questions"][0]["notes"])
+        assert "bounds of length chosen from the profile" in str(notes(curator, ANN, asked))
+        assert [price for _, price in paid(curator)] == [200, 1800]
+
+
+# --- one more column --------------------------------------------------------------------------------------------------
+
+SUM = SqlQuestion(sql="SELECT SUM(length) AS s FROM trips", price=Price(2000))
+
+
+def test_one_more_column_buys_its_values_and_not_the_sizes_again(tmp_path: Path) -> None:
+    with opened(tmp_path / "t", auto="length") as curator:
+        curator.ask(ANN, "town", COUNT)
+        curator.ask(ANN, "town", SUM)
+        lines = [ChargeRecord.read(line.entry) for line in curator.ledger.entries(kind=ChargeRecord.KIND)]
+        assert [one.parameters.get("sizes") for one in lines if "profile" in one.parameters] == [None, False]
+    with opened(tmp_path / "t") as curator:
+        assert "was spent before" not in str([notes(curator, BOB, one) for one in (SUM, COUNT)])
+        profile = curator.open(curator.ledger.datasets["town"]).session.profile("trips")
+        assert [(one.about.name, one.column) for one in profile.histograms] == [
+            ("VALUES", "length"), ("ROWS", ""), ("GROUPS", "city"), ("KEYS", "city")
+        ]  # fmt: skip
+
+
+def test_what_a_key_has_paid_for_is_asked_for_in_the_same_words_whatever_was_bought_since(tmp_path: Path) -> None:
+    """Lost in a crash; then another question buys the sizes, which this one would leave out now."""
+    killed(tmp_path / "t", SUM, "noise", 1, auto="length")
+    with opened(tmp_path / "t") as curator:
+        curator.ask(BOB, "town", COUNT)
+        with pytest.raises(LedgerBusy, match="was paid, and is being answered or was lost"):
+            curator.ask(ANN, "town", SUM, "k")
+        assert "bounds of length chosen" in str(notes(curator, ANN, SUM, "new"))
+
+
+def test_sizes_of_joined_rows_of_a_table_that_was_declared_otherwise_are_bought_anew(tmp_path: Path) -> None:
+    """All questions in the same words were errors from then on."""
+    sql = "SELECT trips.city, COUNT(*) AS n FROM people JOIN trips ON people.person_id = trips.person_id GROUP BY 1"
+    joined = SqlQuestion(sql=sql, price=Price(20))
+    with opened(tmp_path / "t") as curator:
+        curator.ask(ANN, "town", joined)
+    path = tmp_path / "t" / "curator.toml"
+    path.write_text(path.read_text().replace('keys = ["Aton", "Bury", "Cold"]', 'keys = ["Aton", "Bury"]'))
+    with opened(tmp_path / "t") as curator:
+        assert "buys first" in str(curator.preview(ANN, "town", joined)[0]["notes"])
+        assert "was spent before" in str(notes(curator, ANN, joined))
+        assert "was spent before" not in str(notes(curator, BOB, joined))
+
+
+# --- synthetic rows ---------------------------------------------------------------------------------------------------
 
 
 def test_synthetic_rows_use_a_profile_that_was_bought(tmp_path: Path) -> None:

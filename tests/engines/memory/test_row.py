@@ -69,6 +69,8 @@ EXAMPLES: list[tuple[str, tuple[Any, ...], Any]] = [
     ("root", (48,), 6), ("root", (49,), 7), ("curve", (5, 0, 7, 0, 0, 1, 1, 2, 9, 8, 1, 3, 2), 11),
     ("split_part", ("a-b", "-", 2), "b"), ("split_part", ("a-b", "-", 3), ""), ("split_part", (None, "-", 1), None),
     ("concat", ("a", "b"), "ab"), ("concat", ("a", None), None), ("starts_with", ("ab", ""), True),
+    ("right", ("abc", 2), "bc"), ("right", ("a", 0), ""), ("right", ("a", 9), "a"), ("right", (None, 1), None),
+    ("replace", ("aaa", "aa", "b"), "ba"), ("replace", ("ab", "a", "aa"), "aab"), ("replace", (None, "a", ""), None),
     ("ends_with", ("ab", "b"), True), ("contains", ("a%b", "%"), True),
     ("text_to_integer", ("+07",), 7), ("text_to_integer", (" 7",), None), ("text_to_integer", ("7\n",), None),
     ("text_to_integer", ("\uff17",), None), ("text_to_integer", ("9" * 18,), 10**18 - 1), ("text_to_integer",

@@ -7,6 +7,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from discreet.errors import BadParameter
 from discreet.learning.torch_training import feed_forward as module
 from discreet.learning.torch_training.feed_forward import FeedForward
 from discreet.learning.torch_training.gradients import ClippedSums
@@ -100,6 +101,21 @@ def test_a_row_has_the_same_gradient_wherever_it_stands(classes: int) -> None:
             assert torch.equal(found[place], alone[0])
 
 
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("rows", [48, 63, 1063])
+def test_many_rows_have_the_same_gradients_at_other_places(rows: int, classes: int) -> None:
+    """Torch's sigmoid fails here: what is left over of 32 numbers is computed by another function."""
+    torch.manual_seed(4)
+    chain = FeedForward.of(nn.Linear(1, 1))
+    assert chain is not None
+    loss = nn.CrossEntropyLoss(reduction="none")
+    outputs, y = 2 * torch.randn(rows, classes), torch.randint(0, classes, (rows,))
+    found = chain._loss_gradient(outputs.clone(), y, loss)
+    for by in (1, 3, 7, 16, 31, 40):
+        moved = chain._loss_gradient(outputs.roll(by, 0), y.roll(by), loss)
+        assert torch.equal(moved, found.roll(by, 0))
+
+
 class Doubled(nn.Linear):
     def forward(self, x: Tensor) -> Tensor:
         return 2 * super().forward(x)
@@ -117,6 +133,22 @@ class Doubled(nn.Linear):
 )
 def test_other_models_are_left_to_the_graph(model: nn.Module) -> None:
     assert FeedForward.of(model) is None
+
+
+def test_a_layer_that_is_used_twice_is_refused() -> None:
+    """Its two gradients would be clipped as if they were at right angles: a row was 1.4 times too long."""
+    layer = nn.Linear(4, 4)
+    loss = nn.CrossEntropyLoss(reduction="none")
+    x, y = torch.randn(ROWS, 4), torch.zeros(ROWS, dtype=torch.int64)
+    for model in (nn.Sequential(layer, nn.ReLU(), layer), nn.Sequential(layer, layer)):
+        assert FeedForward.of(model) is None
+        with pytest.raises(BadParameter, match="once in a pass"):
+            ClippedSums(model, loss, 1.0)(x, y, torch.ones(ROWS))
+    model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4))
+    sums = ClippedSums(model, loss, 1.0)
+    model[2].weight = model[0].weight  # tied after it was looked at
+    with pytest.raises(BadParameter, match="each parameter once"):
+        sums(x, y, torch.ones(ROWS))
 
 
 def test_models_that_change_are_left_to_the_graph() -> None:

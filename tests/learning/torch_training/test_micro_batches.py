@@ -101,3 +101,16 @@ def test_rows_that_are_too_long_are_a_copy() -> None:
     assert second is not None
     assert first.data_ptr() != second.data_ptr()
     assert first.tolist() == second.tolist() == [False] * 3
+
+
+@pytest.mark.parametrize("width", [3, 16])
+def test_rows_that_are_kept_wider_are_the_same_rows(width: int) -> None:
+    """Also where the data is a part of a larger tensor."""
+    data = torch.randn(40, 50, generator=GENERATOR)[::2, 5 : 5 + width]
+    sums = ClippedSums(nn.Linear(width, 2), nn.CrossEntropyLoss(reduction="none"), 1.0)
+    kept = MicroBatches(sums, data, Y[:20], Ready.of(data))
+    totals = kept.totals(4)
+    kept.add(np.array([2, 19, 7, 0]), COUNTS, totals)
+    rows = torch.tensor([2, 19, 7])
+    plain = sums(data[rows].contiguous(), Y[rows], torch.ones(3))
+    assert all(torch.equal(a, b) for a, b in zip(totals.views, plain, strict=True))

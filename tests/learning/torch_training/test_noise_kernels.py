@@ -14,7 +14,7 @@ from discreet.noise.floored_normal import draw_picked, picked_places
 from discreet.randomness import SystemBits
 from tests.noise.test_floored_normal import distance
 
-pytest.importorskip("triton")
+pytest.importorskip("triton", minversion="3.5")
 from discreet.learning.torch_training import noise_kernels
 from discreet.learning.torch_training.noise_kernels import NoiseAdder
 

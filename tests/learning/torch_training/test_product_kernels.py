@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-pytest.importorskip("triton")
+pytest.importorskip("triton", minversion="3.5")
 from discreet.learning.torch_training.product_kernels import add_truncated, inner_products, norm_gradients, widened
 
 GENERATOR = torch.Generator().manual_seed(5)

@@ -1,11 +1,14 @@
 """Whole runs: price, steps, empty batches, saving, refusals, an audit with a planted fault."""
 
+import copy
+import pickle
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
 from discreet.checking import audit_one_run
@@ -14,7 +17,13 @@ from discreet.learning.torch_training import train as module
 from discreet.learning.torch_training.integers import RADIUS
 from discreet.learning.torch_training.noise import Noise
 from discreet.learning.torch_training.totals import Totals
-from discreet.learning.torch_training.train import Plan, PrivateTraining, sampled, train, usual_piece
+from discreet.learning.torch_training.train import (
+    Plan,
+    PrivateTraining,
+    sampled,
+    train,
+    usual_piece,
+)
 from discreet.privacy.accountants.compose import compose
 from discreet.privacy.budgets.calibrate import covers
 from discreet.privacy.budgets.filters import Filter
@@ -157,13 +166,47 @@ def test_save_and_resume(tmp_path: Any) -> None:
         PrivateTraining.resume({}, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
 
 
+def test_a_run_is_handed_over_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by two states, nor by copies, nor in the middle of a step."""
+    run = a_run(4)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(ReceiptRefused, match="copied"):
+            copied(run)
+
+    def asked(outputs: Any, targets: Any) -> torch.Tensor:
+        with pytest.raises(ReceiptRefused, match="under way"):
+            run.state()
+        return LOSS(outputs, targets)
+
+    monkeypatch.setattr(run._sums, "loss", asked)
+    run.step()
+    first, second = run.state(), run.state()
+    PrivateTraining.resume(first, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
+    with pytest.raises(ReceiptRefused, match="twice"):
+        PrivateTraining.resume(second, nn.Linear(3, 2), (X, Y), LOSS, rows=400)
+    with pytest.raises(BadParameter, match="done"):
+        a_run(done=-1)
+
+
+@pytest.mark.parametrize("function", [torch.sigmoid, functional.silu, functional.softplus, functional.elu])
+def test_rows_of_a_piece_are_rounded_alike_wherever_they_stand(function: Any) -> None:
+    """Torch computes what is left over of 32 numbers by another function: 63 rows fail, a whole piece does not."""
+
+    def same(rows: int) -> bool:
+        x = torch.randn(rows, 1001, generator=torch.Generator().manual_seed(8))
+        found = function(x)
+        return all(torch.equal(function(x.roll(by, 0)), found.roll(by, 0)) for by in (1, 5, 31))
+
+    assert same(a_run(micro_batch=63)._batches.micro)
+
+
 @pytest.mark.parametrize("budget", [Pure(1), Approx(0, "1e-5"), Approx(1, 0), None])
 def test_budgets_that_cannot_be_kept(budget: Any) -> None:
     with pytest.raises(BadParameter, match="budget"):
         Plan.of(budget, "1/4", 3)
 
 
-@pytest.mark.parametrize("clip", ["1e-20", "1e20", 0, -1])
+@pytest.mark.parametrize("clip", ["1e-13", "1e-20", "1e20", 0, -1])
 def test_a_clip_that_floats_cannot_keep_is_refused(clip: Any) -> None:
     """Cells for one unit of a gradient would be infinite, and a row's integers beyond their bound."""
     with pytest.raises(BadParameter, match="clip"):

@@ -1,4 +1,4 @@
-"""A quantile that is searched for: exact laws of the choices against the price, and the cells around them."""
+"""Quantiles that are searched for: exact laws of the choices against the price, and the cells around them."""
 
 from fractions import Fraction
 from functools import cache
@@ -11,10 +11,20 @@ import pytest
 from discreet.mechanisms.statistics.budget import Moves, noise_for
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.estimate.noise_plan import Need, plan_noise, tree_of
-from discreet.query.estimate.quantile_search import CELLS, Search, edges, is_better, search, split
+from discreet.query.estimate.quantile_search import (
+    CELLS,
+    Search,
+    edges,
+    is_better,
+    most_cells,
+    searches,
+    share,
+    split,
+)
 from discreet.query.estimate.statistics import Bins, QuantileCells
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Column
@@ -33,7 +43,8 @@ def bins(many: int) -> Bins:
 
 def planned(level: Fraction, budget: Pure | ZCDP, neighbours: Neighbours) -> Search:
     reach = Moves(WEIGHT, WEIGHT**2)
-    return search(QuantileCells(bins(3), level), budget, reach, noise_for(Pure(1), reach, 2), neighbours)
+    cells = QuantileCells(bins(3), (level,))
+    return searches(cells, budget, reach, noise_for(Pure(1), reach, 2), neighbours)[0]
 
 
 @cache
@@ -138,28 +149,55 @@ def test_scores_of_huge_numbers_are_those_of_small_ones() -> None:
 def test_cells_cover_all_bins_once() -> None:
     for many in (15, 100, 4096):
         for first, last in ((0, 0), (0, many - 1), (many - 1, many - 1), (3, 9), (many // 3, many // 2)):
-            borders = edges(first, last, many).tolist()
+            borders = edges([(first, last)], many).tolist()
             assert (borders[0], borders[-1]) == (0, many)
             assert borders == sorted(set(borders))
             assert len(borders) - 1 <= CELLS
             assert {first, last + 1} <= set(borders)
+            several = edges([(first, last), (2, 2), (many // 2, many - 3)], many).tolist()
+            assert set(borders) <= set(several)
+            assert several == sorted(set(several))
+            assert len(several) - 1 <= most_cells(3)
 
 
-def test_a_search_is_for_many_bins_and_one_quantile_inside() -> None:
-    def better(many: int, level: Fraction, noise: Noise) -> bool:
-        return is_better(many, level, tree_of(bins(many), noise), gaussian=noise is Noise.GAUSSIAN)
+def better(many: int, levels: tuple[Fraction, ...], noise: Noise) -> bool:
+    return is_better(many, levels, tree_of(bins(many), noise), gaussian=noise is Noise.GAUSSIAN)
+
+
+def test_a_search_is_for_many_bins_and_quantiles_inside() -> None:
+    half = Fraction(1, 2)
 
     for noise in Noise:
-        assert better(4096, Fraction(1, 2), noise)
-        assert not better(20, Fraction(1, 2), noise)
-        assert not better(4096, Fraction(0), noise)
-        assert not better(4096, Fraction(1, 1009), noise)
+        assert better(4096, (half,), noise)
+        assert not better(20, (half,), noise)
+        assert not better(4096, (Fraction(0),), noise)
+        assert not better(4096, (Fraction(1, 1009), half), noise)
+
+
+def test_a_few_quantiles_are_searched_for_and_many_are_not() -> None:
+    """Cells around each make all the others noisier, and a tree has room for all of them."""
+    for noise in Noise:
+        found = [better(4096, tuple(Fraction(i, k + 1) for i in range(1, k + 1)), noise) for k in range(1, 13)]
+        assert found[:3] == [True] * 3
+        assert found == sorted(found, reverse=True), "from some number on it is always the tree"
+        assert not found[-1]
+
+
+def test_more_choices_have_a_larger_share_of_the_price_and_never_most_of_it() -> None:
+    levels = tuple(Fraction(i, 10) for i in range(1, 10))
+    for gaussian in (False, True):
+        shares = [share(levels[:k], gaussian=gaussian) for k in range(1, 10)]
+        assert all(Fraction(1, 10) <= s < Fraction(1, 2) for s in shares)
+    assert share(levels, gaussian=False) > share(levels[4:5], gaussian=False)
 
 
 @pytest.mark.parametrize("allowance", [Pure(2), ZCDP(Fraction(1, 2)), Approx(1, Fraction(1, 10**6))])
 @pytest.mark.parametrize("neighbours", Neighbours)
-def test_the_price_is_all_of_the_budget_and_no_more(allowance: Pure | ZCDP | Approx, neighbours: Neighbours) -> None:
-    cells = QuantileCells(bins(4096), Fraction(1, 2))
+@pytest.mark.parametrize("levels", [(Fraction(1, 2),), (Fraction(1, 4), Fraction(1, 2), Fraction(9, 10))])
+def test_the_price_is_all_of_the_budget_and_no_more(
+    allowance: Pure | ZCDP | Approx, neighbours: Neighbours, levels: tuple[Fraction, ...]
+) -> None:
+    cells = QuantileCells(bins(4096), levels)
     need = Need(caps=Caps(max_rows=3, max_groups=2), statistics={cells: 1.0}, grouped=True, selects=False)
     plan = plan_noise((need,), allowance, neighbours)
     if isinstance(allowance, ZCDP):
@@ -168,12 +206,14 @@ def test_the_price_is_all_of_the_budget_and_no_more(allowance: Pure | ZCDP | App
         assert price_basic(plan.price).epsilon == allowance.epsilon
         assert price_basic(plan.price).delta <= (allowance.delta if isinstance(allowance, Approx) else 0)
     one = plan.sets[0][cells]
-    assert one.search is not None
-    assert one.event != one.noise.event
+    assert [search.level for search in one.searches] == list(levels)
+    assert isinstance(one.event, events.Composed)
+    assert one.event.events == (*(search.event for search in one.searches for _ in range(2)), one.noise.event)
 
 
 def test_the_parts_of_a_budget() -> None:
-    one, rest = split(Pure(1))
-    assert isinstance(one, Pure)
-    assert isinstance(rest, Pure)
-    assert 2 * one.epsilon + rest.epsilon == 1
+    for many in (1, 2, 5):
+        one, rest = split(Pure(1), tuple(Fraction(i, 6) for i in range(1, many + 1)))
+        assert isinstance(one, Pure)
+        assert isinstance(rest, Pure)
+        assert 2 * many * one.epsilon + rest.epsilon == 1

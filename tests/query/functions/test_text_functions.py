@@ -24,6 +24,12 @@ from tests.helpers.typing_checks import call, col
         (call("like", col("name"), col("code")), "constant text"),
         (call("like", col("name"), "%" * 9), "8 percent"),
         (call("contains", col("name"), col("code")), "constant text"),
+        (call("replace", col("name"), "", "a"), "1 to 100 characters"),
+        (call("replace", col("name"), "a", col("code")), "constant text"),
+        (call("replace", col("name"), "a", "b" * 257), "REPLACE that makes one as long"),
+        (call("lpad", col("name"), 3, "ab"), "one character"),
+        (call("rpad", col("name"), 101), "100"),
+        (call("right", col("name"), -1), "from 0"),
     ],
 )
 def test_refused_by_typing(asked: Expression, word: str) -> None:
@@ -41,6 +47,8 @@ def test_refused_by_typing(asked: Expression, word: str) -> None:
         ("regexp_matches", ("abc", "^a"), True), ("regexp_matches", ("abc", "(a+)+"), None),
         ("split_part", ("a,b", ",", 2), "b"), ("split_part", ("a,b", ",", 3), ""), ("split_part", ("a", "", 1), None),
         ("split_part", ("a", ",", 0), None),
+        ("replace", ("a", "", "b"), None), ("replace", ("a", "a", "b" * 257), None), ("right", ("abc", 1.5), None),
+        ("lpad", ("abc", 2, "x"), "ab"), ("lpad", (7, 2, "0"), None), ("rpad", ("a", 2, "xy"), None),
     ],
 )  # fmt: skip
 def test_on_released_values(name: str, values: tuple[Any, ...], expected: Any) -> None:
@@ -51,6 +59,8 @@ def test_on_released_values(name: str, values: tuple[Any, ...], expected: Any) -
 
 def test_a_text_grows_by_what_is_joined() -> None:
     assert typed(call("concat", col("name"), col("code")), FIELDS).copies == 2
+    assert typed(call("replace", col("name"), "ab", "abcde"), FIELDS).copies == 3
+    assert typed(call("replace", col("name"), "ab", ""), FIELDS).copies == 1
     assert typed(call("length", col("name")), FIELDS).kind == Number(Fraction(1), 0, LARGEST)
 
 
@@ -61,6 +71,8 @@ def test_a_text_grows_by_what_is_joined() -> None:
         (call("cast_text", col("day")), 10),
         (call("concat", call("left", col("name"), 4), "abc"), 7), (call("strftime", col("day"), "%Y"), 10),
         (call("upper", call("left", call("left", col("name"), 4), 9)), 4), (call("cast_text", col("n")), 3),
+        (call("replace", call("left", col("name"), 5), "ab", "xyz"), 7), (call("right", col("name"), 3), 3),
+        (call("replace", call("left", col("name"), 5), "a", ""), 5), (call("lpad", col("name"), 8, "0"), 8),
         (call("coalesce", call("left", col("name"), 4), "abcdef"), 6), (call("substring", col("name"), 3), None),
     ],
 )  # fmt: skip

@@ -36,6 +36,16 @@ def test_per_unit_average_is_exact_to_a_millionth_of_a_step() -> None:
     assert values == {1: 5 * 2**20 // 3, 2: 10 * 2**20, 3: None}
 
 
+def test_a_group_that_exists_has_a_row() -> None:
+    """LEAST(COUNT(*), 10) has the keys 1 to 10; rows that pass a filter, and values, may be none."""
+    some = Measure("some", Aggregate.COUNT, (), call("gt", col("age"), 3))
+    measures = (Measure("n", Aggregate.COUNT, ()), Measure("known", Aggregate.COUNT, (col("age"),)), some)
+    fields = lower_relation(PerUnit(Scan("people"), (("id", col("id")),), measures), CATALOG).fields
+    assert [fields[name].kind for name in ("n", "known", "some")] == [
+        Number(Fraction(1), low, LARGEST) for low in (1, 0, 0)
+    ]
+
+
 @pytest.mark.parametrize("most", [99, 2**30, 2**61])
 def test_an_average_stays_in_its_claim_even_where_sums_saturate(most: int) -> None:
     x = call("coalesce", call("clamp", col("id"), -7, most), 0)

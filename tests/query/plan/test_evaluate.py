@@ -31,6 +31,8 @@ LEAP, LAST = date(2024, 2, 29), date(9999, 12, 31)
         ("like", ("abc", "a%c"), True), ("like", ("a%c", "a\\%c"), False), ("like", ("日本", "_本"), True),
         ("lower", ("ÀB",), "Àb"), ("trim", (" a\t",), "a\t"), ("length", ("😀",), 1),
         ("substring", ("abc", 2, 9), "bc"),
+        ("right", ("abc", 2), "bc"), ("right", ("a", 0), ""), ("right", ("a", 9), "a"),
+        ("replace", ("aaa", "aa", "b"), "ba"), ("replace", ("ab", "a", "aa"), "aab"),
         ("split_part", ("a,b", ",", 3), ""), ("text_to_integer", ("+007",), 7), ("text_to_integer", ("٧",), None),
         ("text_to_integer", ("9" * 19,), None),
         ("text_to_date", ("2023-02-29",), None), ("text_to_date", ("0000-01-01",), None),

@@ -76,3 +76,22 @@ def test_classes_between_that_hold_nothing_take_one_line_and_the_number_of_keys_
     axes = profile.plot().axes
     assert len(axes) == len(profile.histograms) - 1
     assert max(len(one.get_xticks()) for one in axes) < 10
+
+
+def test_two_columns_of_keys_that_nobody_lists_have_a_number_each() -> None:
+    """Both are one work for the engine, released together: each histogram has its own number and noise."""
+    rows = {"u": range(2000), "a": [f"a{i % 50}" for i in range(2000)], "b": [f"b{i % 7}" for i in range(2000)]}
+    columns = {"a": dp.unknown_keys(), "b": dp.unknown_keys()}
+    for budget, price in ((dp.Pure(10**6), {"epsilon": 10**4}), (dp.ZCDP(10**6, "1e-6"), {"rho": 10**5})):
+        profile = dp.Session(t=dp.table(rows, unit="u", columns=columns), budget=budget).profile("t", **price)  # type: ignore[arg-type]
+        assert [round(profile.different_keys(column)[0]) for column in "ab"] == [50, 7]
+
+
+def test_a_unit_weighs_one_and_sizes_matter_most_whatever_the_noise() -> None:
+    """Of a budget in rho too: a unit of several values counts with a part of one in each of them, as it is proved."""
+    rows = {"u": [i // 4 for i in range(4000)], "x": [4 ** (i % 4) for i in range(4000)]}
+    profile = dp.Session(t=dp.table(rows, unit="u"), budget=dp.ZCDP(10**6, "1e-6")).profile("t", rho=10**5)
+    values = profile.values("x")
+    assert values is not None
+    assert values.values.sum() == pytest.approx(1000, abs=1)
+    assert profile.sizes.histogram.variance < values.variance / 2

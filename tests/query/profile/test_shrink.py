@@ -11,6 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.query.estimate.estimators import Estimates, Floats, Recipe
+from discreet.query.profile.rescale import Rescaled
 from discreet.query.profile.shrink import LIMIT, Common, CountTimesMean, Shrunk, _common
 
 GROUPS = 60
@@ -42,6 +43,13 @@ def drawn(spread: float, deviation: float) -> tuple[Floats, Fixed]:
     exact = 20 + spread * rng.normal(size=GROUPS)
     deviations = deviation * rng.uniform(0.5, 2, GROUPS)
     return exact, Fixed(exact + deviations * rng.normal(size=GROUPS), deviations)
+
+
+class Twice(Rescaled):
+    """A count that was multiplied by two."""
+
+    def factors(self, noisy: Estimates) -> Floats:
+        return np.full(GROUPS, 2.0)
 
 
 def shrunk(mean: Fixed) -> Shrunk:
@@ -89,7 +97,7 @@ def test_intervals_are_never_shorter_and_hold_the_value() -> None:
 def test_a_sum_is_the_count_times_the_mean_and_keeps_its_interval() -> None:
     _, mean = drawn(1.0, 3.0)
     counts, sums = Fixed(np.full(GROUPS, 50.0), mean.deviations), Fixed(50 * mean.values, 200 * mean.deviations)
-    found = CountTimesMean(sums, counts, shrunk(mean), 2.0)
+    found = CountTimesMean(sums, counts, shrunk(mean), Twice(counts, 2.0, 1.0, None))  # type: ignore[arg-type]
     assert found.value({}) == pytest.approx(100 * shrunk(mean).value({}))
     low, high = found.ends({}, 0.05)
     assert np.all(low <= np.minimum(sums.ends({}, 0.05)[0], found.value({})))

@@ -37,6 +37,16 @@ DECLARED = {
         (call("case", call("gt", col("wide"), 3), "many", None), ("many", None)),
         (call("case", call("gt", col("wide"), 3), col("clinic"), "other"), ("North", "South", "other")),
         (call("cast_integer", col("with_null")), (7, None)),
+        (
+            call("concat", col("clinic"), " ", call("left", call("cast_text", col("flag")), 1)),
+            ("North f", "North t", "South f", "South t"),
+        ),
+        (
+            call("concat", call("coalesce", col("clinic"), "-"), col("with_null")),
+            ("North7", "Northx", None, "South7", "Southx", "-7", "-x"),
+        ),
+        (call("concat", col("clinic"), col("product")), None),
+        (call("concat", col("clinic"), col("name")), None),
         (call("mul", call("floor", call("div", col("age"), 50)), 50), (0, 1, 2)),
         (call("width_bucket", col("wide"), 0, 30, 3), (0, 1, 2, 3, 4)),
         (call("month", col("moment")), tuple(range(1, 13))),

@@ -135,3 +135,72 @@ def test_bounds_that_could_not_be_chosen_are_said_to_mean_nothing() -> None:
     answer = dp.Session(t=table, budget=dp.Pure(1)).sql("SELECT AVG(x) AS m FROM t").release(epsilon="0.1")
     assert any("values were read as lying from 0 to 1" in note for note in answer.notes)
     assert any("says nothing about it" in note for note in answer.notes)
+
+
+MANY = {"u": np.repeat(np.arange(2000), 2), "x": np.full(4000, 7.0), "y": np.full(4000, 50.0), "z": np.full(4000, 1.0)}
+
+
+def three_columns(**options: Any) -> dp.Session:
+    columns = {name: dp.bounds("auto") for name in "xyz"}
+    tables = {name: dp.table(pa.table(MANY), unit="u", max_rows="auto", columns=columns) for name in ("t", "other")}
+    return dp.Session(tables, budget=dp.Approx(10**6, 0), **options)
+
+
+def asked(own: dp.Session, column: str, epsilon: int = 100) -> bool:
+    """Ask for a mean; whether a part of the price was spent before."""
+    return "was spent before" in str(own.sql(f"SELECT AVG({column}) AS m FROM t").release(epsilon=epsilon).notes)
+
+
+def test_a_question_buys_what_it_looks_at_and_no_other_column_or_table() -> None:
+    own = three_columns()
+    assert asked(own, "x")
+    assert [one.column for one in own.profile("t").histograms] == ["", "x"]
+    with pytest.raises(BadParameter, match="none was bought yet"):
+        own.profile("other")
+
+
+def test_one_more_column_buys_its_values_and_not_the_sizes_again() -> None:
+    own = three_columns()
+    assert asked(own, "x", 1000)
+    sizes = own.profile("t").sizes.histogram
+    assert asked(own, "y")
+    assert own.profile("t").sizes.histogram is sizes
+    alone = own.profile("t").values("y")
+    assert alone is not None
+    assert alone.scale == pytest.approx(0.1, rel=1e-3), "the whole tenth, since nothing else is bought"
+
+
+def test_a_query_that_is_released_twice_buys_once() -> None:
+    own = three_columns()
+    query = own.sql("SELECT AVG(x) AS m FROM t")
+    assert "was spent before" in str(query.release(epsilon=100).notes)
+    assert "was spent before" not in str(query.release(epsilon=100).notes)
+
+
+def test_a_ledger_has_all_that_was_bought_in_whatever_order_it_is_asked_for(tmp_path: Path) -> None:
+    def opened() -> dp.Session:
+        return three_columns(ledger=tmp_path / "ledger")
+
+    first = opened()
+    assert asked(first, "x") and asked(first, "y")  # noqa: PT018
+    for order in ("yx", "xy"):
+        own = opened()
+        assert own.sql("SELECT AVG(y) AS m FROM t").preview(epsilon=1).error("m") < 1, "it is known before it is asked"
+        assert not any(asked(own, column) for column in order)
+    assert opened().profile("t") == first.profile("t")
+    assert asked(opened(), "z")
+    assert not asked(first, "z"), "what another process bought is found"
+
+
+def test_a_preview_says_how_many_units_it_takes_for_bounds_to_be_chosen() -> None:
+    """So many as a class must have to stand out from the noise that is then drawn."""
+    for budget, price in ((dp.Pure(1), Price("0.5")), (dp.ZCDP(1, "1e-6"), Price(rho="0.1"))):
+        table = dp.table({"u": range(30), "x": [7.0] * 30}, unit="u", max_rows=1, columns={"x": dp.bounds("auto")})
+        own = dp.Session(t=table, budget=budget)
+        query = own.sql("SELECT AVG(x) AS m FROM t")
+        (note,) = query.preview(price).notes
+        query.release(price)
+        values = own.profile("t").values("x")
+        assert values is not None
+        needed = values.error([1.0], 0.001 / (4 * len(values.counts)))
+        assert int(note.split("Unless ")[1].split(" units")[0].replace(",", "")) == pytest.approx(needed, rel=0.01)

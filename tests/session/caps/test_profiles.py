@@ -1,6 +1,7 @@
 """Profiles are paid once, kept with the session and its ledger, and free afterwards; bad input costs nothing."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,8 +27,7 @@ def test_a_profile_outlives_the_process_in_a_ledger(tmp_path: Path) -> None:
     first = dp.Session(visits=VISITS, budget=dp.Pure(1), ledger=ledger).profile("visits", epsilon="0.25")
     again = dp.Session(visits=VISITS, ledger=ledger)
     second = again.profile("visits")
-    assert [h.counts for h in second.histograms] == [pytest.approx(h.counts) for h in first.histograms]
-    assert second.cost == first.cost
+    assert second == first, "to the last digit: whatever is chosen from it is the same"
     assert again.remaining == dp.Pure("0.75")
 
 
@@ -48,3 +48,37 @@ def test_what_cannot_be_asked_costs_nothing(problem: str, options: dict[str, obj
     with pytest.raises(OverBudget):
         session.profile("visits", epsilon=2)
     assert session.remaining == dp.Pure(1)
+
+
+GROUPS = "SELECT g, COUNT(*) AS n FROM visits GROUP BY g"
+
+
+def declared(ledger: Path, keys: Any, cap: Any) -> dp.Session:
+    rows = {"patient": PEOPLE, "g": ["a" if i % 3 else "b" for i in range(len(PEOPLE))]}
+    return dp.Session(
+        visits=dp.table(rows, unit="patient", max_rows=cap, columns={"g": keys}), budget=dp.Approx(9, 0), ledger=ledger
+    )
+
+
+@pytest.mark.parametrize("cap", [3, "auto"])
+@pytest.mark.parametrize("keys", [dp.keys(["a"]), dp.keys(["a", "b", "c"])])
+def test_a_stored_profile_of_a_table_that_is_declared_otherwise_now_is_as_if_it_were_not_there(
+    tmp_path: Path, keys: Any, cap: Any
+) -> None:
+    """It was an error after the payment: the answer was lost."""
+    declared(tmp_path / "budget.db", dp.keys(["a", "b"]), cap).profile("visits", epsilon=1)
+    own = declared(tmp_path / "budget.db", keys, cap)
+    answer = own.sql(GROUPS).release(epsilon=1)
+    assert len(answer) == len(keys.keys)
+    assert own.remaining.epsilon == 7  # type: ignore[union-attr]
+    assert ("was spent before" in str(answer.notes)) == (cap == "auto")
+
+
+def test_sizes_that_a_question_bought_of_a_table_declared_otherwise_are_bought_anew(tmp_path: Path) -> None:
+    """They were refused for ever, or a Python error."""
+    for keys in (dp.keys(["a", "b"]), dp.keys(["a"]), dp.keys(["b"])):
+        answer = declared(tmp_path / "budget.db", keys, "auto").sql(GROUPS).release(epsilon=1)
+        assert "was spent before" in str(answer.notes)
+    assert "was spent before" not in str(
+        declared(tmp_path / "budget.db", dp.keys(["b"]), "auto").sql(GROUPS).release(epsilon=1).notes
+    )

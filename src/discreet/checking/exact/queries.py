@@ -26,11 +26,15 @@ from discreet.checking.exact.report import Counterexample, Report
 from discreet.errors import BadData, EngineFailed
 from discreet.exact import Number
 from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.selection.exponential import Exponential
+from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.measures import ZCDP
 from discreet.progress import Progress
 from discreet.query.engine import Engine
 from discreet.query.estimate.noise_plan import Noised, Selection, tree_of
 from discreet.query.estimate.prepare import Job, Part, jobs
+from discreet.query.estimate.quantile_search import Search
 from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units, paid_with
 from discreet.query.lower.bounding import groups
 from discreet.query.plan.schema import EACH_ROW, Declared, Schema, Stored, StoredKind
@@ -211,6 +215,9 @@ class Judge:
             allowed = noise.moves_squared if isinstance(noise, Gaussian) else noise.moves
             if moved[paid] > allowed:
                 return f"{statistic} moves by {moved[paid]}, the noise allows {allowed}"
+            for search in self.noised[statistic].searches:
+                if (cost := _choice_cost(search, a, b)) > 1:
+                    return f"a choice for the quantile {search.level} costs {float(cost)} times what is paid for it"
         return None
 
     def _lonely(self, statistic: Statistic, selection: Selection, a: Vector, b: Vector) -> str | None:
@@ -252,6 +259,27 @@ def _moves(one: Noised, a: Vector, b: Vector) -> list[int]:
         group = leaves.setdefault(key[:-1], np.zeros(statistic.bins, dtype=np.int64))
         group[key[-1]] = a.get(key, 0) - b.get(key, 0)
     return [int(n) for group in leaves.values() for n in tree.nodes(group)]
+
+
+def _choice_cost(search: Search, a: Vector, b: Vector) -> Fraction:
+    """What one of two choices costs over all groups, as a multiple of its price: Σ 2rΔ, or Σ (rΔ)² / 2, where the
+    scores of a group move by Δ at most and r is the rate (quantile_search.md).
+    """
+    rooted, worst = isinstance(search.choice, Exponential), Fraction(0)
+    pairs = [tuple(_with_gaps(side, group, (*a, *b)) for side in (a, b)) for group in {key[:-1] for key in (*a, *b)}]
+    for shift in (-search.shift, search.shift):
+        steps = [
+            search.choice.rate * max(abs(int(x) - int(y)) for x, y in zip(before, after, strict=True))
+            for before, after in ([search.scores(counts, shift) for counts in pair] for pair in pairs)
+        ]
+        worst = max(worst, sum((s * s / 2 if rooted else 2 * s for s in steps), Fraction(0)))
+    return worst / (price_zcdp(search.event).rho if rooted else price_basic(search.event).epsilon)
+
+
+def _with_gaps(side: Vector, group: tuple[Any, ...], keys: Sequence[tuple[Any, ...]]) -> Any:
+    """The counts of a group in the bins that somebody is in, with an empty bin on either side of each."""
+    bins = sorted({key[-1] for key in keys if key[:-1] == group and key[-1] is not None})
+    return np.array([n for i in bins for n in (0, side.get((*group, i), 0))] + [0], dtype=np.int64)
 
 
 # --- making tables up -----------------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ What a curator gets is SQL, whichever way a question was asked: it reads nothing
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -26,8 +25,9 @@ from discreet.continual.counter import read_method
 from discreet.curator.amounts import read_amount
 from discreet.curator.client.remote_answer import RemoteAnswer, RemotePreview, answers_of
 from discreet.curator.client.remote_board import RemoteBoard
+from discreet.curator.client.remote_plan import RemotePlan
 from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
-from discreet.curator.client.transport import Transport
+from discreet.curator.client.transport import Transport, new_key
 from discreet.curator.public_schema import read
 from discreet.errors import BadParameter, CuratorRefused, Unsupported
 from discreet.exact import Number, integer
@@ -60,8 +60,9 @@ from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import table_questions
-from discreet.session.price import Price
+from discreet.session.price import Price, Target, checked_targets
 from discreet.session.query import ReleasesFirst
+from discreet.session.workload import read_all
 
 _OWNER = "ask the owner, who declares the tables"
 
@@ -159,10 +160,28 @@ class RemoteSession:
 
     def workload(self, queries: Sequence[RemoteQuery | str]) -> RemoteWorkload:
         """Several questions, planned and released together: what they share is released once."""
-        found = [self.sql(query) if isinstance(query, str) else query for query in queries]
-        if not found:
-            raise BadParameter("queries", "none", "must be at least one question")
-        return RemoteWorkload(self, tuple(found))
+        return RemoteWorkload(self, read_all(queries, self.sql))
+
+    def plan(
+        self,
+        queries: Sequence[RemoteQuery | str],
+        epsilon: Number | Price | None = None,
+        *,
+        delta: Number | None = None,
+        rho: Number | None = None,
+        error: Sequence[Target] | None = None,
+        confidence: Number = CONFIDENCE,
+    ) -> RemotePlan:
+        """Several questions for one price, shared so that all are about equally far off; ``release`` pays and answers.
+
+        What each gets is shown before anything is paid. Instead of a price, ``error`` may name an error for each
+        question: the least price that keeps all of them is found. If caps or bounds are to be chosen and nobody has
+        bought a profile, a tenth of the price buys it when the plan is released.
+        """
+        found = self.workload(queries).queries
+        kept = None if error is None else checked_targets(error, len(found))
+        body = {"sqls": [query.text for query in found]} | Price.of(epsilon, delta, rho, kept, confidence).texts()
+        return RemotePlan.shown(self.transport, self.path("plan"), body, found)
 
     def suggest_bounds(
         self,
@@ -181,7 +200,7 @@ class RemoteSession:
         table, name = find_column(column, self.schemas)
         _, step = sizes_question(table, name, self.schemas)
         price = replace(Price.of(epsilon, delta, rho), confidence=SURE)
-        body = {"table": table, "column": name, "key": _key(key)} | price.texts()
+        body = {"table": table, "column": name, "key": new_key(key)} | price.texts()
         return suggested(f"{table}.{name}", step, RemoteAnswer(self.transport.post(self.path("bounds"), body)))
 
     def suggest_max_rows(
@@ -240,7 +259,7 @@ class RemoteSession:
         key: str | None = None,
     ) -> RemoteJob:
         """Pay for synthetic rows and begin to make them: a job to be watched, cancelled and waited for."""
-        body = {"table": table, "rows": integer(rows or 0, "rows", at_least=1), "quick": quick, "key": _key(key)}
+        body = {"table": table, "rows": integer(rows or 0, "rows", at_least=1), "quick": quick, "key": new_key(key)}
         body |= {"columns": None if columns is None else list(columns), "workload": workload} | price.texts()
         return RemoteJob(self.transport, int(self.transport.post(self.path("synthetic"), body)["number"]))
 
@@ -256,7 +275,7 @@ class RemoteSession:
     ) -> Profile:
         """A private profile of a table, paid like any question. The same ``key`` gives it again, for nothing."""
         asked = table_questions(table, self.schemas, columns)
-        body = {"table": table, "columns": None if columns is None else list(columns), "key": _key(key)}
+        body = {"table": table, "columns": None if columns is None else list(columns), "key": new_key(key)}
         reply = self.transport.post(self.path("profile"), body | Price.of(epsilon, delta, rho).texts())
         return Profile.read(table, asked, reply["answer"]["answers"])
 
@@ -266,7 +285,6 @@ class RemoteSession:
     prepare = _refused("prepare", _OWNER)
     learn = _refused("learn", "ask for the sums that a model needs, or use synthesize")
     compare = _refused("compare", "the report of a job says how well its model fits what was measured")
-    plan = _refused("a plan", "session.workload([...]) asks several questions together")
 
     def _prepared(self, asked: Question) -> Prepared | None:
         """Refuse here, with the curator's message, what it would refuse from public metadata.
@@ -380,7 +398,7 @@ class RemoteQuery(Asked):
     ) -> RemoteAnswer:
         """Pay, then answer. The same ``key`` gives the same answer again, for nothing."""
         price = Price.of(epsilon, delta, rho, error, confidence)
-        body = {"sql": self.text, "key": _key(key)} | price.texts()
+        body = {"sql": self.text, "key": new_key(key)} | price.texts()
         return RemoteAnswer(self.session.transport.post(self.session.path("questions"), body))
 
     def explain(
@@ -424,7 +442,7 @@ class RemoteStagedQuery(ReleasesFirst, RemoteQuery):
 
         What was begun under a key is gone on with: the parts that were paid are read back, whatever is left.
         """
-        price, own = Price.of(epsilon, delta, rho, error, confidence), _key(key)
+        price, own = Price.of(epsilon, delta, rho, error, confidence), new_key(key)
         planned = self._main(self._stand_ins())
         if not planned.preview(price).affordable and not (key is not None and self._is_begun(own)):
             return planned.release(price, key=own)  # which says so
@@ -480,7 +498,7 @@ class RemoteWorkload:
         key: str | None = None,
     ) -> tuple[RemoteAnswer, ...]:
         """Pay once, then answer all. The same ``key`` gives the same answers again, for nothing."""
-        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | {"key": _key(key)}
+        body = self._body(Price.of(epsilon, delta, rho, None, confidence)) | {"key": new_key(key)}
         return answers_of(self.session.transport.post(self.session.path("workload"), body))
 
     def explain(
@@ -493,10 +511,6 @@ class RemoteWorkload:
 
     def _body(self, price: Price) -> dict[str, Any]:
         return {"sqls": [query.text for query in self.queries]} | price.texts()
-
-
-def _key(key: str | None) -> str:
-    return key if key is not None else secrets.token_hex(16)
 
 
 def _rows(rows: int | None) -> dict[str, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import secrets
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -94,6 +95,11 @@ class Transport:
             return reply.status, reply.read()
         finally:
             connection.close()
+
+
+def new_key(key: str | None) -> str:
+    """The key that a caller has chosen for a request, or a new one: under it, the request is charged once."""
+    return key if key is not None else secrets.token_hex(16)
 
 
 def _may_pass(error: DiscreetError) -> bool:

@@ -7,7 +7,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
-from discreet.curator.service.questions import ProfileQuestion, SizesQuestion, SqlQuestion, WorkloadQuestion
+from discreet.curator.service.questions import (
+    PlanQuestion,
+    ProfileQuestion,
+    SizesQuestion,
+    SqlQuestion,
+    WorkloadQuestion,
+)
 from discreet.curator.service.synthetic_jobs import SyntheticQuestion
 from discreet.query.answer.suggest import SURE
 from discreet.session.price import Price
@@ -57,16 +63,23 @@ class Priced(Promise):
         return Price(_text(self.epsilon), _text(self.delta), _text(self.rho), None, str(self.confidence))
 
 
+Target = Exact | Annotated[dict[Name, Exact], Field(min_length=1, max_length=100)]
+"""An error that an answer must keep: of all columns, or of each by its name."""
+
+
+def _kept(error: Target) -> str | dict[str, str]:
+    return {name: str(one) for name, one in error.items()} if isinstance(error, dict) else str(error)
+
+
 class Question(Priced):
     """A question in SQL, and either a price (epsilon or rho) or an error that the answer must keep."""
 
     sql: Text
-    error: Exact | Annotated[dict[Name, Exact], Field(min_length=1, max_length=100)] | None = None
+    error: Target | None = None
 
     def question(self, rows: int | None = None) -> SqlQuestion:
         """What is asked."""
-        error = self.error
-        kept = {name: str(one) for name, one in error.items()} if isinstance(error, dict) else _text(error)
+        kept = None if self.error is None else _kept(self.error)
         return SqlQuestion(sql=self.sql, price=replace(self.price(), error=kept), rows=rows)
 
 
@@ -100,6 +113,24 @@ class WorkloadPreviewIn(Workload):
 
 class WorkloadAskIn(Workload):
     """Questions to be answered together. With a ``key``, asking again gives the same answers and costs nothing more."""
+
+    key: Name | None = None
+
+
+class PlanPreviewIn(Priced):
+    """Several questions in SQL, and either one price that they share or, in their order, an error that each keeps."""
+
+    sqls: Annotated[list[Text], Field(min_length=1)]
+    error: Annotated[list[Target], Field(min_length=1)] | None = None
+
+    def question(self) -> PlanQuestion:
+        """What is asked."""
+        kept = None if self.error is None else tuple(map(_kept, self.error))
+        return PlanQuestion(sqls=tuple(self.sqls), price=replace(self.price(), error=kept))
+
+
+class PlanAskIn(PlanPreviewIn):
+    """A plan to be answered. With a ``key``, asking again gives the same answers and costs nothing more."""
 
     key: Name | None = None
 

@@ -205,6 +205,47 @@ class WorkloadPreviewOut(BaseModel):
     questions: list[PreviewOut]
 
 
+class PlannedQuestionOut(BaseModel):
+    """What one question of a plan gets: relative errors in a group of ``rows`` rows, one deviation.
+
+    Where errors were asked for, they are shares of these.
+    """
+
+    question: str
+    tables: list[str]
+    cap: int
+    """The rows of one unit that count."""
+    error: float | None
+    """Noise and what caps cut together; noise alone where the cut is unknown."""
+    noise: float | None
+    cut: float | None
+    """The share that caps cut, about; null if no profile tells it."""
+    corrected: bool
+    """Whether its groups are made to agree with a total."""
+    rows: int
+    alone: float | None
+    """Its error, were it asked by itself for an equal part of the price."""
+
+
+class PlanOut(BaseModel):
+    """What all questions of a plan cost together, and what each of them gets."""
+
+    targets: bool
+    """Whether errors were asked for, and the price follows from them."""
+    cost: str
+    noise: str
+    questions: list[PlannedQuestionOut]
+    saving: float | None
+    """The mean error (where errors were asked for, the price) beside that of asking one by one: 0.7 is 30 % less."""
+    notes: list[str] = []
+
+
+class PlanPreviewOut(WorkloadPreviewOut):
+    """A plan, and the error bars of each question; the price in each is that of all together."""
+
+    plan: PlanOut
+
+
 class AnswerTable(BaseModel):
     """Rows with their error bars, and how they were made. Answers that were stored earlier may have less."""
 

@@ -1,4 +1,4 @@
-"""What analysts ask: data sets, previews, questions and workloads."""
+"""What analysts ask: data sets, previews, questions, workloads and plans."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ from discreet.curator.service.service import Curator
 DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
 _ASKING = 32
 """Questions of all analysts together that one server process works on at the same time."""
+_PLANNING = 2
+"""Plans that are previewed at the same time: each is seconds of work, and others want to be answered meanwhile."""
 
 
 def _json(reply: BaseModel) -> Response:
@@ -31,6 +33,7 @@ def _json(reply: BaseModel) -> Response:
 def add_routes(app: FastAPI, curator: Curator) -> None:
     """Add the routes, for one curator."""
     asking: list[CapacityLimiter] = []
+    planning: list[CapacityLimiter] = []
 
     async def paid(request: Request, dataset: str, what: AnyQuestion, key: str | None) -> responses.AnswerOut:
         """Pay and answer, in a thread of its own."""
@@ -101,6 +104,25 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     @app.post("/api/datasets/{dataset}/workload")
     async def ask_workload(request: Request, dataset: DatasetName, body: requests.WorkloadAskIn) -> responses.AnswerOut:
         """Pay once for several questions and get all answers, with one signed receipt and release card."""
+        return await paid(request, dataset, body.question(), body.key)
+
+    @app.post("/api/datasets/{dataset}/plan/preview")
+    async def preview_plan(
+        request: Request, dataset: DatasetName, body: requests.PlanPreviewIn
+    ) -> responses.PlanPreviewOut:
+        """What each question of a plan gets, and what all cost together. Free; no data is touched."""
+        if not planning:
+            planning.append(CapacityLimiter(_PLANNING))
+        make = partial(curator.preview_plan, caller_of(request), dataset, body.question())
+        return responses.PlanPreviewOut(**await run_sync(make, limiter=planning[0]))
+
+    @app.post("/api/datasets/{dataset}/plan")
+    async def ask_plan(request: Request, dataset: DatasetName, body: requests.PlanAskIn) -> responses.AnswerOut:
+        """Pay once for a plan and get all answers, with one signed receipt and release card.
+
+        It is planned as its preview is, with the profiles that are there then; if one is needed and there is none, a
+        tenth of the price buys it first.
+        """
         return await paid(request, dataset, body.question(), body.key)
 
     @app.post("/api/datasets/{dataset}/bounds")

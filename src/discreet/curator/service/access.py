@@ -71,6 +71,8 @@ TABLE: Mapping[tuple[str, str], frozenset[Role] | None] = {
     ("POST", "/api/datasets/{dataset}/questions"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/workload/preview"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/plan"): ANALYSTS,
+    ("POST", "/api/datasets/{dataset}/plan/preview"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/bounds"): ANALYSTS,
     ("POST", "/api/datasets/{dataset}/synthetic"): ANALYSTS,
     ("GET", "/api/synthetic/{number}"): ALL,
@@ -111,6 +113,7 @@ PAID = frozenset(
     {
         ("POST", "/api/datasets/{dataset}/questions"),
         ("POST", "/api/datasets/{dataset}/workload"),
+        ("POST", "/api/datasets/{dataset}/plan"),
         ("POST", "/api/datasets/{dataset}/bounds"),
         ("POST", "/api/datasets/{dataset}/synthetic"),
         ("POST", "/api/datasets/{dataset}/profile"),

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.curator.service.questions import UNITS_OF, ProfileQuestion, UnitsQuestion
 from discreet.errors import BadData, BadParameter, EngineFailed, LedgerBusy
@@ -103,11 +103,17 @@ class StoredProfiles:
 
 
 def _learn(session: Session, parameters: Any, stored: list[dict[str, Any]]) -> None:
-    table, columns = str(parameters["profile"]), parameters["columns"]
+    table, columns, sizes = str(parameters["profile"]), parameters["columns"], bool(parameters.get("sizes", True))
     with suppress(BadData, BadParameter, ValueError):  # it is of a table as it was declared before
         asked = {one.about.of(one.column) for one in table_questions(table, session.schemas, columns)}
         if {one["about"] for one in stored if "about" in one} <= asked:
-            session.learn_profile(table, columns, stored)
+            session.learn_profile(table, columns, stored, sizes=sizes)
+
+
+def _has_profile(session: Session, table: str) -> bool:
+    with suppress(BadParameter):
+        return bool(session.profile(table).histograms)
+    return False
 
 
 # --- what a question buys first -------------------------------------------------------------------------------------
@@ -115,6 +121,8 @@ def _learn(session: Session, parameters: Any, stored: list[dict[str, Any]]) -> N
 
 Queries = Mapping[str, Query]
 """Questions by their text."""
+_Paid: TypeAlias = dict[str, Mapping[str, Any]]
+"""What a request has bought, in order: the names of tables, or questions, with their parameters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +184,7 @@ class FirstPurchase:
         """
         if not any(map(needs_profile, session.schemas.values())):
             return price
-        paid = [str(one.parameters.get("profile", one.query)) for one in self._paid()]
+        paid = {str(one.parameters.get("profile", one.query)): one.parameters for one in self._paid()}
         for table in paid:
             if table in session.schemas:
                 session.answer_anyway(table, tuple(session.schemas[table].fields))
@@ -195,7 +203,7 @@ class FirstPurchase:
             yield found.record
 
     def _buy_all(
-        self, session: Session, budget: LedgerBudget, price: Price, read: Callable[[], Queries], paid: list[str]
+        self, session: Session, budget: LedgerBudget, price: Price, read: Callable[[], Queries], paid: _Paid
     ) -> None:
         queries = read()
         lacking = Lacking.of(self.profiles, session, queries)
@@ -205,8 +213,10 @@ class FirstPurchase:
         first, _ = split(price, len({*lacking.names, *paid}))
         if not paid:
             session.check_fits([one for query in queries.values() for one in query.prepared.all], price)
-        for table, columns in lacking.tables.items():
-            self._buy(ProfileQuestion(table=table, columns=columns, price=first), table, paid)
+        for table, read_now in lacking.tables.items():
+            before = paid.get(table, {"columns": read_now, "sizes": not _has_profile(session, table)})
+            columns, sizes = tuple(before["columns"]), bool(before.get("sizes", True))  # as its key has paid for it
+            self._buy(ProfileQuestion(table=table, columns=columns, price=first, sizes=sizes), table, paid)
             session.answer_anyway(table, columns)
         if lacking.joined:
             queries = read()  # bounds are chosen now
@@ -215,10 +225,9 @@ class FirstPurchase:
                 self._buy(units, units.query, paid)
                 session.learn_sizes(queries[text], self.profiles.sizes[text.strip()])
 
-    def _buy(self, asked: ProfileQuestion | UnitsQuestion, name: str, paid: list[str]) -> None:
-        if name not in paid:
-            paid.append(name)
-        charge = self.buy(asked, first_key(self.request, paid.index(name)))
+    def _buy(self, asked: ProfileQuestion | UnitsQuestion, name: str, paid: _Paid) -> None:
+        paid.setdefault(name, asked.parameters)
+        charge = self.buy(asked, first_key(self.request, list(paid).index(name)))
         if charge.answer is None or "answers" not in json.loads(charge.answer):
             raise EngineFailed
 

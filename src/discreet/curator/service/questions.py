@@ -1,4 +1,4 @@
-"""What can be asked of a curator and paid for: a question, several together, the sizes of a column.
+"""What can be asked of a curator and paid for: a question, several together or in a plan, the sizes of a column.
 
 Promise: ``query`` and ``parameters`` of whatever is asked are all that decides its answer, in canonical form: they are
 what is written into the ledger and what a key is bound to. Planning touches no data.
@@ -19,9 +19,11 @@ from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
 from discreet.session.caps.profiles import profile_order
+from discreet.session.plan import Plan
 from discreet.session.price import Price
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
+from discreet.session.target_plan import plan_for
 from discreet.session.workload import Workload
 
 Read = Callable[[str], Query]
@@ -107,6 +109,28 @@ class WorkloadQuestion:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PlanQuestion(WorkloadQuestion):
+    """Several questions that share one price so that all are about equally far off, or that each keep an error.
+
+    >>> PlanQuestion(sqls=("SELECT 1", "SELECT 22"), price=Price(error=(5, 60))).parameters
+    {'confidence': '19/20', 'error': ['5', '60'], 'workload': [8, 9], 'plan': 'one price'}
+    """
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """All but the text that decides the answer, in canonical form."""
+        return super(PlanQuestion, self).parameters | {"plan": "one price"}  # slots: super() is of another class
+
+    def plan(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Plan:
+        """What each question gets, and the order; ``expected``: also where caps or bounds are not chosen yet."""
+        return plan_for(session, self.queries(read, check), self.price, expected=expected)
+
+    def order(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Order:
+        """The price of all together, the noise, and what becomes of the numbers."""
+        return self.plan(session, read, check, expected=expected).order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SizesQuestion:
     """How many values of a column have which sign and power of two: from the counts, bounds can be suggested."""
 
@@ -139,6 +163,8 @@ class ProfileQuestion:
     table: str
     columns: tuple[str, ...] | None
     price: Price
+    sizes: bool = True
+    """Whether rows per unit are among them: not where they are known already."""
 
     @property
     def query(self) -> str:
@@ -150,11 +176,16 @@ class ProfileQuestion:
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
         columns = None if self.columns is None else list(self.columns)
-        return self.price.texts() | {"profile": self.table, "columns": columns}
+        known = {} if self.sizes else {"sizes": False}
+        return self.price.texts() | {"profile": self.table, "columns": columns} | known
+
+    def asked(self, session: Session) -> tuple[Asked, ...]:
+        """The histograms."""
+        return table_questions(self.table, session.schemas, self.columns, sizes=self.sizes)
 
     def order(self, session: Session, read: Read, check: Check) -> Order:
         """The price, the noise, and what becomes of the numbers."""
-        asked = table_questions(self.table, session.schemas, self.columns)
+        asked = self.asked(session)
         check([one.prepared for one in asked])
         return profile_order(session, asked, self.query, self.price)
 
@@ -183,7 +214,7 @@ class UnitsQuestion:
         return profile_order(session, self.about, self.query, self.price)
 
 
-AnyQuestion = SqlQuestion | WorkloadQuestion | SizesQuestion | ProfileQuestion | UnitsQuestion
+AnyQuestion = SqlQuestion | WorkloadQuestion | PlanQuestion | SizesQuestion | ProfileQuestion | UnitsQuestion
 UNITS_OF = "sizes of units for: "
 
 
@@ -203,11 +234,7 @@ def stored_form(asked: AnyQuestion, answers: Sequence[TableAnswer], session: Ses
     confidence = number(asked.price.confidence, "confidence")
     found = [serialize.answer_for_client(one, confidence) for one in answers]
     if isinstance(asked, ProfileQuestion | UnitsQuestion):
-        about = (
-            asked.about
-            if isinstance(asked, UnitsQuestion)
-            else table_questions(asked.table, session.schemas, asked.columns)
-        )
+        about = asked.about if isinstance(asked, UnitsQuestion) else asked.asked(session)
         found = [one | _in_words(ask, answer) for one, ask, answer in zip(found, about, answers, strict=True)]
     if not isinstance(asked, WorkloadQuestion | ProfileQuestion | UnitsQuestion):
         return found[0]

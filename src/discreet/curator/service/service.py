@@ -15,7 +15,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
@@ -38,6 +38,7 @@ from discreet.curator.service.profiles import FirstPurchase, Lacking
 from discreet.curator.service.questions import (
     AnyQuestion,
     Check,
+    PlanQuestion,
     ProfileQuestion,
     Read,
     SqlQuestion,
@@ -82,6 +83,34 @@ ANONYMOUS_LIMITS = Limits(requests_per_second=Fraction(10), burst=60)
 """What one address may ask for without a valid token."""
 _SLACK = 5
 """Seconds after the deadline after which a charge without an answer is known to be lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unpaid:
+    """What a preview is made with."""
+
+    session: Session
+    budget_store: LedgerBudget
+    reading: tuple[Read, Check]
+    lacking: Lacking
+    """What would be bought first."""
+
+    def previews(
+        self, order: Order, rows: int | None, people: Population, words: tuple[str, ...]
+    ) -> list[dict[str, Any]]:
+        """The error bars of each question of an order, and what all would cost."""
+        cost = self.budget_store.quote(order.quote.plan.price)
+        common = {
+            "price": write_amount(cost.price),
+            "left": write_amount(cost.left),
+            "left_after": None if cost.left_after is None else write_amount(cost.left_after),
+            "price_epsilon": serialize.epsilon_of(cost.price, people),
+            "left_epsilon": serialize.epsilon_of(cost.left, people),
+            "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
+            "allowance": write_amount(order.quote.allowance),
+        }
+        shown = serialize.previews(self.session.preview(order, rows), order, cost.left, words)
+        return [one | common for one in shown]
 
 
 class Curator:
@@ -225,6 +254,27 @@ class Curator:
             before = opened.plans.shown(same, seen)
             if before is not None:
                 return before
+        unpaid = self._unpaid(opened, caller, name, asked)
+        order = asked.order(unpaid.session, *unpaid.reading, expected=True)
+        found = unpaid.previews(order, asked.rows, people, unpaid.lacking.words(asked.price))
+        if isinstance(asked, SqlQuestion):
+            opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
+        if same is not None:
+            opened.plans.show(same, seen, found)
+        return found
+
+    def preview_plan(self, caller: Caller, name: str, asked: PlanQuestion) -> dict[str, Any]:
+        """What each question of a plan gets, what all would cost together, and their error bars. Free."""
+        known, people = self.dataset(caller, name)
+        opened = self.open(known)
+        unpaid = self._unpaid(opened, caller, name, asked)
+        plan = asked.plan(unpaid.session, *unpaid.reading, expected=True)
+        words = unpaid.lacking.words(asked.price)
+        shown = unpaid.previews(plan.order, asked.rows, people, words)
+        return {"plan": plan.summary.noting(words).as_dict(), "questions": shown}
+
+    def _unpaid(self, opened: OpenDataset, caller: Caller, name: str, asked: SqlQuestion | WorkloadQuestion) -> _Unpaid:
+        """Questions that are read, with a budget from which nothing is paid."""
         budget_store = LedgerBudget(self.ledger, name, caller.name, key="", query="", parameters={})
         session = opened.session.serving(budget_store)
         for again in (False, True):
@@ -234,25 +284,7 @@ class Curator:
             lacking = Lacking.of(opened.profiles, session, queries)
             if not lacking.names:
                 break
-        order = asked.order(session, *reading, expected=True)
-        quote = order.quote
-        cost = budget_store.quote(quote.plan.price)
-        common = {
-            "price": write_amount(cost.price),
-            "left": write_amount(cost.left),
-            "left_after": None if cost.left_after is None else write_amount(cost.left_after),
-            "price_epsilon": serialize.epsilon_of(cost.price, people),
-            "left_epsilon": serialize.epsilon_of(cost.left, people),
-            "left_after_epsilon": None if cost.left_after is None else serialize.epsilon_of(cost.left_after, people),
-            "allowance": write_amount(quote.allowance),
-        }
-        shown = serialize.previews(session.preview(order, asked.rows), order, cost.left, lacking.words(asked.price))
-        found = [one | common for one in shown]
-        if isinstance(asked, SqlQuestion):
-            opened.plans.note((caller.name, asked.sql), time.monotonic() - began)
-        if same is not None:
-            opened.plans.show(same, seen, found)
-        return found
+        return _Unpaid(session, budget_store, reading, lacking)
 
     def _seen(self, opened: OpenDataset) -> tuple[object, ...]:
         """What previews depend on beside the question: what the ledger has, by whichever server, and its profiles."""
@@ -285,6 +317,8 @@ class Curator:
         session = opened.session.serving(budget_store)
         try:
             left = asked.price
+            if isinstance(asked, PlanQuestion):
+                budget_store.check_new()  # to plan again what was paid would take seconds, and come to the same
             if isinstance(asked, SqlQuestion | WorkloadQuestion):
                 left = self._price_left(opened, session, budget_store, caller, name, asked, key, began)
             reading = self._reading(opened, session, caller, name, asked)

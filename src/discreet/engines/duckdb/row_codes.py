@@ -21,6 +21,7 @@ from discreet.engines.duckdb.shared_rows import KeyColumn, SharedRows
 from discreet.engines.duckdb.value_classes import Classes
 from discreet.engines.sql.base import Key
 from discreet.engines.sql.dialects import DUCKDB, Sort
+from discreet.engines.sql.scope import UNBOUNDED
 from discreet.query.plan.types import Value
 
 if TYPE_CHECKING:
@@ -175,9 +176,10 @@ class RowCodes:
 
     def _ends(self) -> tuple[int, int]:
         """The least and the largest number of a unit, if units are integers: of some rows where all will be looked at,
-        of all rows where they are read some after the others. Others get numbers: they are far apart.
+        of all rows where they are read some after the others. Others get numbers, and so do all units of a column that
+        could hold more than 64 bits with a sign: as they are, numpy would turn some of them into doubles.
         """
-        if self._base.unit.sort is not Sort.INTEGER:
+        if self._base.unit.sort is not Sort.INTEGER or self._base.unit_reach > UNBOUNDED:
             return 0, 1 << 64
         some = f" LIMIT {_BLOCK}" if self.rows <= MOST_ROWS else ""
         low, high = self._one(f"SELECT min(u), max(u) FROM (SELECT u FROM {self._all}{some}) AS t")

@@ -14,7 +14,7 @@ _BINARY = "COLLATE Latin1_General_100_BIN2"
 _PAIRS = "COLLATE Latin1_General_100_CS_AS_SC"
 _BYTES = "COLLATE Latin1_General_100_BIN2_UTF8"
 _UNITS = "CAST(DATALENGTH({0}) / 2 AS INT)"
-_REFUSED = ("text_lt", "text_le", "text_gt", "text_ge", "text_min", "text_max", "split_part")
+_REFUSED = ("text_lt", "text_le", "text_gt", "text_ge", "text_min", "text_max", "split_part", "right", "replace")
 
 
 def national(value: str) -> str:

@@ -152,6 +152,20 @@ def split_part(x: str, separator: str, n: int) -> str:
     return x.partition(separator)[0]
 
 
+def right(x: str, count: int) -> str:
+    """The last characters, in order."""
+    return x[::-1][:count][::-1]
+
+
+def replaced(x: str, old: str, new: str) -> str:
+    """What lies between the old ones, with the new one between."""
+    parts = []
+    while old in x:
+        before, _, x = x.partition(old)
+        parts.append(before)
+    return new.join([*parts, x])
+
+
 def text_to_integer(x: str) -> int | None:
     """The whole text as a decimal integer of up to 18 digits."""
     return int(x) if re.fullmatch("[+-]?[0-9]{1,18}", x) else None
@@ -256,6 +270,8 @@ STRICT: dict[str, Callable[..., Any]] = {
     "length": len,
     "substring": lambda x, start, count: x[start - 1 : start - 1 + count],
     "split_part": split_part,
+    "right": right,
+    "replace": replaced,
     "concat": lambda *x: reduce(str.__add__, x),
     "starts_with": str.startswith,
     "ends_with": str.endswith,

@@ -10,7 +10,7 @@ from discreet.engines.sql.dialects import Dialect, Sort
 from discreet.engines.sql.kept import count_name, key_name, passing, rows_of, unit_name, value_name
 from discreet.engines.sql.primitives import is_one_of, write
 from discreet.engines.sql.relations import Origin, Relations
-from discreet.engines.sql.scope import Piece, Scope, typed
+from discreet.engines.sql.scope import UNBOUNDED, Piece, Scope, typed
 from discreet.query.plan.expressions import Column, Expression
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, GroupingSets, WorkKey
@@ -59,6 +59,7 @@ class Base:
         number = self._prepared(unit_name(self.over_table(Column(work.unit)))) if numbered else None
         self._numbered = numbered
         self.unit = Key("u", unit.sort if number is None else Sort.INTEGER)
+        self.unit_reach = unit.reach if number is None else UNBOUNDED
         self._columns = [("u", number or self._kept(unit))]
         self.keys = [self.key(f"k{i}", key) for i, key in enumerate(work.keys)]
 

@@ -255,6 +255,8 @@ COMMON = {
     "substring": "substring({0}, {1}, {2})",
     "concat": "({0} || {1})",
     "split_part": "split_part({0}, {1}, {2})",
+    "right": "right({0}, {1})",
+    "replace": "replace({0}, {1}, {2})",
     "md5": "md5({0})",
     # turning
     "integer_to_text": "CAST({0} AS VARCHAR)",

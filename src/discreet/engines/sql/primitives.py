@@ -270,6 +270,15 @@ def _split_part(scope: Scope, x: Piece, separator: str, n: int) -> Piece:
     return replace(_filled("split_part", scope, [x], d.text(separator), str(n)), sort=Sort.TEXT)
 
 
+def _right(scope: Scope, x: Piece, count: int) -> Piece:
+    return replace(_filled("right", scope, [x], str(min(count, _LONGEST))), sort=Sort.TEXT)
+
+
+def _replace(scope: Scope, x: Piece, old: str, new: str) -> Piece:
+    d = scope.dialect
+    return replace(_filled("replace", scope, [x], d.text(old), d.text(new)), sort=Sort.TEXT)
+
+
 def _round_div(scope: Scope, piece: Piece, n: int) -> Piece:
     half = (n + 1) // 2
     return _divided(scope, piece, n, f"WHEN {{0}} >= {half} THEN 1 WHEN {{0}} <= -{half} THEN -1")
@@ -386,6 +395,8 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "like": _like,
     "substring": _substring,
     "split_part": _split_part,
+    "right": _right,
+    "replace": _replace,
     "round_div": _round_div,
     "floor_div": _floor_div,
     "ceil_div": _ceil_div,

@@ -19,7 +19,7 @@ from torch.nn import functional
 from torch.nn.modules import module as modules
 
 from discreet.learning.torch_training.checks import check_losses
-from discreet.learning.torch_training.layers import Outer, Part, linear, wanted
+from discreet.learning.torch_training.layers import Outer, Part, in_lines, linear, starts_alike, wanted
 
 Loss = Callable[[Any, Any], Tensor]
 _HOOKS = "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks"
@@ -49,7 +49,9 @@ class FeedForward:
         """
         layers: list[nn.Module] = list(model) if type(model) is nn.Sequential else [model]
         fits = all(type(layer) in (nn.Linear, nn.ReLU) for layer in layers)
-        return cls(layers, model) if fits and layers and type(layers[0]) is nn.Linear else None
+        linear_layers = [id(layer) for layer in layers if type(layer) is nn.Linear]
+        once = len(set(linear_layers)) == len(linear_layers)  # gradients of several uses of a weight would add up
+        return cls(layers, model) if fits and once and layers and type(layers[0]) is nn.Linear else None
 
     def applies(self, x: Any) -> bool:
         """Whether calling the model on such rows does these operations and nothing else.
@@ -66,13 +68,19 @@ class FeedForward:
             return False
         return all(p is None or p.dtype == torch.float32 for own in self._parameters for p in own.values())
 
+    def laid_out(self, x: Tensor) -> Tensor:
+        """The rows of the data, with zeros behind them if batches that are taken from these need no other copy then."""
+        weight = self._parameters[0]["weight"]
+        return x if weight is None or x.dim() != 2 else in_lines(x, len(weight))
+
     @torch.no_grad()
     def parts(self, x: Tensor, y: Tensor, loss: Loss) -> list[Part]:
         """The gradients of all rows, in factors."""
         given = [x]
         for own in self._parameters:
-            if own:
-                given.append(functional.linear(given[-1], own["weight"], own["bias"]))  # type: ignore[arg-type]
+            weight, bias = own.get("weight"), own.get("bias")
+            if weight is not None:
+                given.append(functional.linear(starts_alike(given[-1], len(weight)), weight, bias))
             else:
                 given.append(given[-1].relu_())  # what a linear layer gave, which nothing else reads
         g = self._loss_gradient(given[-1], y, loss)
@@ -98,7 +106,8 @@ class FeedForward:
             targets = y.unsqueeze(1)
             counts = targets != loss.ignore_index
             if classes == 2:  # half of the operations, each on half as many numbers
-                second = (outputs[:, 1:] - outputs[:, :1]).sigmoid_().sub_(targets).mul_(counts)
+                odds = (outputs[:, :1] - outputs[:, 1:]).exp_()  # torch's sigmoid rounds the last entries differently
+                second = odds.add_(1).reciprocal_().sub_(targets).mul_(counts)
                 return second * self._signs
             softmax = (outputs - outputs.amax(1, keepdim=True)).exp_()
             softmax.mul_(counts / softmax.sum(1, keepdim=True))

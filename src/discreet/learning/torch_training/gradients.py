@@ -19,15 +19,23 @@ from torch import Tensor, nn
 from torch.autograd.graph import GradientEdge, get_gradient_edge
 
 from discreet.errors import BadParameter
-from discreet.learning.torch_training.checks import check_losses, check_model, check_targets, unsupported
+from discreet.learning.torch_training.checks import (
+    check_losses,
+    check_model,
+    check_rows_apart,
+    check_targets,
+    unsupported,
+)
 from discreet.learning.torch_training.feed_forward import FeedForward
 from discreet.learning.torch_training.integers import RADIUS
-from discreet.learning.torch_training.layers import Outer, Part, Ready, Written, joined, rule_for
+from discreet.learning.torch_training.layers import NARROW, Outer, Part, Ready, Written, joined, rule_for, starts_alike
 from discreet.learning.torch_training.totals import Totals
 
 Loss = Callable[[Any, Any], Tensor]
 _MARGIN = 1 - 2.0**-8  # covers the rounding of lengths and of the factors' scales
 _TOKEN_MARGIN = 1 - 2.0**-5  # tokens' truncation errors may point the same way
+_SMALLEST = 2.0**-40
+_MOST_SQUARE = (1 - 2.0**-16) * RADIUS**2  # less than RADIUS^2 by more than the sums in doubles may be off
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,7 @@ class ClippedSums:
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.by_vmap = bool(unsupported(model))
         self._chain = FeedForward.of(model)
+        self._narrow = [m for m in model.modules() if type(m) is nn.Linear and m.out_features < NARROW]
         self._layers = [m for m in model.modules() if any(p.requires_grad for p in m.parameters(recurse=False))]
 
     def __call__(self, x: Any, y: Any, counts: Tensor, ready: Ready | None = None) -> list[Tensor]:
@@ -81,6 +90,17 @@ class ClippedSums:
             return
         check_losses(losses, 2)
         check_targets(self.loss, outputs, y)
+        check_rows_apart(self.model, self._first_row, x, y)
+
+    def _first_row(self, x: Tensor, y: Tensor) -> list[Tensor]:
+        """The direction and the length of the first row's gradient."""
+        always = ClippedSums(self.model, self.loss, _SMALLEST)  # all rows are scaled to one length
+        counts = torch.zeros(len(y), device=x.device).index_fill_(0, torch.tensor([0], device=x.device), 1.0)
+        return [torch.cat([t.flatten() for t in always(x, y, counts)]), always.norms(x, y)[0]]
+
+    def laid_out(self, x: Tensor) -> Tensor:
+        """The rows of the data as they are best kept for a run, perhaps with zeros behind them."""
+        return x if self._chain is None or self.by_vmap else self._chain.laid_out(x)
 
     def totals(self, rows: int) -> Totals:
         """Zeros to which so many rows may be added."""
@@ -99,15 +119,20 @@ class ClippedSums:
         parts = self.parts(x, y)
         for part in parts:
             if isinstance(part, Outer) and part.a.data_ptr() == x.data_ptr() and x._version == version:
-                part.ready = ready
+                part.take(ready)
         return self.add_parts(parts, counts, totals)
 
     def parts(self, x: Any, y: Any) -> list[Part]:
-        """The gradients of all rows, in factors or written out."""
+        """The gradients of all rows, in factors or written out; each parameter in one part alone."""
         if self.by_vmap:
             return self._written(x, y)
         chain = self._chain
-        return chain.parts(x, y, self.loss) if chain is not None and chain.applies(x) else self._ghost(x, y)
+        known = chain is not None and chain.applies(x)
+        parts = chain.parts(x, y, self.loss) if chain is not None and known else self._ghost(x.contiguous(), y)
+        trained = [id(p) for part in parts for p in part.trained()]
+        if len(set(trained)) != len(trained):  # the lengths of parts would be less than that of their sum
+            raise BadParameter("model", type(self.model).__name__, "must use each parameter once in a pass")
+        return parts
 
     def norms(self, x: Any, y: Any) -> Tensor:
         """The length of each row's gradient: for tests and for choosing a clip on public data."""
@@ -129,13 +154,14 @@ class ClippedSums:
         squares = torch.zeros(len(counts), dtype=torch.float64, device=counts.device) if look else None
         for part in parts:
             part.add(cells, totals.of, squares)
-        return None if squares is None else ~(squares <= float(RADIUS) ** 2)
+        return None if squares is None else ~(squares <= _MOST_SQUARE)
 
     # --- one pass forwards, one backwards to the outputs of layers ----------------------------------------------------
 
     def _ghost(self, x: Any, y: Any) -> list[Part]:
         seen: list[_Pass] = []
-        hooks = [m.register_forward_hook(lambda m, i, o: seen.append(_Pass.of(m, i[0], o))) for m in self._layers]
+        hooks = [m.register_forward_pre_hook(_in_lines) for m in self._narrow]
+        hooks += [m.register_forward_hook(lambda m, i, o: seen.append(_Pass.of(m, i[0], o))) for m in self._layers]
         try:
             losses = check_losses(self.loss(self.model(x), y), len(y))
         finally:
@@ -143,6 +169,10 @@ class ClippedSums:
                 hook.remove()
         if len({id(one.layer) for one in seen}) != len(seen):
             raise BadParameter("model", type(self.model).__name__, "must use each layer once in a pass")
+        if any(len(one.given) != len(y) for one in seen):
+            raise BadParameter(
+                "model", type(self.model).__name__, "must have the rows of a batch in front, in all layers"
+            )
         if any(one.given._version != one.version for one in seen):
             raise BadParameter("model", type(self.model).__name__, "must not change a layer's input in place")
         known = [(one, one.output) for one in seen if one.output is not None]
@@ -170,6 +200,10 @@ class ClippedSums:
         values = {name: p.detach() for name, p in trained.items()}
         gradients = each(values, x, y)
         return [Written((p,), gradients[name].float().flatten(1)) for name, p in trained.items()]
+
+
+def _in_lines(layer: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (starts_alike(given[0], layer.out_features), *given[1:]) if given else given
 
 
 def _total_squares(parts: list[Part]) -> Tensor:

@@ -21,6 +21,11 @@ from discreet.learning.torch_training.token_products import add_products, aligne
 
 Into = dict[nn.Parameter, Tensor]
 """Integer tensors, one for each parameter, that sums are added to."""
+SHORTEST = 2.0**-50
+"""What shorter rows are taken for: squares below 2^-126 may be 0, where numbers that small are flushed to 0."""
+NARROW = 16
+"""Layers with fewer outputs are multiplied row by row on processors."""
+_LINE = 64  # bytes
 _WIDE = 1 << 13  # wider sums of squares are taken in doubles
 _FEW = 1 << 8  # products of a row that are sooner written out than multiplied as factors
 _SMALL = 1 << 16  # gradients of a row that are smaller are written side by side
@@ -31,6 +36,10 @@ class Part(ABC):
 
     shrinks: bool
     """Whether integers are never longer than the gradient itself; where not, their length is looked at."""
+
+    def trained(self) -> tuple[nn.Parameter, ...]:
+        """The parameters whose gradient this is: no other part of a row may have one of them."""
+        return tuple(p for p in (getattr(self, "weight", None), getattr(self, "bias", None)) if p is not None)
 
     @abstractmethod
     def squares(self) -> Tensor:
@@ -51,6 +60,10 @@ class Written(Part):
     parameters: tuple[nn.Parameter, ...]
     gradients: Tensor
     shrinks = True
+
+    def trained(self) -> tuple[nn.Parameter, ...]:
+        """All of them."""
+        return self.parameters
 
     def squares(self) -> Tensor:
         """The squared length of each row's gradient."""
@@ -103,6 +116,13 @@ class Outer(Part):
     bias: nn.Parameter | None = None
     ready: Ready | None = None
     shrinks = True
+
+    def take(self, ready: Ready | None) -> None:
+        """Use what was computed ahead for the integers and for their length, or for neither: then no row is too long,
+        even if it was computed of other rows.
+        """
+        if ready is not None and ready.inputs.whole.shape == self.a.shape and self.weight.numel() > _FEW:
+            self.ready = ready
 
     def squares(self) -> Tensor:
         """By the lengths of the factors."""
@@ -165,7 +185,15 @@ class Looked(Part):
         table = into[self.weight]
         table.index_add_(0, self.index.flatten(), values.flatten(0, 1).to(table.dtype))
         if squares is not None:
-            squares.add_(_same_token_squares(self.index, values.double()))
+            squares.add_(_same_token_squares_up(self.index, values.double()))
+
+
+def _same_token_squares_up(index: Tensor, values: Tensor) -> Tensor:
+    """An upper bound for integers below 2^31 in doubles, also where large ones of different tokens cancel."""
+    alone = values.square().sum((1, 2))
+    if (tokens := index.shape[1]) == 1:
+        return alone * (1 + 2.0**-20)
+    return _same_token_squares(index, values) + alone * tokens * 2.0**-20
 
 
 def _same_token_squares(index: Tensor, g: Tensor) -> Tensor:
@@ -183,9 +211,31 @@ def in_one_type(a: Tensor, g: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def squared(rows: Tensor) -> Tensor:
-    """The squared length of each row, within a relative 2^-10; 2^-120 where it is less, since squares may vanish."""
-    kind = torch.float32 if rows.shape[1] <= _WIDE else torch.float64
-    return torch.linalg.vector_norm(rows, dim=1, dtype=kind).clamp_(min=2.0**-60).square_()
+    """The squared length of each row, within a relative 2^-10; 2^-100 where it is less, since squares may vanish."""
+    kind = torch.float64 if rows.shape[1] > _WIDE or rows.dtype == torch.float64 else torch.float32
+    return torch.linalg.vector_norm(rows, dim=1, dtype=kind).clamp_(min=SHORTEST).square_()
+
+
+def starts_alike(x: Tensor, outputs: int) -> Tensor:
+    """The same rows, each at the start of a line of memory, where a layer has few outputs and lies on a processor.
+
+    Its products are otherwise added in an order that follows from where a row starts, and so from its place in a batch.
+
+    >>> starts_alike(torch.ones(2, 5), 3).stride(), starts_alike(torch.ones(2, 5), 20).stride()
+    ((16, 1), (5, 1))
+    """
+    return x if x.dim() < 2 or x.stride(-2) % _line(x) == 0 else in_lines(x, outputs)[..., : x.shape[-1]]
+
+
+def in_lines(x: Tensor, outputs: int) -> Tensor:
+    """The same rows with zeros behind each, up to the next line of memory, where that is wanted."""
+    if outputs >= NARROW or x.device.type != "cpu":
+        return x
+    return functional.pad(x, (0, -x.shape[-1] % _line(x)))
+
+
+def _line(x: Tensor) -> int:
+    return _LINE // x.element_size()
 
 
 # --- kinds of layers ----------------------------------------------------------------------------------------------
@@ -314,6 +364,8 @@ def rule_for(layer: nn.Module) -> Rule | None:
     """The rule for a layer's per-example gradients, if there is one; subclasses may compute something else."""
     rule = RULES.get(type(layer))
     given: Any = layer
+    if not {"weight", "bias"}.issuperset(given._parameters):  # weights that are computed from others
+        return None
     if rule is convolution and (given.groups != 1 or given.padding_mode != "zeros" or isinstance(given.padding, str)):
         return None
     if rule is embedding and (given.max_norm is not None or given.scale_grad_by_freq or given.sparse):

@@ -29,7 +29,8 @@ class MicroBatches:
     """Integer sums of clipped gradients for chosen rows of a data set."""
 
     def __init__(self, sums: ClippedSums, x: Tensor, y: Tensor, ready: Ready | None) -> None:
-        self._sums, self._x, self._y, self._ready = sums, x, y, ready
+        self._sums, self._x, self._y, self._ready = sums, sums.laid_out(x), y, ready
+        self._width = x.shape[1] if self._x is not x else None
         self._totals: dict[torch.dtype, Totals] = {}
 
     def totals(self, rows: int) -> Totals:
@@ -48,7 +49,7 @@ class MicroBatches:
     def _add(self, index: Tensor, weights: Tensor, totals: Totals) -> Tensor | None:
         ready = None if self._ready is None else self._ready.rows(index)
         x, y = self._x.index_select(0, index), self._y.index_select(0, index)
-        return self._sums.add(x, y, weights, totals, ready)
+        return self._sums.add(x if self._width is None else x[:, : self._width], y, weights, totals, ready)
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,8 @@ class Noise:
         """
         fused = self._fused()
         if fused is not None:
-            launched = fused.launch(totals.flat, unit, self._ready or fused.prepare(len(totals.flat)))
+            ready, self._ready = self._ready, None  # used once, also where a launch fails
+            launched = fused.launch(totals.flat, unit, ready or fused.prepare(len(totals.flat)))
             self._ready = fused.prepare(len(totals.flat))  # while the card is busy, as the next line
             shaped = Totals.shaped(launched.out, self._parameters)
             launched.finish()

@@ -24,6 +24,9 @@ from discreet.learning.torch_training.tensor_normal import Tables, settle_one, t
 from discreet.noise.floored_normal import draw_picked, floored_normal, picked_places
 from discreet.randomness import Bits, SystemBits
 
+if tuple(map(int, triton.__version__.split(".")[:2])) < (3, 5):
+    raise ImportError("kernels are tested with triton 3.5 and newer; tensor operations do the same")
+
 _PORTION = 1 << 27  # draws whose open ones are listed together
 _BLOCK = 256  # blocks of 8 draws in one program
 _ROUNDS = 6

@@ -11,6 +11,9 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
+if tuple(map(int, triton.__version__.split(".")[:2])) < (3, 5):
+    raise ImportError("kernels are tested with triton 3.5 and newer; tensor operations do the same")
+
 _BLOCK = 4096
 _COPIED = 1 << 12
 _TOKENS = 16  # tokens of a normalisation layer in one program

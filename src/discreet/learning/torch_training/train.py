@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, isqrt
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -39,7 +39,9 @@ from discreet.progress import Progress
 
 _FORMAT = 1
 _MOST, _MOST_ROWS = 512, 2048  # rows of a piece
-_CLIPS = Fraction(1, 1 << 64), Fraction(1 << 64)  # cells for one unit of a gradient are then ordinary floats
+_ALIKE = 32  # numbers that torch works on at once; it rounds what is left over at the end differently
+_MOST_THREADS = 16  # with more threads pieces would be mostly filling
+_CLIPS = Fraction(1, 1 << 40), Fraction(1 << 64)  # cells for one unit of a gradient are then ordinary floats
 _resumed: set[str] = set()
 _resume_lock = Lock()
 MakeOptimizer = Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
@@ -101,11 +103,21 @@ def usual_piece(rate: Fraction, rows: int, most: int) -> int:
     return -(-expected // -(-expected // most))
 
 
+def whole_piece(size: int, threads: int) -> int:
+    """A size of micro-batches on processors, filled up so that no row stands where threads leave a rest.
+
+    >>> whole_piece(1060, 1), whole_piece(1060, 2), whole_piece(3, 4), whole_piece(100, 64)
+    (1088, 1088, 128, 128)
+    """
+    step = _ALIKE * threads if threads <= _MOST_THREADS else 2 * _ALIKE
+    return -(-size // step) * step
+
+
 def read_clip(clip: Number) -> Fraction:
-    """The clipping length, between 2^-64 and 2^64."""
+    """The clipping length, between 2^-40 and 2^64."""
     length = positive(clip, "clip")
     if not _CLIPS[0] <= length <= _CLIPS[1]:
-        raise BadParameter("clip", clip, "must lie between 2^-64 and 2^64: scale the loss instead")
+        raise BadParameter("clip", clip, "must lie between 2^-40 and 2^64: scale the loss instead")
     return length
 
 
@@ -115,9 +127,10 @@ class PrivateTraining:
     ``rows`` is a public figure for the number of rows: sums are divided by rate times this, whatever the data holds.
     ``loss(outputs, targets)`` gives one loss for each row (reduction="none"). ``micro_batch`` is how many rows are
     worked on together, which bounds the memory: by default what a batch is expected to hold and a little more, in equal
-    pieces of at most 512 rows, or 2,048 where rows are flat vectors. ``recorded=True`` records the kernels of a
-    micro-batch once where the data lies on a graphics card, and replays them: for models that do the same operations on
-    every batch.
+    pieces of at most 512 rows, or 2,048 where rows are flat vectors; on processors pieces of flat vectors are filled up
+    to a multiple of 32 rows for each thread, so that a row is rounded alike wherever it stands. ``recorded=True``
+    records the kernels of a micro-batch once where the data lies on a graphics card, and replays them: for models that
+    do the same operations on every batch.
     """
 
     def __init__(
@@ -136,7 +149,8 @@ class PrivateTraining:
         done: int = 0,
     ) -> None:
         self.plan = plan
-        self.done = done
+        self.done = integer(done, "done", at_least=0)
+        self._id = secrets.token_hex(16)
         x, y = _read_data(data)
         length = read_clip(clip)
         self._sums = ClippedSums(model, loss, float(length))
@@ -145,7 +159,10 @@ class PrivateTraining:
         self._rows = made(self._sums, x, y, Ready.of(x) if _is_table(x) else None)
         declared = integer(rows, "rows", at_least=1)
         usual = usual_piece(plan.rate, declared, _MOST_ROWS if _is_table(x) else _MOST)
-        self._batches = PoissonBatches(len(y), rate=plan.rate, micro=usual if micro_batch is None else micro_batch)
+        micro = usual if micro_batch is None else integer(micro_batch, "micro_batch", at_least=1)
+        if x.device.type == "cpu" and (_is_table(x) or (micro_batch is None and usual > _ALIKE)):
+            micro = whole_piece(micro, torch.get_num_threads())
+        self._batches = PoissonBatches(len(y), rate=plan.rate, micro=micro)
         self._unit = float(length / RADIUS / (plan.rate * declared))
         self.optimizer = optimizer or torch.optim.SGD(self._sums.parameters, lr=1.0)
         self._noise = Noise((plan.sigma * RADIUS) ** 2, self._sums.parameters)
@@ -218,10 +235,13 @@ class PrivateTraining:
         No randomness is in it: whoever resumes draws fresh noise. A state is good for one ``resume``; a second one is a
         second release of the steps that are left, and this process refuses it.
         """
+        if not self._stepping.acquire(blocking=False):
+            raise ReceiptRefused("a step of this run is under way; its state is known when it has ended")
         self._closed = True
+        self._stepping.release()
         return {
             "format": _FORMAT,
-            "id": secrets.token_hex(16),
+            "id": self._id,  # that of the run: asking twice gives no second one to resume
             "done": self.done,
             "steps": self.plan.steps,
             "rate": str(self.plan.rate),
@@ -231,6 +251,9 @@ class PrivateTraining:
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
         }
+
+    def __reduce__(self) -> NoReturn:
+        raise ReceiptRefused("a run can be neither copied nor pickled: its steps were paid once; use state()")
 
     @classmethod
     def resume(

@@ -1,7 +1,8 @@
 """The answer to a question about tables: rows of released values, each with its error bar, cost and story.
 
 Promise: an answer is a value: reading it again draws nothing and costs nothing. An error bar speaks of the noise: the
-exact bounded aggregate lies within it with the stated confidence; what bounding left out of heavy units is not in it.
+exact bounded aggregate lies within it with the stated confidence; what bounding left out of heavy units is not in it,
+but for columns that were corrected. ``counted`` says which these are.
 """
 
 from __future__ import annotations
@@ -137,7 +138,8 @@ class TableAnswer(Answered):
     def _pieces(self) -> Iterator[TableAnswer]:
         """Some thousands of rows at a time, unless an order, a limit or a fit needs all of them at once."""
         fitted = any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values())
-        if self.outcome.needs_all_rows or fitted or self._kept_share != 1:
+        of_all = any(recipe.of_all_groups for part in self.released for _, recipe in _recipes(part))
+        if self.outcome.needs_all_rows or fitted or of_all or self._kept_share != 1:
             yield self
             return
         size = export.PIECE
@@ -180,9 +182,17 @@ class TableAnswer(Answered):
 
     @property
     def counted(self) -> str:
-        """What counts of one unit."""
-        every = [self.released[0].part.counted, *(one.counted for one in self.beside)]
-        return "; ".join(dict.fromkeys(every))
+        """What counts of one unit, and of which columns the error bars hold the rest."""
+        return "; ".join(dict.fromkeys([self._counted, *(one.counted for one in self.beside)]))
+
+    @property
+    def _counted(self) -> str:
+        part = self.released[0].part
+        whole = {name for name, recipe in _recipes(self.released[0]) if recipe.holds_cut}
+        made = [] if self.outcome.is_nested else [(name, self._measures(e)) for name, e in self.outcome.columns]
+        held = [name for name, measures in made if measures and whole.issuperset(measures)]
+        others = [name for name, measures in made if not whole.issuperset(measures)]
+        return part.counted_with(held, others)
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story

@@ -12,7 +12,7 @@ from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.record import show
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part, Prepared
-from discreet.query.estimate.quantile_search import CELLS
+from discreet.query.estimate.quantile_search import most_cells, share
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Units, paid_with
 from discreet.query.lower.bounding import Noise
 from discreet.query.plan.expressions import Call
@@ -136,10 +136,12 @@ def _what(one: Noised) -> str:
             return "count units"
         case Distinct():
             return "count different values"
-        case QuantileCells(bins=bins, level=level):
+        case QuantileCells(bins=bins, levels=levels):
+            several, paid = len(levels) > 1, share(levels, gaussian=isinstance(one.noise, Gaussian))
             return (
-                f"look for the quantile {show(level)} in {bins.bins} bins, by two choices (a fifth of its price), and "
-                f"count rows in {CELLS} cells around it"
+                f"look for the quantile{'s' * several} {', '.join(map(show, levels))} in {bins.bins:,} bins, by "
+                f"{2 * len(levels)} choices ({show(paid)} of the price), and count rows in {most_cells(len(levels))} "
+                f"cells around {'them' if several else 'it'}"
             )
         case Bins(bins=bins):
             return f"count rows in {bins:,} bins, as a tree"

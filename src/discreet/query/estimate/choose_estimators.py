@@ -7,7 +7,6 @@ or correlation of the same rows is read off their sum.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
 from fractions import Fraction
@@ -30,7 +29,7 @@ from discreet.query.plan.types import Number
 from discreet.query.typing.infer import Typed
 
 _MOST_SEARCHED = 256
-"""In at most so many groups, each quantile is searched for."""
+"""So many quantiles are searched for at most, in all groups together."""
 _ADDED = (Aggregate.SUM, Aggregate.AVG)
 
 
@@ -48,8 +47,8 @@ def recipes(
     number is released anyway; ``gaussian``: all noise will be Gaussian; ``groups``: how many, if that is known.
     """
     first = _from_moments(measures, [_recipe(m, once) for m in measures])
-    if groups is not None and groups <= _MOST_SEARCHED:
-        first = _searched(first, gaussian)
+    if groups is not None:
+        first = _searched(first, groups, gaussian)
     found = _sides(measures, first, once, selects, gaussian)
     shared = {
         s for m, r in zip(measures, first, strict=True) if m.measure.aggregate is not Aggregate.SUM for s in r.needs
@@ -82,21 +81,24 @@ def _from_moments(measures: tuple[LoweredMeasure, ...], found: list[Recipe]) -> 
     return made
 
 
-def _searched(found: list[Recipe], gaussian: bool) -> list[Recipe]:
-    """A quantile that is the only one of its column, by a search for its place where that is predicted to be better.
+def _searched(found: list[Recipe], groups: int, gaussian: bool) -> list[Recipe]:
+    """The quantiles of a column by a search for their places, where that is predicted to be better.
 
-    Several quantiles of one column are read off one tree, which costs no more than one of them.
+    Otherwise all of them are read off one tree, which costs no more than one of them, and so are MIN and MAX.
     """
-    of = Counter(r.bins for r in set(found) if isinstance(r, Quantile))
+    of: dict[st.Bins, set[Quantile]] = {}
+    for recipe in found:
+        if isinstance(recipe, Quantile):
+            of.setdefault(recipe.bins, set()).add(recipe)
     noise = Noise.GAUSSIAN if gaussian else Noise.LAPLACE
+    cells = {}
+    for bins, some in of.items():
+        levels = tuple(sorted(r.level for r in some))
+        inside = groups * len(levels) <= _MOST_SEARCHED and not any(r.extreme for r in some)
+        if inside and is_better(bins.bins, levels, tree_of(bins, noise), gaussian=gaussian):
+            cells[bins] = st.QuantileCells(bins, levels)
     return [
-        SearchedQuantile(st.QuantileCells(r.bins, r.level))
-        if isinstance(r, Quantile)
-        and of[r.bins] == 1
-        and not r.extreme
-        and is_better(r.bins.bins, r.level, tree_of(r.bins, noise), gaussian=gaussian)
-        else r
-        for r in found
+        SearchedQuantile(cells[r.bins], r.level) if isinstance(r, Quantile) and r.bins in cells else r for r in found
     ]
 
 

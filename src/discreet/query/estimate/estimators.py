@@ -162,6 +162,16 @@ class Recipe(ABC):
         return ()
 
     @property
+    def of_all_groups(self) -> bool:
+        """Whether it holds numbers of all groups, so that it cannot be made of some of them."""
+        return False
+
+    @property
+    def holds_cut(self) -> bool:
+        """Whether its interval is about all rows, also about those that caps cut."""
+        return False
+
+    @property
     def depends_on_rows(self) -> bool:
         """Whether the error bar depends on how many rows a group has."""
         return True

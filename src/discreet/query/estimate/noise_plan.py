@@ -30,7 +30,7 @@ from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.query.estimate.quantile_search import CELLS, Search, cells_tree, search, split
+from discreet.query.estimate.quantile_search import INNER, Search, cells_tree, most_cells, searches, split
 from discreet.query.estimate.statistics import (
     Bins,
     Distinct,
@@ -80,15 +80,14 @@ class Noised:
     statistic: Statistic
     reach: Reach | None
     noise: Drawn
-    search: Search | None = None
-    """Of one quantile: how the place is chosen where rows are counted."""
+    searches: tuple[Search, ...] = ()
+    """Of quantiles that are searched for: how the places are chosen where rows are counted."""
 
     @property
     def event(self) -> Event:
         """What all that is drawn for it costs."""
-        return (
-            self.noise.event if self.search is None else events.Composed([*2 * [self.search.event], self.noise.event])
-        )
+        chosen = [event for one in self.searches for event in 2 * [one.event]]
+        return events.Composed([*chosen, self.noise.event]) if chosen else self.noise.event
 
     @property
     def weights(self) -> Weights:
@@ -211,7 +210,7 @@ def _roots(leaves: int) -> list[int]:
 def tree_of(bins: Bins | QuantileCells, noise: Drawn | Noise) -> Tree:
     """The tree of counts over the bins, for this noise."""
     if isinstance(bins, QuantileCells):
-        return cells_tree(CELLS)
+        return cells_tree(most_cells(len(bins.levels)))
     return _tree(bins.bins, noise is Noise.GAUSSIAN or isinstance(noise, Gaussian))
 
 
@@ -220,7 +219,7 @@ def plan_noise(needs: tuple[Need, ...], allowance: Allowance, neighbours: Neighb
     chooses = any(isinstance(statistic, QuantileCells) for need in needs for statistic in need.statistics)
     ways = _ways(allowance, any(need.selects for need in needs), chooses)
     plans = [_plan(needs, way, neighbours, allowance) for way in ways]
-    return min(plans, key=lambda plan: _badness(plan, needs))
+    return min(plans, key=lambda plan: badness(plan, needs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,9 +353,9 @@ def noised(
     moves = Moves(l1, l2_squared)
     if isinstance(statistic, QuantileCells):
         assert not isinstance(budget, VectorBudget), "choices are paid for in epsilon or rho"  # noqa: S101
-        one, rest = split(budget)
+        one, rest = split(budget, statistic.levels)
         drawn = noise_for(rest, moves, 2)
-        return Noised(statistic, reach, drawn, search(statistic, one, rows_move, drawn, neighbours))
+        return Noised(statistic, reach, drawn, searches(statistic, one, rows_move, drawn, neighbours))
     return Noised(statistic, reach, noise_for(budget, moves, 2 if several else 1))
 
 
@@ -415,11 +414,11 @@ def _quantile(drawn: Drawn, miss: Fraction) -> int:
 # --- which is better --------------------------------------------------------------------------------------------------
 
 
-def _badness(plan: NoisePlan, needs: tuple[Need, ...]) -> float:
+def badness(plan: NoisePlan, needs: tuple[Need, ...]) -> float:
     """What is to be small: the squared errors weighted by importance, times the square of the largest threshold."""
     pairs = [(need, found, s is not None) for need, found, s in zip(needs, plan.sets, plan.selections, strict=True)]
     errors = [
-        weight * (found[statistic].error(0.05) / _size(statistic)) ** 2
+        weight * (_predicted(found[statistic]) / _size(statistic)) ** 2
         for need, found, selects in pairs
         for statistic, weight in need.statistics.items()
         if not (selects and statistic == Units())
@@ -428,6 +427,12 @@ def _badness(plan: NoisePlan, needs: tuple[Need, ...]) -> float:
         s.threshold / found[Units()].scale for s, found in zip(plan.selections, plan.sets, strict=True) if s is not None
     ]
     return (sum(errors) or 1.0) * max(thresholds, default=1.0) ** 2
+
+
+def _predicted(one: Noised) -> float:
+    """The error at 95 %; of quantiles in rows, with half a cell of the widest stretch."""
+    stretch = max((Fraction(s.shift, s.level.denominator) for s in one.searches), default=Fraction(0))
+    return one.error(0.05) + float(stretch * one.unit) / INNER
 
 
 def _size(statistic: Statistic) -> float:

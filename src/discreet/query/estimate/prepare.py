@@ -5,7 +5,7 @@ Everything here follows from the plan and public metadata: no data is touched, n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -50,15 +50,23 @@ class Part:
     """How much it matters beside other parts, when a price is shared."""
     gaussian: bool = False
     """Whether all noise will be Gaussian, whatever the questions are."""
+    given: bool = False
+    """Whether its recipes are as whoever made it wants them, and none are chosen for its measures."""
+    searches: bool = True
+    """Whether quantiles may be searched for; otherwise they are read off a tree."""
 
     @property
     def counted(self) -> str:
         """What counts of one unit, and what else there is to know."""
+        return self.counted_with((), ())
+
+    def counted_with(self, held: Sequence[str], others: Sequence[str]) -> str:
+        """The same, where the error bars of some columns hold what caps cut, and those of others do not."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
             words = f"each unit counts once{' in each of its groups' if self.keys else ''}: nothing is beyond a cap"
         else:
-            words = in_words(self.caps, grouped=bool(self.keys))
+            words = in_words(self.caps, grouped=bool(self.keys), held=held, others=others)
         return "; ".join((words, *self.notes, *([] if gone is None else [gone])))
 
     @property
@@ -115,16 +123,27 @@ class Part:
     def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
         """The same groups with these measures, each with its recipe."""
         once = bool(self.keys) and each_counts_once(self.caps)
-        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian, groups=self.group_count)
+        many = self.group_count if self.searches else None
+        found = recipes(measures, once=once, selects=self.selects, gaussian=self.gaussian, groups=many)
         return replace(self, measures=measures, recipes=found)
 
     def with_gaussian_noise(self) -> Part:
         """The same with the recipes that are best when all noise is Gaussian."""
-        return replace(self, gaussian=True).asking(self.measures)
+        found = replace(self, gaussian=True)
+        return found if self.given else found.asking(self.measures)
+
+    def with_trees(self) -> Part:
+        """The same with all quantiles off trees, if several of one column are searched for."""
+        several = any(isinstance(s, QuantileCells) and len(s.levels) > 1 for r in self.recipes for s in r.needs)
+        return replace(self, searches=False).asking(self.measures) if several else self
 
     def joined(self, other: Part) -> Part:
         """Both together, statistics that both need once."""
-        both = self.asking((*self.measures, *other.measures))
+        measures = (*self.measures, *other.measures)
+        if self.given and other.given:
+            both = replace(self, measures=measures, recipes=(*self.recipes, *other.recipes))
+        else:
+            both = self.asking(measures)
         return replace(both, importance=max(self.importance, other.importance))
 
     def of(self, joint: Part) -> Part:

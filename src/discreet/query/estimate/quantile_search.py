@@ -1,13 +1,15 @@
-"""One quantile: look for where it lies, then count rows in a few cells around it.
+"""One quantile or a few: look for where each lies, then count rows in a few cells around all of them.
 
-Guarantee: the two choices and the noisy counts together cost their share of the budget. A tree over all bins has to be
-right everywhere, and pays for each of its levels; here a fifth of the price finds a stretch that holds the quantile,
-more likely than not, and the rest is for one level of cells, fine inside of it and coarse outside.
+Guarantee: the choices, two for each quantile, and the noisy counts together cost their share of the budget. A tree over
+all bins has to be right everywhere, and pays for each of its levels; here a part of the price finds stretches that hold
+the quantiles, more likely than not, and the rest is for one level of cells, fine inside of them and coarse outside. It
+is counted once for all quantiles, so that they agree: a higher level never has the lower value.
 Proof: quantile_search.md.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -31,9 +33,9 @@ from discreet.randomness import Bits
 
 INNER = 10
 CELLS = INNER + 4
-"""In the stretch; and on either side of it one cell as wide as the stretch, and one for all that is beyond."""
-SEARCH = Fraction(1, 10)
-"""The share of the price of each of the two choices."""
+"""In a stretch; and on either side of it one cell as wide as the stretch, and one for all that is beyond."""
+_SHARES = (Fraction(1, 5), Fraction(3, 10), Fraction(2, 5))
+"""Shares of the price that all choices together may have."""
 FINEST = 1000
 """The largest denominator of a level."""
 _SURE = 3
@@ -50,7 +52,7 @@ class Search:
     level: Fraction
     shift: int
     event: Event
-    """What one of the two choices costs, over all groups."""
+    """What one of its two choices costs, over all groups."""
 
     def stretch(self, counts: Integers, bits: Bits) -> tuple[int, int]:
         """The first and the last bin of a stretch, of one group with these exact counts."""
@@ -75,15 +77,32 @@ class Search:
         return tuple(Fraction(-max(b * below - wanted, wanted - b * up, 0)) for below, up in ends)
 
 
-def split(budget: Pure | ZCDP) -> tuple[Pure | ZCDP, Pure | ZCDP]:
-    """The budgets of one choice and of the counts: two of the first and one of the second make the whole."""
-    return part(budget, SEARCH), part(budget, 1 - 2 * SEARCH)
+def split(budget: Pure | ZCDP, levels: tuple[Fraction, ...]) -> tuple[Pure | ZCDP, Pure | ZCDP]:
+    """The budgets of one choice and of the counts: two of the first for each level and one of the second are the whole.
+
+    >>> one, rest = split(Pure(1), (Fraction(1, 4), Fraction(1, 2)))
+    >>> assert 4 * one.epsilon + rest.epsilon == 1
+    """
+    all_choices = share(levels, gaussian=isinstance(budget, ZCDP))
+    return part(budget, all_choices / (2 * len(levels))), part(budget, 1 - all_choices)
 
 
-def search(cells: QuantileCells, budget: Pure | ZCDP, reach: Moves, noise: Noise, neighbours: Neighbours) -> Search:
-    """The choices that this budget buys (each): ``reach`` is how far one unit's rows move the numbers of rows."""
-    b = cells.level.denominator
-    each = _scores_move(cells.level, neighbours)
+def searches(
+    cells: QuantileCells, budget: Pure | ZCDP, reach: Moves, noise: Noise, neighbours: Neighbours
+) -> tuple[Search, ...]:
+    """For each level the choices that this budget buys (each of them, twice): ``reach`` is how far one unit's rows move
+    the numbers of rows, ``noise`` that of the cells.
+    """
+    return tuple(
+        _search(level, weight, budget, reach=reach, noise=noise, neighbours=neighbours)
+        for level, weight in zip(cells.levels, _weights(cells.levels), strict=True)
+    )
+
+
+def _search(
+    level: Fraction, weight: float, budget: Pure | ZCDP, *, reach: Moves, noise: Noise, neighbours: Neighbours
+) -> Search:
+    each = _scores_move(level, neighbours)
     choice: PermuteAndFlip | Exponential
     event: Event
     if isinstance(budget, Pure):
@@ -93,8 +112,8 @@ def search(cells: QuantileCells, budget: Pure | ZCDP, reach: Moves, noise: Noise
         squared = each.l2_squared * reach.l2_squared
         rate = sqrt_down(2 * budget.rho / squared, 64)
         choice, event = Exponential(Fraction(ceil(sqrt(squared))), rate), events.ZCDP(budget.rho)
-    weight = float(cells_tree(CELLS).prefix_weight(cells.level))
-    return Search(choice, cells.level, ceil(b * noise_sum(noise, weight, 0.05) + _SURE / choice.rate), event)
+    away = level.denominator * noise_sum(noise, weight, 0.05) + _SURE / choice.rate
+    return Search(choice, level, ceil(away), event)
 
 
 def _scores_move(level: Fraction, neighbours: Neighbours) -> Moves:
@@ -117,28 +136,64 @@ def cells_tree(cells: int) -> Tree:
     return Tree(cells, max(cells, 2), rooted=False)
 
 
-def edges(first: int, last: int, bins: int) -> Integers:
-    """The borders between the cells, in bins: the stretch in equal parts, what is beside it, and what is beyond.
+def most_cells(quantiles: int) -> int:
+    """Each stretch has ``CELLS``, if there are no others."""
+    return quantiles * (CELLS - 1) + 1
 
-    >>> edges(5, 7, 100).tolist()
+
+def edges(stretches: Iterable[tuple[int, int]], bins: int) -> Integers:
+    """The borders between the cells, in bins: each stretch in equal parts, what is beside it, and what is beyond.
+
+    >>> edges([(5, 7)], 100).tolist()
     [0, 2, 5, 6, 7, 8, 11, 100]
+    >>> edges([(5, 7), (50, 50)], 100).tolist()
+    [0, 2, 5, 6, 7, 8, 11, 49, 50, 51, 52, 100]
     """
-    wide = last - first + 1
-    inner = {first + k * wide // INNER for k in range(INNER + 1)}
-    return np.array(sorted(inner | {0, max(first - wide, 0), min(last + 1 + wide, bins), bins}), dtype=np.int64)
+    found = {0, bins}
+    for first, last in stretches:
+        wide = last - first + 1
+        found |= {first + k * wide // INNER for k in range(INNER + 1)}
+        found |= {max(first - wide, 0), min(last + 1 + wide, bins)}
+    return np.array(sorted(found), dtype=np.int64)
+
+
+# --- which way is predicted to be nearer: in rows, for ε = 1 or ρ = 1/2 and one row per unit --------------------------
+
+
+def is_better(bins: int, levels: tuple[Fraction, ...], tree: Tree, *, gaussian: bool) -> bool:
+    """Whether errors at 95 % are predicted to be below those of a tree over all bins, on average and at any price."""
+    if bins <= most_cells(len(levels)) or not all(0 < q < 1 and q.denominator <= FINEST for q in levels):
+        return False
+    return sum(_errors(levels, share(levels, gaussian=gaussian), gaussian)) < _tree_errors(tree, levels, gaussian)
 
 
 @lru_cache(maxsize=256)
-def is_better(bins: int, level: Fraction, tree: Tree, *, gaussian: bool) -> bool:
-    """Whether its error at 95 % is predicted to be below that of a tree over all bins, whatever the price is.
+def share(levels: tuple[Fraction, ...], *, gaussian: bool) -> Fraction:
+    """Which share of the price all choices together have: that of the least predicted error."""
+    return min(_SHARES, key=lambda choices: sum(_errors(levels, choices, gaussian)))
 
-    In rows, for ε = 1 or ρ = 1/2 and one row per unit: the noise, and half a cell of the stretch.
-    """
-    if bins <= CELLS or not 0 < level < 1 or level.denominator > FINEST:
-        return False
-    height, each = len(tree.levels), float(max(level, 1 - level))
-    whole = 2 * sqrt(float(np.median(tree.prefix_weights(level))) * (height if gaussian else 2 * height**2))
-    left, one = float(1 - 2 * SEARCH), float(SEARCH)
-    noise = 2 * sqrt(float(cells_tree(CELLS).prefix_weight(level)) * (1 / left if gaussian else 2 / left**2))
-    rate = sqrt(one) / each if gaussian else one / (2 * each)
-    return noise + (noise + _SURE / rate) / INNER < whole
+
+@lru_cache(maxsize=256)
+def _tree_errors(tree: Tree, levels: tuple[Fraction, ...], gaussian: bool) -> float:
+    height = len(tree.levels)
+    many = height if gaussian else 2 * height**2
+    return sum(2 * sqrt(float(np.median(tree.prefix_weights(level))) * many) for level in levels)
+
+
+def _errors(levels: tuple[Fraction, ...], choices: Fraction, gaussian: bool) -> list[float]:
+    """The noise, and half a cell of the stretch."""
+    left, one = float(1 - choices), float(choices) / (2 * len(levels))
+    found = []
+    for level, weight in zip(levels, _weights(levels), strict=True):
+        each = float(max(level, 1 - level))
+        noise = 2 * sqrt(weight * (1 / left if gaussian else 2 / left**2))
+        rate = sqrt(one) / each if gaussian else one / (2 * each)
+        found.append(noise + (noise + _SURE / rate) / INNER)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _weights(levels: tuple[Fraction, ...]) -> tuple[float, ...]:
+    """For each level the squared length of the weights of the noise, in the middle of its stretch."""
+    tree = cells_tree(most_cells(len(levels)))
+    return tuple(float(tree.prefix_weights(q)[i * (CELLS - 1) + CELLS // 2 - 1]) for i, q in enumerate(levels))

@@ -66,7 +66,7 @@ def without_use(name: str, recipe: Recipe, error: float) -> str | None:
 def _farther_end(recipe: Recipe) -> float:
     """How far the farther end of all that is possible is expected to be, as a share of it: half, or where it lies."""
     match getattr(recipe, "inner", recipe):
-        case Quantile(level=level) | SearchedQuantile(cells=QuantileCells(level=level)):
+        case Quantile(level=level) | SearchedQuantile(level=level):
             return float(max(level, 1 - level))
         case _:
             return 0.5

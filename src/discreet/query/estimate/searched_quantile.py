@@ -1,20 +1,24 @@
-"""A quantile from noisy counts of a few cells around it. Everything here happens after the noise."""
+"""Quantiles from noisy counts of a few cells around them. Everything here happens after the noise."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats, Recipe, first_at_least, passing
-from discreet.query.estimate.quantile_search import CELLS, edges
+from discreet.query.estimate.quantile_search import INNER, edges, most_cells
 from discreet.query.estimate.statistics import QuantileCells, Statistic
 
+_PLACES = (-0.4, -0.2, 0.0, 0.2, 0.4)
+"""Where in a cell a quantile may lie, from its middle."""
 
-def packed(counts: Floats, borders: Floats) -> Floats:
+
+def packed(counts: Floats, borders: Floats, cells: QuantileCells) -> Floats:
     """One group: the noisy counts of its cells, and between which bins they lie; cells that it has not are empty."""
-    missing = CELLS - len(counts)
+    missing = most_cells(len(cells.levels)) - len(counts)
     return np.concatenate([counts, np.zeros(missing), borders, np.full(missing, borders[-1])])
 
 
@@ -32,8 +36,9 @@ class Cells:
 
 
 def _unpacked(values: Floats) -> Iterator[Cells]:
+    most = values.shape[1] // 2
     for row in values:
-        borders = np.unique(row[CELLS:])
+        borders = np.unique(row[most:])
         yield Cells(row[: len(borders) - 1], borders)
 
 
@@ -42,6 +47,8 @@ class SearchedQuantile(Recipe):
     """The value below which a share of the rows lies."""
 
     cells: QuantileCells
+    level: Fraction
+    """One of those of the cells."""
 
     @property
     def needs(self) -> dict[Statistic, float]:
@@ -54,12 +61,15 @@ class SearchedQuantile(Recipe):
         return True
 
     def value(self, noisy: Estimates) -> Floats:
-        """Where the noisy distribution function passes the level, within the stretch and what is beside it."""
+        """Where the noisy distribution function passes the level, within a stretch and what is beside it.
+
+        A higher level passes no earlier (``passing``), so that quantiles of the same cells are in order.
+        """
         return np.array([self._value(cells) for cells in _unpacked(noisy[self.cells].values)])
 
     def _value(self, cells: Cells) -> float:
         below, borders = cells.below, cells.borders
-        wanted = max(float(below[-1]), 0.0) * float(self.cells.level)
+        wanted = max(float(below[-1]), 0.0) * float(self.level)
         place = passing(below, wanted)
         before = below[place - 1] if place else 0.0
         inside = below[place] - before
@@ -82,7 +92,7 @@ class SearchedQuantile(Recipe):
         before their noise is drawn, so that each is a fixed place.
         """
         estimate = noisy[self.cells]
-        noised, level = estimate.noised, self.cells.level
+        noised, level = estimate.noised, self.level
         assert noised is not None  # noqa: S101
         found = []
         for cells in _unpacked(estimate.values):
@@ -99,19 +109,31 @@ class SearchedQuantile(Recipe):
         return np.minimum(low_ends, value), np.maximum(high_ends, value)
 
     def error_if(self, noise: Callable[[Statistic, Floats], Estimate], rows: float, miss: float) -> float:
-        """The expected error bar in a group of so many rows, spread evenly over their bounds."""
+        """The expected error bar in a group of so many rows, spread evenly over their bounds.
+
+        Bars are made of whole cells, so it is the mean over places that the quantile may have in its own.
+        """
         noised = noise(self.cells, np.zeros((0, 0))).noised
         assert noised is not None  # noqa: S101
-        assert noised.search is not None  # noqa: S101
-        bins, level = self.cells.bins.bins, self.cells.level
-        away = float(noised.search.shift / level.denominator * noised.unit) / max(rows, 1e-9)
-        first, last = (min(max(int((float(level) + side * away) * bins), 0), bins - 1) for side in (-1, 1))
-        borders = edges(first, last, bins).astype(np.float64)
-        one: Estimates = {self.cells: noise(self.cells, packed(np.diff(borders) * rows / bins, borders)[None, :])}
-        low, high = self.ends(one, miss)
-        middle = self.value(one)
-        return float(np.max(np.maximum(high - middle, middle - low)))
+        last, found = self.cells.bins.bins - 1, []
+        for place in _PLACES:
+            stretches = []
+            for one in noised.searches:
+                away = float(one.shift / one.level.denominator * noised.unit) / max(rows, 1e-9)
+                middle = float(one.level) + 2 * away / INNER * place
+                first, second = ((middle + side * away) * (last + 1) for side in (-1, 1))
+                stretches.append((min(max(int(first), 0), last), min(max(int(second), 0), last)))
+            here: Estimates = {self.cells: noise(self.cells, self._even(stretches, rows))}
+            (low,), (high,) = self.ends(here, miss)
+            (value,) = self.value(here)
+            found.append(max(high - value, value - low))
+        return float(np.mean(found))
 
     def _typical(self, statistic: Statistic, rows: float) -> Floats:
-        borders = edges(0, self.cells.bins.bins - 1, self.cells.bins.bins).astype(np.float64)
-        return packed(np.diff(borders) * rows / self.cells.bins.bins, borders)[None, :]
+        return self._even([(0, self.cells.bins.bins - 1)], rows)
+
+    def _even(self, stretches: list[tuple[int, int]], rows: float) -> Floats:
+        """Cells of so many rows that are spread evenly."""
+        many = self.cells.bins.bins
+        borders = edges(stretches, many).astype(np.float64)
+        return packed(np.diff(borders) * rows / many, borders, self.cells)[None, :]

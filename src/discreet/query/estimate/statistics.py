@@ -70,10 +70,11 @@ class Bins:
 
 @dataclass(frozen=True, slots=True)
 class QuantileCells:
-    """How many rows fall into a few cells of bins around the quantile of this level, wherever that is."""
+    """How many rows fall into a few cells of bins around the quantiles of these levels, wherever they are."""
 
     bins: Bins
-    level: Fraction
+    levels: tuple[Fraction, ...]
+    """In order."""
 
     @property
     def value(self) -> Expression:

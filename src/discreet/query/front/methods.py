@@ -147,6 +147,22 @@ class Methods:
         """So many characters from the beginning."""
         return self._call("left", count)
 
+    def right(self, count: int) -> Self:
+        """So many characters from the end."""
+        return self._call("right", count)
+
+    def replace(self, old: str, new: str) -> Self:
+        """With a new text in each place of an old one, both constant."""
+        return self._call("replace", old, new)
+
+    def lpad(self, length: int, fill: str = " ") -> Self:
+        """Of this length: filled on the left with one character, or cut."""
+        return self._call("lpad", length, fill)
+
+    def rpad(self, length: int, fill: str = " ") -> Self:
+        """Of this length: filled on the right with one character, or cut."""
+        return self._call("rpad", length, fill)
+
     def split_part(self, separator: str, place: int) -> Self:
         """The n-th part between separators; empty beyond the last."""
         return self._call("split_part", separator, place)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import date, datetime, time, timedelta
 from fractions import Fraction
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, TypeAlias
 
 from discreet.errors import Unsupported
@@ -263,7 +263,19 @@ def _epoch(apply: Build[T], x: T) -> T:
     return apply("seconds_between", Literal(datetime(1970, 1, 1)), x)
 
 
+def _as_text(form: str, apply: Build[T], x: T) -> T:
+    return apply("strftime", x, Literal(form))
+
+
+def _last_day(apply: Build[T], x: T) -> T:
+    first = apply("date_trunc", Literal("month"), apply("cast_date", x))
+    return apply("add_days", apply("add_months", first, Literal(Fraction(1))), Literal(Fraction(-1)))
+
+
 DATE_READINGS = {
+    "last_day": Reading("LAST_DAY(x)", "The last day of its month.", (1, 1), _last_day),
+    "monthname": Reading("MONTHNAME(x)", "STRFTIME(x, '%B'): January to December.", (1, 1), partial(_as_text, "%B")),
+    "dayname": Reading("DAYNAME(x)", "STRFTIME(x, '%A'): Monday to Sunday.", (1, 1), partial(_as_text, "%A")),
     "epoch": Reading("EPOCH(x)", "The whole seconds since 1970 began, as EXTRACT(epoch FROM x).", (1, 1), _epoch),
     "dateadd": Reading(
         "DATEADD('month', n, x)",

@@ -105,6 +105,46 @@ def _split_part(x: Typed, separator: Typed, place: Typed) -> Typed:
     return Typed(x.kind, x.nullable, lowered=call("split_part", x.lowered, Literal(between), n))
 
 
+def _right(x: Typed, count: Typed) -> Typed:
+    expect(x, Text, "RIGHT", "text")
+    many = integer_literal(count, "the length of RIGHT", 0, _LONG)
+    return Typed(_at_most(x, many), x.nullable, lowered=call("right", x.lowered, many))
+
+
+def _replace(x: Typed, old: Typed, new: Typed) -> Typed:
+    expect(x, Text, "REPLACE", "text")
+    before, after = (text_literal(one, f"the {word} text of REPLACE") for one, word in ((old, "old"), (new, "new")))
+    if not 1 <= len(before) <= 100:
+        refuse("the old text of REPLACE has 1 to 100 characters")
+    known = longest([x.kind], max)
+    most = None if known is None else max(known, known // len(before) * len(after) + known % len(before))
+    return Typed(Text(most), x.nullable, lowered=call("replace", x.lowered, Literal(before), Literal(after)))
+
+
+def _padding(name: str, length: Typed, fill: Typed | None) -> tuple[int, str]:
+    many = integer_literal(length, f"the length of {name}", 0, 100)
+    text = " " if fill is None else text_literal(fill, f"the fill of {name}")
+    if len(text) != 1:
+        refuse(f"the fill of {name} is one character")
+    return many, text
+
+
+def _lpad(x: Typed, length: Typed, fill: Typed | None = None) -> Typed:
+    expect(x, Text, "LPAD", "text (CAST others AS TEXT)")
+    many, text = _padding("LPAD", length, fill)
+    long = call("ge", call("length", x.lowered), many)
+    padded = call("right", call("concat", Literal(text * many), x.lowered), many)
+    lowered = call("case", long, call("substring", x.lowered, 1, many), padded)
+    return Typed(Text(many), x.nullable, lowered=lowered)
+
+
+def _rpad(x: Typed, length: Typed, fill: Typed | None = None) -> Typed:
+    expect(x, Text, "RPAD", "text (CAST others AS TEXT)")
+    many, text = _padding("RPAD", length, fill)
+    lowered = call("substring", call("concat", x.lowered, Literal(text * many)), 1, many)
+    return Typed(Text(many), x.nullable, lowered=lowered)
+
+
 # --- on plain values --------------------------------------------------------------------------------------------------
 
 
@@ -115,6 +155,23 @@ def _part(x: Any, start: Any, count: Any = _LONG) -> Any:
     if first != start or many != count or many < 0:
         return None
     return x[max(first - 1, 0) : max(first - 1 + many, 0)]
+
+
+def _end(x: Any, count: Any) -> Any:
+    if not isinstance(x, str) or not is_number(count) or int(count) != count or count < 0:
+        return None
+    return x[max(len(x) - int(count), 0) :]
+
+
+def _exchanged(x: str, old: str, new: str) -> Any:
+    return x.replace(old, new) if old and len(new) <= 256 * len(old) else None
+
+
+def _padded(x: Any, length: Any, fill: Any, *, left: bool) -> Any:
+    if not (isinstance(x, str) and isinstance(fill, str) and len(fill) == 1 and length in range(101)):
+        return None
+    many = int(length)
+    return (x.rjust(many, fill) if left else x.ljust(many, fill))[:many]
 
 
 def _joined(*parts: Any) -> Any:
@@ -182,6 +239,18 @@ TEXT = (
              method="substring(start: int, count: int | None = None)"),
     Function("left", "LEFT(x, count)", "So many characters from the beginning.", _left, ("LEFT('North', 2)", "No"),
              (2, 2), lambda x, count: _part(x, 1, count), method="left(count: int)"),
+    Function("right", "RIGHT(x, count)", "So many characters from the end.", _right, ("RIGHT('North', 2)", "th"),
+             (2, 2), _end, method="right(count: int)", more=(("RIGHT('a', 2)", "a"), ("RIGHT('a', 0)", ""))),
+    Function("replace", "REPLACE(x, old, new)", "With a new text in each place of an old one, both constant.", _replace,
+             ("REPLACE('a_b_c', '_', ' ')", "a b c"), (3, 3), of(_exchanged, str, str, str),
+             method="replace(old: str, new: str)",
+             more=(("REPLACE('aaa', 'aa', 'b')", "ba"), ("REPLACE('a-b', '-', '')", "ab"))),
+    Function("lpad", "LPAD(x, length, fill)", "Of this length: filled on the left with one character, or cut.", _lpad,
+             ("LPAD('7', 2, '0')", "07"), (2, 3), lambda x, n, fill=" ": _padded(x, n, fill, left=True),
+             method='lpad(length: int, fill: str = " ")', more=(("LPAD('North', 2)", "No"), ("LPAD('', 1, 'x')", "x"))),
+    Function("rpad", "RPAD(x, length, fill)", "Of this length: filled on the right with one character, or cut.", _rpad,
+             ("RPAD('7', 2, '0')", "70"), (2, 3), lambda x, n, fill=" ": _padded(x, n, fill, left=False),
+             method='rpad(length: int, fill: str = " ")', more=(("RPAD('North', 2)", "No"), ("RPAD('a', 2)", "a "))),
     Function("split_part", "SPLIT_PART(x, separator, n)", "The n-th part between separators; empty beyond the last.",
              _split_part, ("SPLIT_PART('a-b-c', '-', 2)", "b"), (3, 3), _nth,
              method="split_part(separator: str, place: int)",

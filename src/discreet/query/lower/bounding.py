@@ -11,6 +11,7 @@ lengths equal, each row of a unit weighs the same, which needs no grouping by un
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -63,11 +64,13 @@ def each_counts_once(caps: Caps) -> bool:
     return caps.max_rows_per_group == 1 or rows(caps) == 1
 
 
-def in_words(caps: Caps, *, grouped: bool) -> str:
-    """What counts of one unit, for people.
+def in_words(caps: Caps, *, grouped: bool, held: Sequence[str] = (), others: Sequence[str] = ()) -> str:
+    """What counts of one unit, for people; and whether error bars hold the rest: those of the columns ``held`` do.
 
     >>> in_words(Caps(), grouped=False)
     'at most 10 rows of each unit count; what is beyond is not in the error bars'
+    >>> in_words(Caps(), grouped=True, held=["n", "s"], others=["m"])
+    'at most 10 rows of each unit count; what is beyond is in the error bars of n and s, not in those of m'
     >>> in_words(Caps(auto=True), grouped=False)
     'how many rows of each unit count is chosen from a profile when it is asked'
     """
@@ -80,7 +83,12 @@ def in_words(caps: Caps, *, grouped: bool) -> str:
         what = f"{counted}, in at most {how_many(groups(caps), 'groups')}"
     else:
         what = counted
-    return f"{what}; what is beyond is not in the error bars"
+    if not held:
+        return f"{what}; what is beyond is not in the error bars"
+    if not others:
+        return f"{what}; what is beyond is in the error bars"
+    with_it, without = " and ".join(held), " and ".join(others)
+    return f"{what}; what is beyond is in the error bars of {with_it}, not in those of {without}"
 
 
 def row_reach(caps: Caps, noise: Noise, *, grouped: bool) -> Reach:

@@ -104,7 +104,8 @@ def _measure(
         if measure.arguments or aggregate is not Aggregate.COUNT:
             refuse(f"{what} takes one argument")
         some: tuple[Expression, ...] = () if where is None else (_only(Literal(1), where),)
-        return [Measure(name, aggregate, some)], Column(name), TypedColumn(COUNTED, nullable=False)
+        kind = COUNTED if some else replace(COUNTED, low=1)  # a group that exists has a row
+        return [Measure(name, aggregate, some)], Column(name), TypedColumn(kind, nullable=False)
     x = typed(measure.arguments[0], fields)
     if is_null_literal(x):
         refuse(f"{what} of NULL has no value")

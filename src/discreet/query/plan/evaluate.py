@@ -351,6 +351,8 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "length": len,
     "substring": lambda x, start, count: x[start - 1 : start - 1 + count],
     "split_part": lambda x, separator, n: (x.split(separator) + [""] * n)[n - 1],
+    "right": lambda x, count: x[max(len(x) - count, 0) :],
+    "replace": lambda x, old, new: x.replace(old, new),
     "concat": lambda *x: "".join(x),
     "starts_with": lambda x, part: x.startswith(part),
     "ends_with": lambda x, part: x.endswith(part),

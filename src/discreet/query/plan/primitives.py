@@ -29,6 +29,8 @@ proven that no integer result leaves ±2^63, so an engine need not check.
               lower upper                         of the letters A to Z only;  trim ltrim rtrim: of spaces (U+0020) only
               length(x)  substring(x, start, count)   by code points; literals start >= 1, count >= 0
               concat(x, y)  starts_with  ends_with  contains(x, literal)
+              right(x, count)                     the last code points; literal count >= 0
+              replace(x, old, new)                literals, old not empty; from the left, none that overlap
               split_part(x, separator, n)         the n-th part between literal separators (not empty); else empty
   turning     text_to_integer(x)                  [+-]?[0-9]{1,18}, the whole text; else NULL
               integer_to_text  date_to_text (ISO)  boolean_to_integer

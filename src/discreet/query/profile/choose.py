@@ -19,7 +19,7 @@ from discreet.query.estimate.estimators import Plain, Recipe
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.estimate.statistics import ONE, Rows, Units
 from discreet.query.lower.bounding import rows as rows_of_caps
-from discreet.query.lower.lower import LoweredMeasure
+from discreet.query.lower.lower import LoweredMeasure, LoweredQuestion
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Outcome
 from discreet.query.plan.schema import MAX_ROWS, Caps
@@ -35,6 +35,7 @@ from discreet.query.profile.predict import (
     grows_with_caps,
     is_mean,
     kept_of_groups,
+    noise_of_total,
     of_units,
     one_total,
     plain,
@@ -48,8 +49,10 @@ from discreet.query.run import Quote
 
 BASE = 2
 """The cap at which noise is looked at; it is in proportion to the cap."""
-TOTAL = 1 / 27
-"""How much a total matters beside the groups: its share of the price is about a quarter."""
+TOTALS = (1 / 27, 1 / 343)
+"""How much a total may matter beside the groups: about a fifth of the price, or a tenth; the better one is chosen."""
+WIDE = 1 / 27
+"""How much the same groups with a larger cap matter: about a fifth of the price."""
 NEARLY = 1.2
 """Of caps whose predicted error is nearly the least, the largest: noise is in the error bar, what is cut is not."""
 
@@ -78,8 +81,8 @@ class Chosen:
 
     shrinks: bool = False
     """Whether the means of groups may borrow from each other."""
-    factor: tuple[float, float] = (1.0, 1.0)
-    """By how much groups are predicted to be multiplied, so that they agree with a total, and the most of it."""
+    factor: float = 1.0
+    """By how much groups are predicted to be multiplied, so that they agree with a total."""
 
     known: Known | None = field(default=None, compare=False)
     """What groups are corrected by, beside a total."""
@@ -143,16 +146,22 @@ def _choose(asked: Prepared, known: Known, quote: Ask, *, correct: bool) -> Chos
     alone = _best(lambda cap: plain(sizes, noise(cap), cap), sizes)
     if not correct or not correctable(asked):
         return _told(asked, (), alone, most, known, rows)
-    total = _total(asked)
-    both = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE))))
-    top = _top(both, known)
-    beside = _in_proportion(relative_noise(both, 0, rows, known))
-    best = _best(lambda cap: corrected(known, share, beside(cap), top.error, cap), sizes, nearly=1.0)
-    if best.error >= alone.error:
-        return _told(asked, (), alone, most, known, rows)
-    found = _told(asked, (with_caps(total, Caps(max_rows=top.cap)),), best, most, known, rows)
-    factor = _factor(sizes, found.caps)
-    return replace(found, factor=(factor, factor * (1 + 2 * top.noise)), known=known)
+    found = min((_corrected(asked, one, most, known, quote) for one in TOTALS), key=lambda one: one.error)
+    return found if found.error < alone.error else _told(asked, (), alone, most, known, rows)
+
+
+def _corrected(asked: Prepared, importance: float, most: int | None, known: Known, quote: Ask) -> Chosen:
+    """Groups that are made to agree with a total which matters so much, bounded by the same groups at a larger cap."""
+    share, sizes = share_of_a_group(asked.parts[0], known), known.sizes
+    rows, total, wide = share * sizes.rows(), _total(asked, importance), _wide(asked)
+    other = 2 * BASE  # groups with the same cap would be released once
+    every = quote((_base(asked, most), with_caps(total, Caps(max_rows=BASE)), with_caps(wide, Caps(max_rows=other))))
+    top, noise = _top(every, known), _in_proportion(relative_noise(every, 0, rows, known))
+    best = _best(lambda cap: corrected(known, share, noise(cap), top.error, cap), sizes, nearly=1.0)
+    large = _wide_cap(sizes, max(relative_noise(every, 2, rows, known)) * rows / other, rows, best.cap)
+    further = with_caps(total, Caps(max_rows=top.cap)), with_caps(wide, Caps(max_rows=large))
+    found = _told(asked, further, best, most, known, rows)
+    return replace(found, factor=_factor(sizes, found.caps), known=known)
 
 
 def chosen_caps(asked: Prepared, rows: int, groups: int | None) -> Caps:
@@ -210,14 +219,22 @@ def correctable(asked: Prepared) -> bool:
     return one and asked.asked.caps.correct and any(map(can_rescale, part.recipes))
 
 
-def _total(asked: Prepared) -> Prepared:
+def _total(asked: Prepared, importance: float) -> Prepared:
     """The counts and sums of all groups together."""
+    return _correcting(replace(asked.asked, sets=((),)), asked, importance)
+
+
+def _wide(asked: Prepared) -> Prepared:
+    """The counts and sums of each group once more."""
+    return _correcting(asked.asked, asked, WIDE)
+
+
+def _correcting(question: LoweredQuestion, asked: Prepared, importance: float) -> Prepared:
     part = asked.parts[0]
     measures = tuple(m for m, r in zip(part.measures, part.recipes, strict=True) if can_rescale(r))
-    question = replace(asked.asked, sets=((),), measures=measures, outcome=_outcome(measures))
-    found = prepare(question)
+    found = prepare(replace(question, measures=measures, outcome=_outcome(measures)))
     (only,) = found.parts
-    return replace(found, parts=(replace(only, importance=TOTAL),))
+    return replace(found, parts=(replace(only, importance=importance),))
 
 
 def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
@@ -227,8 +244,21 @@ def _outcome(measures: tuple[LoweredMeasure, ...]) -> Outcome:
 def _top(both: Quote, known: Known) -> Predicted:
     """The cap of the total."""
     sizes = known.sizes
-    base = max(relative_noise(both, 1, sizes.rows(), known))
+    base = noise_of_total(both, 1, known)
     return _best(lambda cap: one_total(sizes, base * cap / BASE, cap), sizes)
+
+
+def _wide_cap(sizes: UnitSizes, noise_of_one: float, rows: float, least: int) -> int:
+    """The cap of the groups that bound what is cut: for the shortest intervals, and no less than that of the groups.
+
+    ``noise_of_one``: their noise in rows at a cap of 1, one deviation.
+    """
+
+    def length(cap: int) -> float:
+        noise = 2 * noise_of_one * cap
+        return noise + min(sizes.rows_beyond(cap, ONE_DEVIATION), (max(sizes.reach / cap, 1.0) - 1) * (rows + noise))
+
+    return min({least, max(least, sizes.reach), *(cap for cap in caps_to_try(sizes) if cap > least)}, key=length)
 
 
 def _counts_rows(recipe: Recipe) -> bool:
@@ -322,7 +352,8 @@ def _lines(known: Known, caps: Caps, cut: Cut, total: Sequence[Prepared]) -> tup
     if total:
         lines.append(
             f"groups are made to agree with a total that is released once with at most "
-            f"{total[0].asked.caps.max_rows:,} rows of each unit"
+            f"{total[0].asked.caps.max_rows:,} rows of each unit; the groups are released again with at most "
+            f"{total[1].asked.caps.max_rows:,}, for their error bars"
         )
     return tuple(lines)
 
@@ -334,9 +365,8 @@ def with_other_caps(found: Chosen, known: Known, caps: Sequence[Caps]) -> Chosen
     first, *total = (with_caps(question, one) for question, one in zip(found.questions, caps, strict=True))
     cut, old = known.sizes.cut(rows_of_caps(caps[0])), _lines(known, found.caps, found.cut, found.questions[1:])
     lines = (*_lines(known, caps[0], cut, total), *found.lines[len(old) :])
-    most = found.factor[1] / found.factor[0]
     factor = _factor(known.sizes, caps[0]) if total else 1.0
-    return replace(found, questions=(first, *total), caps=caps[0], cut=cut, lines=lines, factor=(factor, factor * most))
+    return replace(found, questions=(first, *total), caps=caps[0], cut=cut, lines=lines, factor=factor)
 
 
 def _factor(sizes: UnitSizes, caps: Caps) -> float:

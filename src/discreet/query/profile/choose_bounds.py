@@ -5,6 +5,8 @@ Promise: a function of released numbers and public metadata alone. ``NoEstimate`
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -14,12 +16,15 @@ import numpy as np
 
 from discreet.errors import NoEstimate
 from discreet.exact import significant
+from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.query.answer.suggest import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends
 from discreet.query.profile.histogram import Floats, Histogram
+from discreet.query.profile.questions import About, Asked
 from discreet.query.profile.tails import Tails, beyond
+from discreet.query.run import Quote
 
 GROUPS = 20
 """A sum is mostly asked by group: in so many, the noise of a sum whose bound is the mean is so many parts of all units.
@@ -75,6 +80,21 @@ def choose_bounds(values: Histogram, *, nullable: bool = True, noise: float | No
     if low == high == 0:
         high = values.step
     return ChosenBounds(values.column, bounds(-low, high, nullable=nullable), under + over, farther)
+
+
+def units_to_see(asked: Sequence[Asked], planned: Quote) -> int:
+    """How many units, about, must have values of one class for bounds to be chosen from these histograms of values, if
+    they are released with the noise that is planned: fewer do not stand out. The largest number of all of them.
+    """
+    found = [0.0]
+    for one in asked:
+        if one.about is About.VALUES:
+            (part,) = one.prepared.parts
+            (noised,) = (planned.plan.sets[planned.place(part)][statistic] for statistic in part.need.statistics)
+            gaussian = isinstance(noised.noise, Gaussian)
+            scale = (float(noised.variance) / (1 if gaussian else 2)) ** 0.5
+            found.append(_error_of_sum(scale, 1, len(one.labels), gaussian))
+    return math.ceil(max(found))
 
 
 def typical_size(values: Histogram) -> float:

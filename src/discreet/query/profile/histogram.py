@@ -46,17 +46,18 @@ class Histogram:
         """What was released for it."""
         alone = asked.about is About.DISTINCT
         found = dict(zip(asked.labels if alone else answer[KEY], answer[COUNT], strict=True))
-        (estimate,) = answer.released[0].estimates.values()
-        noised = estimate.noised
+        (recipe,) = asked.prepared.parts[0].recipes
+        (statistic,) = recipe.needs
+        noised = answer.released[0].estimates[statistic].noised
         assert noised is not None  # noqa: S101 - it was just drawn
         gaussian = isinstance(noised.noise, Gaussian)
-        variance = float(noised.variance)
+        scale = _scale(answer.errors(CONFIDENCE)[COUNT][0], CONFIDENCE, gaussian=gaussian)
         return cls(
             asked.about,
             asked.column,
             asked.labels,
             tuple(float(found[label]) for label in asked.labels),
-            (variance if gaussian else variance / 2) ** 0.5,
+            scale,
             gaussian,
             asked.step,
         )
@@ -120,13 +121,18 @@ class Histogram:
 
     @classmethod
     def read(cls, asked: Asked, stored: Mapping[str, Any]) -> Histogram:
-        """From an answer as a ledger keeps it; the scale of the noise follows from its error bars."""
+        """From an answer as a ledger keeps it: the same as when it was released."""
         alone = asked.about is About.DISTINCT
         found = {asked.labels[0]: stored["rows"][0][0]} if alone else dict(stored["rows"])
         if set(found) != {plain(label) for label in asked.labels}:
             raise BadData("this profile was stored for a table with other keys: buy a new one")
         gaussian = any("Gaussian noise" in line for line in stored["story"])
-        miss = float(1 - confidence_level(stored["confidence"]))
-        scale = stored["errors"][COUNT][0] / weighted_error(1.0, [1.0], miss, gaussian=gaussian)
+        scale = _scale(stored["errors"][COUNT][0], stored["confidence"], gaussian=gaussian)
         counts = tuple(float(found[plain(label)]) for label in asked.labels)
         return cls(asked.about, asked.column, asked.labels, counts, scale, gaussian, asked.step)
+
+
+def _scale(error: float | None, confidence: Number, *, gaussian: bool) -> float:
+    """The scale of the noise, from an error bar: that is what a ledger keeps of it."""
+    assert error is not None  # noqa: S101 - every count has one
+    return error / weighted_error(1.0, [1.0], float(1 - confidence_level(confidence)), gaussian=gaussian)

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from discreet.errors import NoEstimate
-from discreet.query.estimate.estimators import Estimate, Mean, Quantile, Recipe
+from discreet.query.estimate.estimators import Estimate, Mean, Plain, Quantile, Recipe
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Part
@@ -41,7 +41,7 @@ MEANS = 0.1
 VALUES = 3.0
 """Values mostly lie well below an upper bound that somebody can name: by so much below the middle, if nobody knows."""
 MOST_CORRECTED = 4.0
-"""Groups are multiplied by no more than this: their intervals reach to its square."""
+"""Groups are multiplied by no more than this, on average: the more is cut, the less of a group is known."""
 LEAST = 1e-9
 """An error that is 0, as that of a median in wide bins may be: it was asked for all the same."""
 FARTHER = 16
@@ -99,15 +99,25 @@ def share_of_the_least(part: Part, known: Known) -> float:
     return max(float(np.min(known.shares)), 0.1 / len(known.shares))
 
 
-def relative_noise(asked: Quote, place: int, rows: float, known: Known | None = None) -> tuple[float, float]:
+def relative_noise(
+    asked: Quote,
+    place: int,
+    rows: float,
+    known: Known | None = None,
+    *,
+    only: Callable[[Recipe], bool] | None = None,
+) -> tuple[float, float]:
     """The relative noise of counts and sums, and of means and quantiles, in a group of so many rows (0: none asked).
 
-    With what is known of the units, sums and means are beside values as they are, or well below the middle.
+    With what is known of the units, sums and means are beside values as they are, or well below the middle. ``only``:
+    of these alone.
     """
     part = asked.questions[place].parts[0]
     noised = asked.noised(part)
     errors: dict[bool, list[float]] = {True: [], False: []}
     for measure, recipe in zip(part.measures, part.recipes, strict=True):
+        if only is not None and not only(recipe):
+            continue
         found = recipe.relative_error_if(partial(estimate, noised), max(rows, 1.0), ONE_DEVIATION)
         of_values = any(isinstance(s, Rows) and s.bound > 1 for s in recipe.needs) and not isinstance(
             recipe, SidesCount
@@ -153,6 +163,19 @@ def _middle(kind: Number) -> float:
 def estimate(noised: Mapping[Statistic, Noised], statistic: Statistic, values: Floats) -> Estimate:
     """Values with the noise that is planned for a statistic."""
     return as_estimate(values, noised[statistic])
+
+
+def noise_of_total(asked: Quote, place: int, known: Known) -> float:
+    """The relative noise of a total that groups are made to agree with: of its counts, where it has some, since sums
+    are then counts times means.
+    """
+    counts = any(map(is_count, asked.questions[place].parts[0].recipes))
+    return max(relative_noise(asked, place, known.sizes.rows(), known, only=is_count if counts else None))
+
+
+def is_count(recipe: Recipe) -> bool:
+    """Whether it is a number of rows."""
+    return isinstance(recipe, SidesCount) or (isinstance(recipe, Plain) and recipe.is_count)
 
 
 def is_mean(recipe: Recipe) -> bool:
@@ -232,7 +255,7 @@ def predict(
         return of_units(asked, place, known, gain)
     if not corrected_by_next:
         return plain(known.sizes, noise, cap)
-    base = max(relative_noise(asked, place + 1, known.sizes.rows(), known))
+    base = noise_of_total(asked, place + 1, known)
     top = one_total(known.sizes, base, rows_of_caps(asked.questions[place + 1].parts[0].caps))
     return corrected(known, share_of_a_group(part, known), noise, top.error, cap)
 

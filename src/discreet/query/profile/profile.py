@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.answer import CONFIDENCE, confidence_level, how_many
-from discreet.errors import BadParameter
+from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, significant
 from discreet.picture import new_figure
 from discreet.query.answer.answer import TableAnswer
@@ -51,9 +51,14 @@ class Profile:
 
     @classmethod
     def read(cls, table: str, asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> Profile:
-        """From answers as a ledger keeps them and a curator sends them; older ones have no numbers of keys."""
+        """From answers as a ledger keeps them and a curator sends them; older ones have no numbers of keys.
+
+        ``BadData`` if they are of a table that was declared otherwise.
+        """
         if len(asked) != len(stored):
             asked = [one for one in asked if one.about is not About.DISTINCT]
+        if len(asked) != len(stored):
+            raise BadData("this profile was stored for a table with other columns: buy a new one")
         found = tuple(Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True))
         return cls(table, found, str(stored[0]["cost"]))
 
@@ -61,7 +66,11 @@ class Profile:
         """Both together: of what both are about, the other one's."""
         new = {(one.about, one.column) for one in other.histograms}
         kept = tuple(one for one in self.histograms if (one.about, one.column) not in new)
-        return Profile(self.table, (*other.histograms, *kept), f"{self.cost}, then {other.cost}")
+        return Profile(self.table, (*other.histograms, *kept), f"{self.cost}, then {other.cost}") if kept else other
+
+    def has(self, asked: Asked) -> bool:
+        """Whether it has this histogram."""
+        return self._find(asked.about, asked.column) is not None
 
     def _find(self, about: About, column: str = "") -> Histogram | None:
         return next((h for h in self.histograms if (h.about, h.column) == (about, column)), None)

@@ -100,21 +100,24 @@ def distinct_keys(key: LoweredKey, relation: Relation, unit_kind: Kind, tables: 
         tables=tables,
     )
     counted = _Count(st.Distinct(key.typed.lowered), is_whole=False, importance=1.0)
-    part = Part(relation, ONE, (), (measure,), (counted,))
+    part = Part(relation, ONE, (), (measure,), (counted,), given=True)
     return Asked(About.DISTINCT, key.name, ("at least",), Fraction(1), Prepared(question, (part,)))
 
 
 def table_questions(
-    name: str, schemas: Mapping[str, Schema], columns: Sequence[str] | None = None
+    name: str, schemas: Mapping[str, Schema], columns: Sequence[str] | None = None, *, sizes: bool = True
 ) -> tuple[Asked, ...]:
-    """All histograms of a table: rows per unit, then each column (or those named) by what is declared of it."""
+    """All histograms of a table: rows per unit, then each column (or those named) by what is declared of it.
+
+    ``sizes``: whether rows per unit are among them.
+    """
     source, stored = _private(name, schemas), _private(name, _without_bounds(name, schemas))
     assert source.unit_kind is not None  # noqa: S101 - it is private
     fields = {n: f for n, f in source.fields.items() if not f.is_unit}
     for column in columns or ():
         if column not in fields:
             raise BadParameter("columns", column, f"must be columns of {name}: {', '.join(fields)}")
-    found = [rows_per_unit(source.relation, source.unit_kind, source.tables, importance=8.0)]
+    found = [rows_per_unit(source.relation, source.unit_kind, source.tables, importance=8.0)] if sizes else []
     for column in fields if columns is None else columns:
         field = fields[column]
         typed = Typed(field.kind, field.nullable, field.keys, field.unknown, lowered=Column(column))
@@ -204,6 +207,6 @@ def _asked(  # noqa: PLR0917 - the parts of one question
         tables=tables,
     )
     counted = _Count(st.Rows(st.ONE, 1, Fraction(1), one_sign=True), is_whole=False, importance=importance)
-    part = Part(relation, ONE, keys, (measure,), (counted,))
+    part = Part(relation, ONE, keys, (measure,), (counted,), given=True)
     assert key.keys is not None  # noqa: S101 - classes are public
     return Asked(about, column, key.keys, step, Prepared(question, (part,)))

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from discreet.query.estimate.estimators import Estimates, Floats, Mean, Plain, Recipe, SumFrom
 from discreet.query.estimate.two_sided_sums import Count, Sum
 from discreet.query.estimate.two_sided_sums import Mean as SidesMean
-from discreet.query.profile.rescale import Compositions, Rescaled, Wrapped
+from discreet.query.profile.rescale import Rescaled, Wrapped
 from discreet.query.run import Released
 
 DEVIATION = 0.32
@@ -72,15 +72,13 @@ class CountTimesMean(Wrapped):
 
     count: Recipe
     mean: Shrunk
-    factor: float = 1.0
-    groups: Compositions | None = field(default=None, compare=False)
-    """By how much the factor of each group differs, where it does."""
+    by: Rescaled | None = None
+    """What the count is multiplied by, if it is: the factors of this."""
 
     def value(self, noisy: Estimates) -> Floats:
         """The product."""
-        counts = self.count.value(noisy)
-        factor = self.factor if self.groups is None else self.groups.of_groups(self.factor, counts)
-        found = factor * counts * self.mean.value(noisy)
+        found = self.count.value(noisy) * self.mean.value(noisy)
+        found = found if self.by is None else found * self.by.factors(noisy)
         return np.round(found) if self.inner.whole else found
 
     def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
@@ -90,12 +88,13 @@ class CountTimesMean(Wrapped):
         return np.minimum(low, value), np.maximum(high, value)
 
 
-def shrunk(groups: Released, total: Released | None, factors: Mapping[str, float]) -> tuple[Released, tuple[str, ...]]:
+def shrunk(
+    groups: Released, total: Released | None, factors: Mapping[str, Rescaled]
+) -> tuple[Released, tuple[str, ...]]:
     """The groups with means and sums that borrow from each other, and which columns these are."""
     if len(groups.keys) < LEAST_GROUPS or not groups.part.keys:
         return groups, ()
     counted = {_bare(r): factors[n] for n, r in _named(groups) if n in factors}
-    each = next((recipe.groups for _, recipe in _named(groups) if isinstance(recipe, Rescaled)), None)
     recipes, names = [], []
     for name, recipe in _named(groups):
         mean = _mean_of(_bare(recipe))
@@ -110,10 +109,10 @@ def shrunk(groups: Released, total: Released | None, factors: Mapping[str, float
         if count is None:
             recipes.append(made)
         elif (more := _counted(count, counted)) is not None or name not in factors:
-            recipes.append(CountTimesMean(recipe, count, made, more or 1.0, each))
+            recipes.append(CountTimesMean(recipe, count, made, more))
         else:
             plain = replace(made, common=replace(common, factor=1.0))
-            recipes.append(CountTimesMean(recipe, count, plain, factors[name], each))
+            recipes.append(CountTimesMean(recipe, count, plain, factors[name]))
         names.append(name)
     return replace(groups, part=replace(groups.part, recipes=tuple(recipes))), tuple(names)
 
@@ -149,8 +148,8 @@ def _count_of(recipe: Recipe) -> Recipe | None:
             return None
 
 
-def _counted(count: Recipe, counted: Mapping[Recipe, float]) -> float | None:
-    """By how much the count was multiplied, or the count of all rows, with and without a value."""
+def _counted(count: Recipe, counted: Mapping[Recipe, Rescaled]) -> Rescaled | None:
+    """The count as it was multiplied, or the count of all rows, with and without a value."""
     every = replace(count, all_rows=True) if isinstance(count, Count) else count
     return counted.get(count, counted.get(every))
 

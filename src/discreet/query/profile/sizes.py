@@ -148,6 +148,11 @@ class UnitSizes:
         low = float(self.counts @ least) - self.histogram.error(least, miss)
         return max(low, 0.0), max(float(self.counts @ most) + self.histogram.error(most, miss), 0.0)
 
+    def rows_beyond(self, cap: int, miss: float) -> float:
+        """At most so many rows of units within the reach does a cap cut, but for a chance of ``miss``."""
+        more = np.maximum(self._ends()[1] - cap, 0.0)
+        return max(float(self.counts @ more) + self.histogram.error(more, miss), 0.0) if more.any() else 0.0
+
     def kept(self, cap: int) -> float:
         """Rows that a cap leaves, about: of units within the reach, and a guess of the rest."""
         return max(self.sum_of(lambda sizes: np.minimum(sizes, cap)), 1.0)

@@ -59,6 +59,11 @@ class InRows(Wrapped):
 
     spread: Spread
 
+    @property
+    def holds_cut(self) -> bool:
+        """The interval is about all rows."""
+        return True
+
     def value(self, noisy: Estimates) -> Floats:
         """The rows."""
         return np.round(self.spread.rows_of(self.inner.value(noisy)))

@@ -88,7 +88,9 @@ class _Typing:
                 if size > MOST_LOWERED or depth > DEEPEST_LOWERED:
                     refuse("this expression is too large; write it in steps, or simpler")
                 if copies > MOST_COPIES:
-                    refuse(f"CONCAT of more than {MOST_COPIES} texts cannot be asked")
+                    refuse(
+                        f"CONCAT of more than {MOST_COPIES} texts, or REPLACE that makes one as long, cannot be asked"
+                    )
                 return found
         raise BadQuestion("an expression is made of columns, literals and calls")
 
@@ -119,6 +121,9 @@ class _Typing:
         parts = [self._measure(a) for a in lowered.arguments]
         copies = [p[2] for p in parts]
         together = sum(copies) if lowered.function == "concat" else max(copies)
+        match lowered:
+            case Call(function="replace", arguments=(_, Literal(value=str(old)), Literal(value=str(new)))):
+                together *= max(1, -(-len(new.encode()) // len(old.encode())))
         return 1 + sum(p[0] for p in parts), 1 + max(p[1] for p in parts), together, lowered
 
 

@@ -2,8 +2,9 @@
 
 - A column has its declared keys; a number or a date with few values between its declared bounds has those; truth has
   two. A row whose value is another one is in no group.
-- A function of one such column has the image of the column's keys. CASE has what its branches have. A function of the
-  day, month and so on of a time, and of nothing else of it, has the image of the days or months within its bounds.
+- A function of such columns has the image of their keys (of all combinations, if there are few). CASE has what its
+  branches have. A function of the day, month and so on of a time, and of nothing else of it, has the image of the days
+  or months within its bounds.
 - NULL is a key if the owner listed it, or if a listed key leads to it (a CASE without ELSE). That rows with NULL where
   nobody listed NULL fall into no group is the owner's policy; a COALESCE that names a value for them makes it a key.
 - Years of a date without declared bounds, and whatever else has too many keys, have none: list them with IN.
@@ -11,9 +12,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from datetime import timedelta
+from itertools import product
+from math import prod
 
 from discreet.query.functions.dates import date_of, trunc
 from discreet.query.functions.typed_values import Typed, TypedColumn, at
@@ -50,7 +53,8 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
     """The keys of an expression of so many nodes over these columns."""
     read = columns(x.lowered)
     if len(read) != 1 or isinstance(x.lowered, Column):
-        return known(x)
+        found = known(x)
+        return _of_several(x.lowered, size, {name: fields[name] for name in read}) if found is None else found
     (name,) = read
     field = fields[name]
     match x.lowered:
@@ -62,7 +66,7 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
         lowered, keys = _by_part(name, field, x.lowered)
     if keys is None or len(keys) * size > MOST_WORK:
         return known(x)
-    return _image(name, lowered, keys, field.nullable)
+    return _image(lowered, {name: keys}, {name} if field.nullable else set())
 
 
 def _by_part(name: str, field: TypedColumn, lowered: Expression) -> tuple[Expression, tuple[Value, ...] | None]:
@@ -95,11 +99,25 @@ def _replaced(expression: Expression, part: Expression, by: Expression) -> Expre
     return expression
 
 
-def _image(name: str, lowered: Expression, keys: tuple[Value, ...], nullable: bool) -> tuple[Value, ...]:
+def _of_several(lowered: Expression, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Value, ...] | None:
+    """Of several columns, each with keys: as CONCAT(clinic, ' / ', ward)."""
+    listed = {name: known(field) for name, field in fields.items()}
+    keys = {name: some for name, some in listed.items() if some is not None}
+    if len(keys) < max(len(listed), 2) or prod(len(some) + 1 for some in keys.values()) * size > MOST_WORK:
+        return None
+    return _image(lowered, keys, {name for name, field in fields.items() if field.nullable})
+
+
+def _image(lowered: Expression, keys: Mapping[str, tuple[Value, ...]], nullable: Set[str]) -> tuple[Value, ...]:
+    """What listed keys lead to; and what an unlisted NULL leads to, if that is a value."""
     run = program(lowered)
-    found: dict[Value, None] = dict.fromkeys(run({name: key}) for key in keys)
-    if nullable and None not in keys and (default := run({name: None})) is not None:
-        found[default] = None
+    found: dict[Value, None] = dict.fromkeys(
+        run(dict(zip(keys, some, strict=True))) for some in product(*keys.values())
+    )
+    more = [(*some, None) if name in nullable and None not in some else some for name, some in keys.items()]
+    if any(None in some and None not in keys[name] for name, some in zip(keys, more, strict=True)):
+        everything = (run(dict(zip(keys, some, strict=True))) for some in product(*more))
+        found |= dict.fromkeys(key for key in everything if key is not None)
     return tuple(found)
 
 

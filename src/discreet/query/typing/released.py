@@ -317,7 +317,7 @@ _RULES: dict[str, _Rule] = {
     "regexp_matches": _matching,
     **dict.fromkeys(("lower", "upper", "trim", "ltrim", "rtrim"), _of(_T, _T)),
     "length": _of(_N, _T), "substring": _of(_T, _T, _N), "left": _of(_T, _T, _N), "right": _of(_T, _T, _N),
-    "replace": _of(_T, _T), "position": _of(_N, _T),
+    "replace": _of(_T, _T), **dict.fromkeys(("lpad", "rpad"), _of(_T, _T, _N, _T)),
     "split_part": _of(_T, _T, _T, _N), "concat": _of(_T, _ANY),
     **dict.fromkeys(("year", "quarter", "month", "week", "day", "day_of_week", "day_of_year", "epoch"),
                     _of(_N, _MOMENTS)),

@@ -17,12 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import how_many
-from discreet.errors import BadParameter
-from discreet.exact import number
+from discreet.answer import confidence_level, how_many
+from discreet.errors import BadData, BadParameter
+from discreet.exact import Number, number
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview
 from discreet.query.estimate.estimators import Plain, Recipe
+from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.lower.bounding import rows
@@ -34,10 +36,18 @@ from discreet.query.plan.schema import MAX_ROWS
 from discreet.query.profile.agreeing_tables import AGREED
 from discreet.query.profile.choose import Chosen, chosen_caps, correctable, with_caps
 from discreet.query.profile.histogram import Histogram
-from discreet.query.profile.predict import Known, size_of_sum
+from discreet.query.profile.predict import Known, is_count, size_of_sum
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import About, Asked, groups_per_unit, keys_of, rows_per_unit
-from discreet.query.profile.rescale import Rescaled, can_rescale, expected_error, is_count, rescaled
+from discreet.query.profile.rescale import (
+    OTHERS,
+    Rescaled,
+    bounded_cut,
+    can_rescale,
+    expected_error,
+    largest_value,
+    rescaled,
+)
 from discreet.query.profile.shrink import shrunk
 from discreet.query.profile.sizes import Cut, UnitSizes
 from discreet.query.profile.spread import InRows, Spread
@@ -45,6 +55,7 @@ from discreet.query.run import Released
 from discreet.session.price import Price
 
 MOST_GROUPS = 1_000_000
+MISS = 0.05
 SHARE = Fraction(1, 10)
 """Of the price of a question: what the sizes of its units cost, where nobody bought them before."""
 
@@ -152,9 +163,17 @@ def _known(histograms: Sequence[tuple[About, Histogram]]) -> Known:
     )
 
 
-def sizes_read(asked: Sequence[Asked], stored: Sequence[Mapping[str, Any]]) -> list[Histogram]:
-    """Histograms that were bought before, from a ledger."""
-    return [Histogram.read(one, answer) for one, answer in zip(asked, stored, strict=True)]
+def sizes_read(questions: Sequence[Prepared], stored: Sequence[Mapping[str, Any]]) -> dict[Hashable, Known] | None:
+    """What was bought for these questions before, from a ledger; None if their tables were declared otherwise then."""
+    for tied in (True, False):  # older versions bought less
+        found = sizes_to_buy(questions, tied=tied)
+        if len(found.asked) == len(stored):
+            try:
+                read = [Histogram.read(one, answer) for one, answer in zip(found.asked, stored, strict=True)]
+            except BadData:
+                return None
+            return found.known(read)
+    return None
 
 
 def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
@@ -165,6 +184,21 @@ def split(price: Price, parts: int = 1) -> tuple[Price, Price]:
             "declare max_rows=... of the table and bounds, or buy a profile first, with session.profile(...)",
         )  # fmt: skip
     return price.times(SHARE / parts), price.times(1 - SHARE)
+
+
+def part_of(allowed: Allowance, share: Fraction) -> Allowance:
+    """A share of what a question may cost.
+
+    >>> part_of(Pure(1), SHARE)
+    Pure(epsilon='1/10')
+    """
+    match allowed:
+        case Pure(epsilon):
+            return Pure(share * epsilon)
+        case Approx(epsilon, delta):
+            return Approx(share * epsilon, share * delta)
+        case ZCDP(rho, delta):
+            return ZCDP(share * rho, delta)
 
 
 def note_of_first_payment(asked: Price, left: Price) -> tuple[str, ...]:
@@ -208,42 +242,54 @@ def unknown_yet(question: Prepared) -> Chosen:
     return Chosen((with_caps(question, caps),), caps, None, None, math.inf, (words,))
 
 
-def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None) -> Preview:
+def corrected_preview(found: Preview, chosen: Chosen | None, asked: int | None, wide: Preview | None) -> Preview:
     """A preview with the error bars of counts and sums after the correction; of sums as large as values are, about.
 
-    ``asked``: in a group of how many rows; by default, of as many as are typical.
+    ``asked``: in a group of how many rows; by default, of as many as are typical. ``wide``: that of the groups with a
+    larger cap, where they correct.
     """
     if chosen is None or (not chosen.corrected and chosen.spread is None):
         return found
     rows = float(asked or chosen.rows or 1)
     part = chosen.questions[0].parts[0]
-    sizes: dict[str, float | None] = {}
-    for name, measure, recipe in zip(part.names, part.measures, part.recipes, strict=True):
-        if is_count(recipe):
-            sizes[name] = rows
-        elif can_rescale(recipe) and chosen.corrected and chosen.known is not None:
-            sizes[name] = size_of_sum(measure, chosen.known, rows)
+    columns, held = [], []
+    for one, measure, recipe in zip(found.columns, part.measures, part.recipes, strict=True):
+        size = rows if is_count(recipe) else None
+        if size is None and wide is not None and chosen.known is not None and can_rescale(recipe):
+            size = size_of_sum(measure, chosen.known, rows)
+        if size is None:
+            columns.append(one)
+            continue
+        error = chosen.spread.expected_error(one.error, size) if chosen.spread else one.error
+        if wide is not None and chosen.known is not None:
+            error = _expected_error(chosen, chosen.known.sizes, recipe, size, one.error, wide.error(one.name))
+        columns.append(replace(one, error=error, rows=round(rows)))
+        held.append(one.name)
+    others = [one.name for one in columns if one.name not in held]
+    return replace(found, columns=tuple(columns), counted=part.counted_with(held, others))
 
-    def error(noise: float, size: float) -> float:
-        spread = chosen.spread
-        return expected_error(noise, size, *chosen.factor) if spread is None else spread.expected_error(noise, size)
 
-    columns = tuple(
-        replace(one, error=error(one.error, size), rows=round(rows)) if (size := sizes.get(one.name)) else one
-        for one in found.columns
-    )
-    return replace(found, columns=columns)
+def _expected_error(chosen: Chosen, sizes: UnitSizes, recipe: Recipe, size: float, noise: float, wide: float) -> float:  # noqa: PLR0917
+    cap = rows(chosen.questions[2].parts[0].caps)
+    cut = bounded_cut(sizes, cap, abs(largest_value(recipe)), np.array([size + wide]), OTHERS * MISS)
+    return expected_error(size, chosen.factor, noise, wide, float(cut[0]))
+
+
+def confidence_of_wide(confidence: Number) -> Fraction:
+    """What is left of it for the noise of the larger cap, when the rest of an interval has taken its part."""
+    kept = number(str(1 - OTHERS)) ** 2
+    return 1 - kept * (1 - confidence_level(confidence))
 
 
 def finish(chosen: Chosen, answers: Sequence[TableAnswer]) -> TableAnswer:
     """An answer with what was chosen for it; its groups made to agree with the total after it, if there is one."""
     first, words = answers[0], chosen.words
-    factors: dict[str, float] = {}
-    if chosen.corrected:
-        groups, factors = rescaled(first.released[0], answers[1].released[0], chosen.known)
+    factors: dict[str, Rescaled] = {}
+    if chosen.corrected and chosen.known is not None:
+        parts, total, wide = (one.released[0] for one in answers)
+        groups, factors = rescaled(parts, total, wide, chosen.known)
         first = replace(first, released=(groups,))
-        made = dict(zip(groups.part.names, groups.part.recipes, strict=True))
-        words = (*words, *(_corrected(name, made[name], groups, chosen.cut) for name in factors))
+        words = (*words, *(_corrected(name, made, groups, chosen.cut) for name, made in factors.items()))
     if chosen.shrinks:
         groups, moved = shrunk(first.released[0], answers[1].released[0] if chosen.corrected else None, factors)
         first = replace(first, released=(groups, *first.released[1:]))
@@ -305,20 +351,13 @@ def _shrunk(name: str) -> str:
     )
 
 
-def _corrected(name: str, made: Recipe, groups: Released, cut: Cut | None) -> str:
-    assert isinstance(made, Rescaled)  # noqa: S101 - it was multiplied
+def _corrected(name: str, made: Rescaled, groups: Released, cut: Cut | None) -> str:
     reach = "" if cut is None else f", as far as units have no more than {how_many(cut.reach, cut.what)}"
-    each, total = made.groups, "so that they agree with the total"
-    if each is None:
-        how = (
-            f"all groups were multiplied by {made.factor:.4g}, {total}; error bars allow a single group to be cut by "
-            f"anything from nothing to a factor of {made.factor**2:.4g}"
-        )
-    else:
-        own = each.of_groups(made.factor, made.inner.value(groups.estimates))
-        least, most = float(own.min()), float(own.max())
-        how = (
-            f"groups were multiplied by {least:.4g} to {most:.4g}, {total} and with how large the units of each are, "
-            "which differs from group to group; error bars allow for what is not known of that"
-        )
-    return f"{name} is corrected: {how}{reach}"
+    own = made.factors(groups.estimates)
+    least, most = f"{float(own.min()):.4g}", f"{float(own.max()):.4g}"
+    how = f"all groups were multiplied by {least}" if least == most else f"groups were multiplied by {least} to {most}"
+    why = "" if made.groups is None else " and with how large the units of each are, which differs from group to group"
+    return (
+        f"{name} is corrected: {how}, so that they agree with the total{why}; error bars hold whatever is cut of each "
+        f"group{reach}"
+    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 
+from discreet.answer import how_many
 from discreet.errors import BadQuestion, NoEstimate, NoProfile
 from discreet.query.answer.preview import Preview
 from discreet.query.estimate.prepare import Prepared
@@ -118,16 +119,25 @@ def no_bounds(refused: BadQuestion | None, missing: Sequence[Unknown]) -> BadQue
     )
 
 
+def waited_for(question: Prepared, missing: Sequence[Unknown]) -> tuple[Unknown, ...]:
+    """Those of the columns whose bounds could not be chosen that a question looks at, unless they were bought."""
+    return tuple(
+        one for one in missing if not one.asked and any(one.column in columns_read(q, one.table) for q in question.all)
+    )
+
+
 def columns_to_buy(missing: Sequence[Unknown], keys: Sequence[str], schema: Schema) -> tuple[str, ...]:
     """The columns of one table that a profile is bought for: those to be bounded, and those it is grouped by."""
     listed = [key for key in keys if key in schema.fields and key != schema.table.unit]
     return tuple(dict.fromkeys([*(one.column for one in missing), *listed]))
 
 
-def without_bounds(found: Preview, question: Prepared, waiting: Sequence[Unknown], notes: tuple[str, ...]) -> Preview:
+def without_bounds(
+    found: Preview, question: Prepared, waiting: Sequence[Unknown], notes: tuple[str, ...], units: int
+) -> Preview:
     """A preview that has no error bars for values whose bounds are to be chosen, and says so; counts keep theirs.
 
-    ``notes``: what else there is to say.
+    ``notes``: what else there is to say; ``units``: how many must have values alike for bounds to be chosen.
     """
     if not waiting:
         return found
@@ -135,7 +145,9 @@ def without_bounds(found: Preview, question: Prepared, waiting: Sequence[Unknown
     columns = tuple(one if one.name in counts else replace(one, error=math.inf) for one in found.columns)
     words = (
         f"bounds of {', '.join(map(str, waiting))} are not chosen yet: a release spends a tenth of its price on their "
-        "values, and chooses then; only then the error bars are known"
+        f"values, and chooses then; only then the error bars are known. Unless {how_many(units, 'units')} or more have "
+        "values of one size, such as 4 to 8, or dates of one year, none may stand out from the noise: then the whole "
+        "price is spent in vain"
     )
     return replace(found, columns=columns, notes=(*notes, words))
 

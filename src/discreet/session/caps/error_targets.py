@@ -20,8 +20,7 @@ from discreet.query.estimate.statistics import Units
 from discreet.query.lower.lower import LoweredMeasure
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.profile.choose import Chosen, chosen_caps, typical_rows, with_caps
-from discreet.query.profile.predict import MEANS, Known, caps_to_try, size_of_values
-from discreet.query.profile.rescale import is_count
+from discreet.query.profile.predict import MEANS, Known, caps_to_try, is_count, size_of_values
 
 Errors = Mapping[str, Fraction]
 

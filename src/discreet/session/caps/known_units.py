@@ -32,16 +32,20 @@ from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.lower.bounding import rows as most_rows
 from discreet.query.plan.schema import Schema
 from discreet.query.profile.choose import Chosen, choose, typical_rows
+from discreet.query.profile.choose_bounds import units_to_see
 from discreet.query.profile.predict import Known, share_of_the_least
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import Asked
-from discreet.query.run import no_caps
+from discreet.query.run import no_caps, quote
 from discreet.session.caps.auto import (
+    SHARE,
     all_rows,
+    confidence_of_wide,
     corrected_preview,
     cut_of,
     finish,
     known_of,
+    part_of,
     sizes_read,
     sizes_to_buy,
     split,
@@ -57,7 +61,14 @@ from discreet.session.caps.auto_bounds import (
     without_bounds,
 )
 from discreet.session.caps.error_targets import choose_for_error
-from discreet.session.caps.profiles import Buyer, buy_profile, profile_order, stored_profile
+from discreet.session.caps.profiles import (
+    Buyer,
+    buy_profile,
+    profile_order,
+    questions_to_buy,
+    read_profile,
+    stored_profile,
+)
 from discreet.session.payment import Affords, BudgetStore, SessionLedger
 from discreet.session.price import Price, Terms, wanted_errors
 from discreet.session.query import Order, Query
@@ -144,10 +155,15 @@ class KnownUnits(Buyer):
             raise BadParameter("epsilon", None, f"must say what a profile of {table} may cost: none was bought yet")
         return found
 
-    def learn_profile(self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]]) -> None:
-        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released."""
-        found = stored_profile(self, table, columns, lambda _: stored)
-        if found is not None:
+    def learn_profile(
+        self, table: str, columns: Sequence[str] | None, stored: Sequence[Mapping[str, Any]], *, sizes: bool = True
+    ) -> None:
+        """Use a profile that was bought elsewhere, from its stored answers. Costs nothing: they were released.
+
+        ``sizes``: whether it has rows per unit; one without them only adds to another.
+        """
+        found = read_profile(self, table, columns, stored, sizes=sizes)
+        if found is not None and (sizes or table in self._profiles):
             self._add_profile(table, found)
 
     def lacks(self, queries: Sequence[Query]) -> dict[str, tuple[str, ...]]:
@@ -173,9 +189,8 @@ class KnownUnits(Buyer):
         return () if all(map(self.knows, _joined(query))) else sizes_to_buy(_joined(query)).asked
 
     def learn_sizes(self, query: Query, stored: Sequence[Mapping[str, Any]]) -> None:
-        """Use the same as it was bought elsewhere, from its stored answers."""
-        found = sizes_to_buy(_joined(query))
-        self._sizes |= found.known(sizes_read(found.asked, stored))
+        """Use the same as it was bought elsewhere, from its stored answers, unless tables were declared otherwise."""
+        self._sizes |= sizes_read(_joined(query), stored) or {}
 
     def answer_anyway(self, table: str, columns: Sequence[str]) -> None:
         """Answer also if bounds of these columns cannot be chosen: whoever asks has paid for their values."""
@@ -184,11 +199,15 @@ class KnownUnits(Buyer):
     def _known_profiles(self, tables: Sequence[str]) -> Mapping[str, Profile]:
         """The profiles of these tables that were bought, also those that only the ledger has."""
         for name in tables:
-            if name not in self._profiles and self._ledger is not None and not self._schemas[name].table.public:
-                found = stored_profile(self, name, None, self._ledger.stored)
-                if found is not None:
-                    self._profiles[name] = found
+            if name not in self._profiles and not self._schemas[name].table.public:
+                self._read_ledger(name)
         return self._profiles
+
+    def _read_ledger(self, table: str) -> None:
+        """Use what the ledger has of a table: all that was ever bought."""
+        found = None if self._ledger is None else stored_profile(self, table, self._ledger.stored_after)
+        if found is not None:
+            self._profiles[table] = found
 
     def _add_profile(self, table: str, found: Profile) -> None:
         before = self._profiles.get(table)
@@ -207,26 +226,25 @@ class KnownUnits(Buyer):
 
         Nothing is bought unless the whole price fits the budget.
         """
-        tables = {one.table for query in queries for one in query.waiting}
-        if not tables:
-            return tuple(queries), price
+        queries = _asked_again(queries)  # something may have been bought since they were asked
+        tables = sorted({one.table for query in queries for one in query.waiting})
+        for table in tables:
+            self._read_ledger(table)  # or by another process
+        queries = _asked_again(queries)
         keys = [key.name for query in queries for key in query.prepared.asked.keys]
         todo: dict[str, tuple[str, ...]] = {}
-        for table in sorted(tables):
+        for table in tables:
             missing = [one for query in queries for one in query.waiting if one.table == table]
-            columns = columns_to_buy(missing, keys, self._schemas[table])
-            stored = None if self._ledger is None else stored_profile(self, table, columns, self._ledger.stored)
-            if stored is None:
-                todo[table] = columns
-            else:
-                self._add_profile(table, stored)
+            if missing:
+                todo[table] = columns_to_buy(missing, keys, self._schemas[table])
         if todo:
             self.check_fits([one for query in queries for one in query.prepared.all], price)
             first, price = split(price, len(todo))
             for table, columns in todo.items():
-                self._add_profile(table, buy_profile(self, table, first, columns))
+                found = buy_profile(self, table, first, columns, known=self._profiles.get(table))
+                self._add_profile(table, found)
                 self.answer_anyway(table, columns)
-        return tuple(query.again(query.plan) if query.waiting else query for query in queries), price
+        return _asked_again(queries), price
 
     def check_fits(self, questions: Sequence[Prepared], price: Price) -> None:
         """Refuses before a part of a price is spent, if the whole does not fit the budget."""
@@ -275,10 +293,8 @@ class KnownUnits(Buyer):
             return price
         text = f"sizes of units for: {text}"
         stored = None if self._ledger is None else self._ledger.stored(text)
-        if stored is not None:
-            if len(stored) != len(found.asked):
-                found = sizes_to_buy(unknown, tied=False)  # as older versions bought it
-            self._sizes |= found.known(sizes_read(found.asked, stored))
+        if stored is not None and (before := sizes_read(unknown, stored)) is not None:
+            self._sizes |= before
             return price
         first, left = split(price)
         self.check_fits(questions, price)
@@ -292,7 +308,7 @@ class KnownUnits(Buyer):
         known = self.known(question)
         return None if known is None else typical_rows(question, known)
 
-    def _rows_that_count(self, question: Prepared) -> int | None:
+    def rows_that_count(self, question: Prepared) -> int | None:
         """How many rows count in the smallest group, about, under the caps of a question; None if nobody knows."""
         known = self.known(question)
         if known is None or known.sizes.empty or not (all_rows(question) or not known.of):
@@ -314,8 +330,24 @@ class KnownUnits(Buyer):
             confidence=order.confidence,
             notes=notes,
         )
-        words = () if chosen is None else chosen.words
-        return without_bounds(corrected_preview(found, chosen, rows), question, order.waiting, words)
+        words, wide = () if chosen is None else chosen.words, None
+        if chosen is not None and chosen.corrected:
+            asked = order.quote.questions[order.places[answer] + 2].parts[0]
+            many, level = round(rows or chosen.rows or 1), confidence_of_wide(order.confidence)
+            wide = preview(order.quote, asked, remaining="", affordable=True, rows=many, confidence=level)
+        units = self._units_to_see(order) if order.waiting else 0
+        return without_bounds(corrected_preview(found, chosen, rows, wide), question, order.waiting, words, units)
+
+    def _units_to_see(self, order: Order) -> int:
+        """How many units must have values alike for the bounds to be chosen that an order waits for."""
+        tables = sorted({one.table for one in order.waiting})
+        allowed = part_of(order.quote.allowance, SHARE / len(tables))
+        found = []
+        for table in tables:
+            columns = tuple(one.column for one in order.waiting if one.table == table)
+            asked = questions_to_buy(self, table, columns, self._profiles.get(table))
+            found.append(units_to_see(asked, quote([one.prepared for one in asked], allowed, self._terms.neighbours)))
+        return max(found)
 
     def _rows_expected(self, question: Prepared, chosen: Chosen | None) -> int | None:
         """How many rows count in a typical group, about."""
@@ -350,6 +382,11 @@ class KnownUnits(Buyer):
         cut, notes = cut_of(question, self._known_profiles(question.asked.tables))
         told = replace(answer, cut=cut, notes=(*notes, *answer.notes))
         return with_total(told, question) if all_rows(question) else told
+
+
+def _asked_again(queries: Sequence[Query]) -> tuple[Query, ...]:
+    """The queries with bounds that can be chosen by now."""
+    return tuple(query.again(query.plan) if query.waiting else query for query in queries)
 
 
 def _joined(query: Query) -> list[Prepared]:

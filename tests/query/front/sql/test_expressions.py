@@ -71,6 +71,7 @@ EXPRESSIONS: list[tuple[str, Expression]] = [
     ),
     ("LOWER(TRIM(note)) = UPPER(LTRIM(note))", call("eq", call("lower", call("trim", "note")),
                                                     call("upper", call("ltrim", "note")))),
+    ("TRIM(BOTH ' ' FROM note) = note", call("eq", call("trim", "note"), "note")),
     ("TRIM(TRAILING FROM note) = note", call("eq", call("rtrim", "note"), "note")),
     ("LEN(note) > LENGTH(note)", call("gt", call("length", "note"), call("length", "note"))),
     ("SUBSTRING(note FROM 2 FOR 3) = note", call("eq", call("substring", "note", 2, 3), "note")),

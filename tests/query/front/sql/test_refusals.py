@@ -176,6 +176,8 @@ REFUSED: list[tuple[str, str, str]] = [
     ("-", f"{V} WHERE at AT TIME ZONE 'UTC' = at", "AT TIME ZONE"),
     ("-", f"{V} WHERE day + INTERVAL '1 hour 5 minutes' = day", "an interval"),
     ("-", f"{V} WHERE TRIM(BOTH 'x' FROM note) = 'a'", "TRIM of other characters"),
+    ("-", f"{V} WHERE note SIMILAR TO 'a'", "a regular expression"),
+    ("-", f"{V} WHERE STRPOS(note, 'a') > 0", "the place of a text in another"),
     ("-", "SELECT STRING_AGG(note, ',') FROM visits", "an aggregate that shows rows"),
     ("-", "SELECT ANY_VALUE(note) FROM visits", "an aggregate that shows rows"),
     ("-", "SELECT PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY cost) FROM visits", "PERCENTILE_DISC"),

@@ -292,9 +292,10 @@ def _substring(node: exp.Expr) -> Said:
 
 
 def _trim(node: exp.Expr) -> Said:
-    if node.args.get("expression") is not None:
-        raise Unsupported("TRIM of other characters than spaces", "write TRIM(x), LTRIM(x) or RTRIM(x)")
-    only(node, "this", "position")
+    of = node.args.get("expression")
+    if of is not None and not (type(of) is exp.Literal and of.args.get("is_string") and of.this == " "):
+        raise Unsupported("TRIM of other characters than spaces", "write TRIM(x), LTRIM(x) or RTRIM(x), or REPLACE")
+    only(node, "this", "position", "expression")
     sides = {"LEADING": "ltrim", "TRAILING": "rtrim"}
     return apply(sides.get(str(node.args.get("position") or "BOTH"), "trim"), said(node.this))
 

@@ -174,10 +174,14 @@ _KNOWN: dict[str, tuple[str, str]] = {
     ),
     "histogram": ("HISTOGRAM", "use GROUP BY WIDTH_BUCKET(x, low, high, 10)"),
     **dict.fromkeys(
-        ("date_format", "monthname", "last_day", "make_date", "yearweek"),
+        ("date_format", "make_date", "yearweek"),
         ("a date as other text", "use STRFTIME(d, '%Y-%m'), or group by DATE_TRUNC('month', d), YEAR(d) or WEEK(d)"),
     ),
-    "dayname": ("DAYNAME", "use DAY_OF_WEEK(d): Monday is 1"),
+    **dict.fromkeys(
+        ("strpos", "position", "instr", "charindex", "locate"),
+        ("the place of a text in another", "use CONTAINS(x, 'text'), STARTS_WITH or SPLIT_PART(x, 'text', 1)"),
+    ),
+    "initcap": ("INITCAP", "use UPPER(LEFT(x, 1)) || LOWER(SUBSTRING(x, 2))"),
     "age": ("AGE", "use DATE_DIFF('day', x, y)"),
     "percentile_disc": ("PERCENTILE_DISC", "use PERCENTILE_CONT"),
     "quantile_disc": ("QUANTILE_DISC", "use QUANTILE"),

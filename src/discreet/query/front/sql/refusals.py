@@ -14,7 +14,7 @@ from discreet.errors import Unsupported
 
 _SUBQUERY = ("a subquery inside an expression", "join with it, or ask it as a question of its own")
 _CLOCK = ("the time of asking", "write the date itself, such as DATE '2025-01-31'")
-_REGEX = ("a regular expression", "use LIKE, STARTS_WITH, ENDS_WITH or CONTAINS")
+_REGEX = ("a regular expression", "use REGEXP_MATCHES(x, pattern), REGEXP_FULL_MATCH, LIKE or IN")
 _BITS = ("an operator on bits", "use arithmetic; POWER(x, n) for powers")
 _NULLSAFE = ("IS DISTINCT FROM", "use = and IS NULL")
 _REFUSED: dict[str, tuple[str, str]] = {
