@@ -136,6 +136,8 @@ def test_columns_of_open_bins_are_measured_once_and_conditions_keep_their_edges(
     assert found.domain.columns == domain.columns
     told = [words for words, _ in found.spending.events]
     assert told[:2] == ["measured (cost), to choose its bins", "measured (y)"]
+    booked = price_zcdp(events.Composed([event for _, event in found.spending.events])).rho
+    assert 99 < booked <= 100  # measuring on the grid is paid from the same budget
     kept = run(source, workload(domain, [("cost", "y"), count("cost < 5000")]), Fraction(100))
     assert kept.domain["cost"] is domain["cost"]
     fixed = run(Rows(domain, domain.encode(pa.table({"cost": values, "y": [True] * 5000}))), ASKED_OPEN, Fraction(100))

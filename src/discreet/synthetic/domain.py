@@ -116,7 +116,7 @@ class Domain:
         return rows
 
     def decode(self, rows: NDArray[np.integer[Any]], draw: np.random.Generator | None = None) -> Any:
-        """An Arrow table of rows with these codes. Where a code stands for many values, one is drawn evenly."""
+        """An Arrow table of rows with these codes. Where a code stands for many values, one is drawn."""
         import pyarrow as pa
 
         source = draw if draw is not None else np.random.default_rng()

@@ -78,7 +78,9 @@ class Synthetic(PublicRows):
         return len(self.codes)
 
     def to_arrow(self) -> Any:
-        """The rows as an Arrow table. Bins and stretches of days are filled with values drawn evenly inside."""
+        """The rows as an Arrow table. Values are drawn evenly inside bins and stretches of days; inside bins that were
+        chosen, as what was measured is spread.
+        """
         return self.domain.decode(self.codes)
 
     def draw(self, rows: int) -> Any:
