@@ -47,6 +47,11 @@ def test_bad_domains(columns: dict[str, object]) -> None:
         Domain(columns)  # type: ignore[arg-type]
 
 
+def test_bounds_are_chosen_for_tables_of_a_session_alone() -> None:
+    with pytest.raises(BadParameter, match=r"session\.synthesize"):
+        Domain({"x": bounds("auto")})
+
+
 def test_unknown_columns_are_named_with_what_was_meant() -> None:
     domain = Domain({"clinic": ["a"], "age": range(3)})
     with pytest.raises(BadParameter, match="did you mean clinic"):

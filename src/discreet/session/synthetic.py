@@ -31,7 +31,7 @@ from discreet.query.plan.schema import Declared, Schema, keys
 from discreet.query.run import no_profile
 from discreet.session.caps.auto import note_of_first_payment, split
 from discreet.session.caps.auto_bounds import no_bounds
-from discreet.session.caps.counts import Lacks, lacking, to_try, with_chosen_bounds, with_chosen_cap
+from discreet.session.caps.counts import Lacks, lacking, to_try, with_cap, with_chosen_bounds, with_chosen_cap
 from discreet.session.caps.known_units import KnownUnits
 from discreet.session.caps.profiles import buy_profile
 from discreet.session.payment import Payment
@@ -177,7 +177,7 @@ class ManyQuestions(KnownUnits):
         def work(source: PaidSource, budget: Mapping[str, Any]) -> Synthetic:
             return then(
                 lambda: synthesize(source, **budget, **{"progress": self._progress, **options}),
-                lambda made: replace(made, receipt=source.receipt, notes=source.notes),
+                lambda made: replace(made, receipt=source.receipt, notes=source.notes, max_rows=source.source.max_rows),
             )
 
         job = CountsJob("synthesize", "synthetic rows", f"; {_workload_words(workload)}", work, Synthetic.to_json)
@@ -209,7 +209,9 @@ class ManyQuestions(KnownUnits):
 
         job = CountsJob("compare", "comparisons", "", work, _compared)
         price = Price.of(epsilon, delta, rho)
-        return self._from_counts(job, table, price, columns=made.domain.columns, domain=made.domain)
+        return self._from_counts(
+            job, table, price, columns=made.domain.columns, domain=made.domain, max_rows=made.max_rows
+        )
 
     def _from_counts(
         self,
@@ -219,9 +221,13 @@ class ManyQuestions(KnownUnits):
         *,
         columns: Sequence[str] | None,
         domain: Mapping[str, Any] | Domain | None = None,
+        max_rows: int | None = None,
     ) -> Made:
-        """What a job makes of a table's exact counts: one charge, paid at the first look; kept in the ledger."""
-        found = self._counting(job.what, job.work, table, named, columns=columns, domain=domain)
+        """What a job makes of a table's exact counts: one charge, paid at the first look; kept in the ledger.
+
+        ``max_rows``: instead of a cap that would be chosen.
+        """
+        found = self._counting(job.what, job.work, table, named, columns=columns, domain=domain, max_rows=max_rows)
         paying = self._payment(found.price, job.words(table, found.source.domain.columns))
         return self._made(job, found, paying)
 
@@ -346,6 +352,7 @@ class ManyQuestions(KnownUnits):
         *,
         columns: Sequence[str] | None,
         domain: Mapping[str, Any] | Domain | None,
+        max_rows: int | None = None,
         keep: bool = False,
     ) -> Counting:
         """What is counted, and its price. Where caps or bounds are to be chosen, a tenth of it buys a profile first."""
@@ -353,6 +360,8 @@ class ManyQuestions(KnownUnits):
         schemas: Mapping[str, Schema] = self._schemas
         if table not in schemas:
             raise BadParameter("table", table, f"must be one of {', '.join(schemas)}")
+        if max_rows is not None and schemas[table].table.caps.auto:
+            schemas = with_cap(schemas, table, max_rows)
         make = partial(EngineSource, self._engine, neighbours=self._terms.neighbours, keep=keep)
         lacks = lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain)
         if lacks:

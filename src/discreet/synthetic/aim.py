@@ -222,7 +222,8 @@ class _Loop:
         """Measure columns of open bins over their grids, and go on with the bins that are chosen from that."""
         kept = {c for clique in self.fixed for c in clique} | self.workload.conditioned
         names = {c: name for c, name in enumerate(self.domain) if c not in kept}
-        grids = {c: column.grid for c, name in names.items() if isinstance(column := self.domain[name], OpenBins)}
+        opened = {c: column for c, name in names.items() if isinstance(column := self.domain[name], OpenBins)}
+        grids = {c: column.grid for c, column in opened.items()}
         if not grids or not isinstance(self.source, ChangesDomain):
             return []
         fine = self.source.with_domain(self.domain.with_columns({names[c]: grid for c, grid in grids.items()}))
@@ -230,7 +231,8 @@ class _Loop:
         for c, exact in zip(grids, fine.marginals([(c,) for c in grids]), strict=True):
             price = (1 - CHOOSING) * self.each
             found = self.spending.measure((c,), exact, fine.moves((c,)), price, f"({names[c]}), to choose its bins")
-            columns[names[c]], noisy, variance = chosen(grids[c], found.noisy.astype(np.float64), found.variance)
+            made, noisy, variance = chosen(grids[c], found.noisy.astype(np.float64), found.variance)
+            columns[names[c]] = replace(made, step=opened[c].step)
             self.measured.append(Measured((c,), noisy, variance))
         self.source = fine.with_domain(self.domain.with_columns(columns))
         self.domain = self.source.domain

@@ -116,7 +116,7 @@ class Domain:
         return rows
 
     def decode(self, rows: NDArray[np.integer[Any]], draw: np.random.Generator | None = None) -> Any:
-        """An Arrow table of rows with these codes. Where a code stands for many values, one is drawn evenly."""
+        """An Arrow table of rows with these codes. Where a code stands for many values, one is drawn."""
         import pyarrow as pa
 
         source = draw if draw is not None else np.random.default_rng()
@@ -148,6 +148,11 @@ def _read(name: str, given: Given) -> Column:
                 "unknown keys",
                 "must be listed: release them first by dp.synthetic.private_categories, which is paid for",
             )
+        case Declared(auto=True):
+            raise BadParameter(
+                f"domain[{name!r}]", "auto", "must have bounds, such as dp.bounds(0, 100): only session.synthesize "
+                "chooses them, for tables of a session",
+            )  # fmt: skip
         case Declared(keys=tuple(listed), nullable=nullable):
             plain: list[Any] = [v for v in listed if v is not None]
             return categories(plain, nullable=nullable or None in listed)

@@ -69,6 +69,8 @@ class Synthetic(PublicRows):
     """What it was paid with, if a session paid for it."""
     notes: tuple[str, ...] = ()
     """What a session chose for it: caps, bounds; and what it paid for that."""
+    max_rows: int | None = None
+    """How many rows of a unit counted in a session's table: what it is compared with counts as many."""
 
     # --- rows -------------------------------------------------------------------------------------------------------
 
@@ -76,7 +78,9 @@ class Synthetic(PublicRows):
         return len(self.codes)
 
     def to_arrow(self) -> Any:
-        """The rows as an Arrow table. Bins and stretches of days are filled with values drawn evenly inside."""
+        """The rows as an Arrow table. Values are drawn evenly inside bins and stretches of days; inside bins that were
+        chosen, as what was measured is spread.
+        """
         return self.domain.decode(self.codes)
 
     def draw(self, rows: int) -> Any:

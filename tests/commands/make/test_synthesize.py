@@ -65,9 +65,13 @@ def test_bad_input_writes_nothing_and_spends_nothing(
     assert not (tmp_path / out).exists()
 
 
-def test_a_cap_must_be_declared(visits: Path, tmp_path: Path) -> None:
-    """No question says which cap would fit, and none is taken without a word."""
-    done = run("synthesize", visits, tmp_path / "made.csv", *OPTIONS, *PRICE)
-    assert done.exit_code == 2
-    assert "--max-rows" in done.output
-    assert not (tmp_path / "made.csv").exists()
+def test_a_cap_is_chosen_out_of_the_price_and_told(visits: Path, tmp_path: Path) -> None:
+    asked = (*OPTIONS, *PRICE, "--rows", 20, "--max-rows", "auto")
+    done = run("synthesize", visits, tmp_path / "made.csv", *asked)
+    assert done.exit_code == 0, done.output
+    words = " ".join(done.output.split())
+    assert "a cap of" in words
+    assert "epsilon 1/10 was spent before" in words
+    assert "left: epsilon 0," in words
+    shown = run("synthesize", visits, tmp_path / "more.csv", *asked, "--json")
+    assert len(json.loads(shown.stdout)["notes"]) == 2

@@ -1,5 +1,6 @@
 """Bins that nobody declared: a public grid, bins from counts over it, and values drawn as the counts are spread."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -89,3 +90,16 @@ def test_whole_numbers_stay_whole_and_null_keeps_its_code() -> None:
     back = column.decode(np.array([0, 1, 2] * 10), np.random.default_rng(5))
     assert back.type == pa.int64()
     assert set(back.to_pylist()) == {0, 3, None}
+
+
+def test_money_is_in_hundredths() -> None:
+    grid = equal_bins(Fraction(0), Fraction(1000)).grid
+    counts = np.array([1000.0 if low >= 1 else 0.0 for low, _ in grid.labels] + [0.0])  # a hundredth lies in each
+    column, _, _ = chosen(grid, counts, 1.0)
+    money = replace(column, step=Fraction(1, 100))
+    codes = np.repeat(np.arange(column.values), 200)
+    back = np.asarray(money.decode(codes, np.random.default_rng(6)))
+    assert all(Fraction(str(value)).denominator in (1, 2, 4, 5, 10, 20, 25, 50, 100) for value in back.tolist())
+    assert (money.encode(pa.array(back)) == codes).all()
+    plain = np.asarray(column.decode(codes, np.random.default_rng(6)))
+    assert back.mean() == pytest.approx(plain.mean(), rel=0.01)

@@ -1,6 +1,8 @@
 """The domain of a table, from its declaration alone."""
 
 from datetime import date, datetime
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import pyarrow as pa
@@ -80,3 +82,13 @@ def test_some_columns_and_columns_said_otherwise() -> None:
 def test_what_has_no_public_values_is_refused(columns: Any, given: Any, words: str) -> None:
     with pytest.raises(BadParameter, match=words):
         domain_of("t", schema(), columns, given)
+
+
+def test_only_decimals_have_a_step_that_shows() -> None:
+    rows = pa.table({"id": [1], "money": pa.array([Decimal("1.50")], pa.decimal128(10, 2)), "cost": [1.5]})
+    given = table(rows, unit="id", columns={"money": bounds(0, 1000), "cost": bounds(0, 1000)})
+    domain = domain_of("t", resolve("t", given, memory().columns(rows)))
+    money, cost = domain["money"], domain["cost"]
+    assert isinstance(money, OpenBins)
+    assert isinstance(cost, OpenBins)
+    assert (money.step, cost.step) == (Fraction(1, 100), None)

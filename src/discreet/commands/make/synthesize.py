@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Printed
 
-from discreet.commands.ask import AsJson, Bounds, Budget, DeclaredRows, File, Keys, LedgerFile, Name, Unit, open_session
+from discreet.commands.ask import AsJson, Bounds, Budget, File, Keys, LedgerFile, Name, Rows, Unit, open_session
 from discreet.commands.output import fail_plainly
 from discreet.commands.table_options import TableOptions
 from discreet.errors import BadParameter
@@ -25,7 +25,7 @@ from discreet.synthetic.result import Synthetic
 Out = Annotated[Path, typer.Argument(help="the file to write: .parquet or .csv")]
 Epsilon = Annotated[str, typer.Option(help="what the rows may cost")]
 Delta = Annotated[str, typer.Option(help="the delta of the price; of the budget, if there is one")]
-Count = Annotated[int, typer.Option("--rows", help="how many; about as many as the file has, if left out")]
+Count = Annotated[int, typer.Option("--rows", help="how many; about as many as count, if left out")]
 Workload = Annotated[str, typer.Option(help='which counts shall be right, such as "all 2-way"; by default, all 3-way')]
 Columns = Annotated[
     str, typer.Option(help="some columns, between commas; by default all with bounds or keys, and truth")
@@ -39,9 +39,9 @@ def synthesize_command(
     out: Out,
     *,
     unit: Unit,
-    max_rows: DeclaredRows,
     epsilon: Epsilon,
     delta: Delta = "",
+    max_rows: Rows = "",
     rows: Count = 0,
     workload: Workload = "",
     columns: Columns = "",
@@ -62,7 +62,7 @@ def synthesize_command(
         raise BadParameter("rows", rows, "must be at least 1")
     if not delta and (ledger is None or budget):
         raise BadParameter("delta", None, "must be given, such as 1e-9: Gaussian noise is never purely private")
-    options = TableOptions(file, unit, table_name, bound, key, [], str(max_rows))
+    options = TableOptions(file, unit, table_name, bound, key, [], max_rows)
     whole = Approx(budget or epsilon, delta) if budget or ledger is None else None
     session = open_session(options, whole, ledger, "", delta)
     made = session.synthesize(
@@ -87,6 +87,7 @@ def _print(made: Synthetic, out: Path, remaining: str, as_json: bool, *, remembe
             "spent": str(made.promise),
             "remaining": remaining,
             "complete": made.run.complete,
+            "notes": list(made.notes),
             "report": [{"columns": q.columns, "distance": q.distance, "noise": q.noise} for q in report],
             "remembered": remembered,
         }
@@ -97,6 +98,8 @@ def _print(made: Synthetic, out: Path, remaining: str, as_json: bool, *, remembe
     for q in report[:10]:
         printed.add_row(" x ".join(q.columns), f"{q.distance:.3f}", f"{q.noise:.3f}")
     console.print(printed)
+    for note in made.notes:
+        console.print(f"[dim]{note}[/]", highlight=False)
     end = "" if made.run.complete else "; stopped before its end, and paid in full"
     console.print(f"wrote {len(made):,} rows to {out}{end}", highlight=False)
     console.print(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import sqrt
 from typing import TypeVar
 
 from discreet.errors import BadParameter, NoEstimate
@@ -166,12 +167,14 @@ def rows_question(frame: Frame[Q], table: str, given: Table, level: ExactNumber,
 
 
 def suggested_rows(answer: Answered, level: ExactNumber) -> int:
-    """The first class such that no larger share of units than 1 - level has more rows, by their noisy numbers."""
-    found = sorted(zip(answer["upto"], answer["units"], strict=True))
-    left = (1 - float(number(level, "level"))) * sum(units for _, units in found)
-    beyond, cap = 0.0, found[-1][0]
-    for upto, units in reversed(found):
-        if beyond > max(left, 0.0):
+    """The first class such that no larger share of units than 1 - level has more rows: of those beyond a class, so many
+    as noise alone may look like are not counted.
+    """
+    found = sorted(zip(answer["upto"], answer["units"], answer.errors()["units"], strict=True))
+    left = max(0.0, (1 - float(number(level, "level"))) * sum(units for _, units, _ in found))
+    beyond, squares, cap = 0.0, 0.0, found[-1][0]
+    for upto, units, error in reversed(found):
+        if beyond > left + sqrt(squares):
             break
-        cap, beyond = upto, beyond + units
+        cap, beyond, squares = upto, beyond + units, squares + float(error or 0) ** 2
     return int(cap)

@@ -43,6 +43,9 @@ class OpenBins(Bins):
     [0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 15, 20, 25, 30]
     """
 
+    step: Fraction | None = None
+    """Values are multiples of it, such as hundredths."""
+
     @property
     def grid(self) -> Bins:
         """Round edges: of equal width far from 0, and closer to each other towards it, as skewed values need them."""
@@ -56,6 +59,8 @@ class ChosenBins(Bins):
     cells: tuple[Fraction, ...] = ()
     spread: Floats = field(default_factory=lambda: np.zeros(0))
     """What each cell counts; 0 where nothing stands out."""
+    step: Fraction | None = None
+    """Values are multiples of it."""
 
     def _decode(self, codes: Codes, draw: np.random.Generator) -> Any:
         inner = Bins(self.cells, self.nullable, self.integral)
@@ -68,14 +73,24 @@ class ChosenBins(Bins):
         found = inner._decode(cell, draw)
         at_zero = np.array([edge == 0 and (end - edge) * _FINEST <= self.cells[-1] - self.cells[0]
                             for edge, end in pairwise(self.cells)])  # fmt: skip
-        return np.where(at_zero[cell], np.zeros(1, dtype=found.dtype), found)
+        found = np.where(at_zero[cell], np.zeros(1, dtype=found.dtype), found)
+        return found if self.step is None or self.integral else self._on_step(found, cell)
+
+    def _on_step(self, values: Floats, cell: Codes) -> Floats:
+        """The multiple of the step below each value, within its cell if it has one."""
+        step = self.step or Fraction(1)
+        first = np.array([float(ceil(edge / step)) for edge in self.cells])
+        multiples = np.minimum(np.floor(values / float(step)), first[cell + 1] - 1)
+        return np.asarray(np.maximum(multiples, first[cell]) * step.numerator / step.denominator)
 
 
-def equal_bins(low: Fraction, high: Fraction, *, nullable: bool = True, integral: bool = False) -> OpenBins:
-    """Bins of equal width between bounds, with whole edges for whole numbers."""
+def equal_bins(
+    low: Fraction, high: Fraction, *, nullable: bool = True, integral: bool = False, step: Fraction | None = None
+) -> OpenBins:
+    """Bins of equal width between bounds, with whole edges for whole numbers; values may be multiples of a step."""
     edges = [low + (high - low) * Fraction(i, EQUAL) for i in range(EQUAL + 1)]
     made = bins([floor(e) for e in edges] if integral else edges, nullable=nullable, integral=integral)
-    return OpenBins(made.edges, made.nullable, made.integral)
+    return OpenBins(made.edges, made.nullable, made.integral, step)
 
 
 def chosen(grid: Bins, noisy: Floats, variance: float) -> tuple[ChosenBins, Floats, float]:

@@ -36,7 +36,7 @@ def levels(noisy: Floats, variance: float, widths: Floats | None = None) -> Floa
     if widths is not None:
         shapes.append(_Shape(noisy, widths, variance))
     squares = np.concatenate([[0.0], np.cumsum(noisy**2)]) / (2 * variance)
-    price = log(many) + 3
+    price = log(many) + 1
     best = np.zeros(many + 1)
     begin = np.zeros(many + 1, dtype=np.int64)
     for end in range(1, many + 1):

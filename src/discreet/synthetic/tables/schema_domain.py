@@ -76,7 +76,8 @@ def _numbers(step: Fraction, low: int, high: int, *, nullable: bool) -> Column:
     """One code for each of few whole numbers; otherwise bins of equal width, with whole edges for whole numbers."""
     if step == 1 and high - low < SINGLE:
         return whole(low, high, nullable=nullable)
-    return equal_bins(low * step, high * step, nullable=nullable, integral=step == 1)
+    decimal = step if step.denominator % 5 == 0 else None  # a float's is a power of two, which nobody wants to see
+    return equal_bins(low * step, high * step, nullable=nullable, integral=step == 1, step=decimal)
 
 
 def _day(at: date) -> date:
