@@ -154,22 +154,25 @@ class Case:
         return {"n": n, "s": s, "m": s / np.maximum(n, 1)}
 
 
-def _spoken_of(case: Case, answer: Any, name: str) -> NDArray[np.float64]:
-    """What the interval of a column is about: the rows that count; all rows of units within the reach of the profile,
-    which no noisy number can see beyond, where it was corrected or cut and noise are in it together.
+def _spoken_of(case: Case, answer: Any, name: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """What the lower and the upper end of a column's interval are about: the rows that count; all rows of units within
+    the reach of the profile, which no noisy number can see beyond, where it was corrected or cut and noise are in it
+    together. The lower end of what was corrected is about all rows: a larger cap may have seen more of them.
     """
     part, cut = answer.released[0].part, answer.cut
     cap = part.caps.max_rows or 10
     kind = next((m.arguments[0].kind for m in part.measures if m.measure.name == name and m.arguments), None)
     ends = None if kind is None else (float(kind.low * kind.step), float(kind.high * kind.step))
-    corrected = tuple(f"{name} is corrected: {how} were multiplied" for how in ("all groups", "groups"))
-    whole = name in answer.total or any(note.startswith(corrected) for note in answer.notes)
+    said = tuple(f"{name} is corrected: {how} were multiplied" for how in ("all groups", "groups"))
+    corrected = any(note.startswith(said) for note in answer.notes)
 
     def weigh(sizes: Ints) -> Any:
         kept = np.minimum(1.0, cap / sizes)
+        whole = name in answer.total or corrected
         return np.where(sizes <= cut.reach, 1.0, kept) if whole and cut is not None else kept
 
-    return case.truth(weigh, ends)[name]
+    upper = case.truth(weigh, ends)[name]
+    return (case.truth(None, ends)[name] if corrected else upper), upper
 
 
 def errors(case: Case, text: str, cap: int | str, *, runs: int = RUNS) -> dict[str, Any]:
@@ -189,10 +192,9 @@ def errors(case: Case, text: str, cap: int | str, *, runs: int = RUNS) -> dict[s
             values = np.array(answer[name], dtype=float)
             found.setdefault(name, []).append(float(np.median(np.abs(values - real) / np.abs(real))))
             if cap == "auto":
-                said = _spoken_of(case, answer, name)
-                said = said if grouped else np.array([said.sum()])
+                first, last = (one if grouped else np.array([one.sum()]) for one in _spoken_of(case, answer, name))
                 low, high = np.array([answer.total[name]] if name in answer.total else ends[name], dtype=float).T
-                held.setdefault(name, []).append(float(np.mean((low <= said + 1e-6) & (said - 1e-6 <= high))))
+                held.setdefault(name, []).append(float(np.mean((low <= first + 1e-6) & (last - 1e-6 <= high))))
     order = [name for name in "nsm" if name in found]
     return {
         "error": {name: statistics.median(found[name]) for name in order},
