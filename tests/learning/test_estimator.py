@@ -24,7 +24,7 @@ from discreet.learning import (
     StandardScaler,
     TabularClassifier,
 )
-from discreet.learning.estimator import NotFitted, read_bounds
+from discreet.learning.estimator import NotFitted, read_bounds, read_labels, read_rows, read_target
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import GDP, Approx, Pure
 
@@ -234,3 +234,24 @@ class Forgetful(LinearRegression):
 
 def test_a_new_failure_of_those_checks_is_seen() -> None:
     assert failures(Forgetful(bounds=(-100, 100), target_bounds=(-1000, 1000), budget=BUDGET), NOT_OURS)
+
+
+@pytest.mark.parametrize("bounds", [(-1e308, 1.7e308), (0, 5e-324), (1e308, 1.5e308), (0, 10**400)])
+def test_bounds_between_which_values_cannot_be_scaled_are_refused(bounds: tuple[Any, Any]) -> None:
+    """NaN came of them, and of that a sum of -2^63, which one row moved by far more than was paid for."""
+    with pytest.raises(BadParameter, match="bounds"):
+        read_bounds(bounds, 1)
+
+
+def test_numbers_that_no_double_holds_are_refused_as_other_bad_data() -> None:
+    with pytest.raises(BadData):
+        read_rows([[10**400]])
+    with pytest.raises(BadData):
+        read_target([10**400], 1)
+
+
+def test_a_label_of_another_type_changes_no_other() -> None:
+    classes = np.array([2**53, 2**53 + 1])
+    assert read_labels([2**53 + 1, float(2**53)], classes, 2).tolist() == [1, 0]
+    with pytest.raises(BadData):
+        read_labels([2**53, "x"], classes, 2)

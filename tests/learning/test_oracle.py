@@ -5,6 +5,7 @@ import pytest
 
 from discreet.errors import BadData, BadParameter, OverBudget, ReceiptRefused
 from discreet.learning.budget import event_of
+from discreet.learning.estimator import WIDEST
 from discreet.learning.oracle import Oracle, oracle
 from discreet.privacy.accountants.gdp import price_gdp
 from discreet.privacy.budgets.filters import Filter
@@ -64,3 +65,22 @@ def test_what_lies_beyond_the_range_moves_nothing_more() -> None:
 def test_data_without_rows_is_refused(bad: np.ndarray) -> None:
     with pytest.raises(BadData):
         oracle(bad, budget=BUDGET)
+
+
+def test_one_row_of_a_list_changes_no_other() -> None:
+    """A list holds numbers: numpy makes text of all of them for one text among them."""
+    with pytest.raises(BadData, match="a list of rows"):
+        oracle([1, 2, "x"], budget=BUDGET)
+    seen: list[float] = []
+    oracle([2**53 + 1, 3], budget=BUDGET).mean(lambda x: seen.append(x) or 0, range=(0, 1))  # type: ignore[func-returns-value]
+    assert seen == [2.0**53, 3.0]  # as they would be beside 0.5
+
+
+def test_answers_that_cannot_be_bounded_are_refused() -> None:
+    asked = oracle(np.zeros(2), budget=BUDGET)
+    with pytest.raises(BadParameter, match="range"):
+        asked.mean(lambda x: x, range=("-1e400", "1e400"))
+    for f in (lambda x: 10**400, lambda x: np.zeros(WIDEST + 1)):
+        with pytest.raises(BadData, match="f must give"):
+            asked.mean(f, range=(0, 1))
+    assert asked.remaining == 100

@@ -62,3 +62,11 @@ def test_payment_and_bad_settings() -> None:
     for settings, stop in (([], "1/10"), ([1], 0), ([1], 1)):
         with pytest.raises(BadParameter):
             tune(lambda s: (s, 0.0), settings, run=ZCDP("1/1000"), stop=stop)
+
+
+def test_epsilon_and_delta_of_a_run_are_refused() -> None:
+    """(ε, δ) bounds no Rényi divergence: a run that shows its data with chance δ keeps it, and repeating does not."""
+    with pytest.raises(BadParameter, match="says too little"):
+        tuning_price(Approx(1, "1e-5"))  # type: ignore[arg-type]
+    with pytest.raises(BadParameter, match="says too little"):
+        tune(lambda s: (s, 0.0), [1], run=Approx(1, "1e-5"))  # type: ignore[arg-type]

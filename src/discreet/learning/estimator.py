@@ -127,7 +127,7 @@ def read_rows(data: Any) -> Floats:
         raise BadData("Complex data not supported: X must hold real numbers")
     try:
         rows = np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadData("X must be a two-dimensional array of real numbers") from None
     if rows.ndim != 2:
         raise BadData(f"X must be a 2D array, and it has {rows.ndim}. Reshape your data: one row for each sample")
@@ -143,7 +143,7 @@ def read_target(values: Any, rows: int) -> Floats:
     """Finite numbers, one for each row."""
     try:
         target = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadData("y must be a flat array of real numbers") from None
     if values is None or target.ndim != 1:
         raise BadData("requires y to be passed, but the target y is None" if values is None else "y must be 1D")
@@ -172,7 +172,7 @@ def read_labels(labels: Any, classes: NDArray[Any], rows: int) -> Integers:
     """Each label's place in the public list."""
     if labels is None:
         raise BadData("requires y to be passed, but the target y is None")
-    given = np.asarray(labels)
+    given = as_given(labels)
     if given.ndim != 1 or len(given) != rows:
         raise BadData("y must be a flat array with one label for each row of X")
     try:
@@ -183,6 +183,22 @@ def read_labels(labels: Any, classes: NDArray[Any], rows: int) -> Integers:
     if not np.all(known):
         raise BadData("y holds labels outside the declared classes")
     return place.astype(np.int64)
+
+
+def as_given(values: Any) -> NDArray[Any]:
+    """An array in which no value depends on the others: a list keeps each value as it is.
+
+    numpy would turn all numbers of a list into text for one text among them, so that one row would change all.
+
+    >>> as_given([1, 2.5, "x"]).tolist(), as_given(np.array([1, 2])).dtype.kind
+    ([1, 2.5, 'x'], 'i')
+    """
+    if hasattr(values, "dtype") or hasattr(values, "__array__"):
+        return np.asarray(values)
+    try:
+        return np.asarray(values, dtype=object)
+    except ValueError:
+        raise BadData("rows must be of one length, and labels a flat list") from None
 
 
 Bounds = Any
@@ -202,12 +218,16 @@ def read_bounds(bounds: Bounds, columns: int, name: str = "bounds") -> tuple[Flo
         listed = list(bounds)
         pairs = [listed] * columns if len(listed) == 2 and not _is_pair(listed[0]) else [list(p) for p in listed]
         exact = [(_end(low), _end(high)) for low, high in pairs]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadParameter(name, bounds, must) from None
     if len(exact) != columns or not all(low < high for low, high in exact):
         raise BadParameter(name, bounds, must)
     low, high = np.array(exact, dtype=np.float64).T
-    return (low + high) / 2, (high - low) / 2
+    with np.errstate(over="ignore"):
+        middle, half = (low + high) / 2, (high - low) / 2
+    if not (np.isfinite(middle) & np.isfinite(half) & (half > 0)).all():  # scaled() would make NaN of some values
+        raise BadParameter(name, bounds, "must be so far apart, and so small, that doubles hold middle and half width")
+    return middle, half
 
 
 def _is_pair(value: Any) -> bool:

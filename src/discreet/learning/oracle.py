@@ -21,6 +21,7 @@ from discreet.answer import Answer, confidence_level
 from discreet.errors import BadData, BadParameter, OverBudget
 from discreet.exact import Number, float_up, integer, number, positive, significant
 from discreet.learning.budget import Budget, event_of, mu_squared
+from discreet.learning.estimator import WIDEST
 from discreet.learning.sums import ExactSums, Floats, clipped_rows, on_grid, release
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.privacy.promises import events
@@ -28,6 +29,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.privacy.promises.record import show
 
 _BITS = 20
+_FAR = 10**300
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Oracle:
         self._total = mu_squared(budget)
         self._event = event_of(budget)
         self._queries = integer(queries, "queries", at_least=1)
-        self._rows = np.asarray(rows)
+        self._rows = _array(rows)
         if self._rows.ndim < 1 or not len(self._rows):
             raise BadData("the data must be an array with one row for each person")
         if receipt is not None:
@@ -113,8 +115,8 @@ class Oracle:
         True
         """
         low, high = (number(end, "range") for end in range)
-        if low >= high:
-            raise BadParameter("range", range, "must be a pair of public bounds, the lower one first")
+        if not -_FAR < low < high < _FAR:
+            raise BadParameter("range", range, "must be a pair of public bounds, the lower one first, within 1e300")
         middle, half = float((low + high) / 2), float_up((high - low) / 2)
         share = self._share(price)
         self._check(share)
@@ -123,7 +125,8 @@ class Oracle:
         longest = width**0.5
         reach = longest if length is None else min(float(positive(length, "length")) / half, longest)
         radius = max(1, int(reach * (1 << _BITS)) + (length is None))
-        scaled = on_grid((np.nan_to_num(values, nan=middle) - middle) / half, _BITS)
+        with np.errstate(over="ignore"):
+            scaled = on_grid((np.nan_to_num(values, nan=middle) - middle) / half, _BITS)
         cells = clipped_rows(scaled, radius)
         square = self._take(share)
         exact = ExactSums(cells.astype(np.int64).sum(axis=0), radius**2)
@@ -145,10 +148,12 @@ class Oracle:
         answers = f(self._rows) if batched else [f(row) for row in self._rows]
         try:
             values = np.asarray(answers, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise BadData("f must give a number, or a vector of one size, for each row") from None
         if values.ndim not in {1, 2} or len(values) != len(self._rows):
             raise BadData("f must give a number, or a vector of one size, for each row")
+        if values.ndim == 2 and values.shape[1] > WIDEST:
+            raise BadData(f"f must give vectors of at most {WIDEST} numbers")
         return values[:, None] if values.ndim == 1 else values
 
     def _share(self, price: int | None) -> Fraction:
@@ -164,6 +169,16 @@ class Oracle:
     def _check(self, square: Fraction) -> None:
         if square > self._left:
             raise OverBudget(asked=f"mu squared {show(square)}", left=f"mu squared {show(self._left)}")
+
+
+def _array(rows: Any) -> Any:
+    """An array as it is, a list as numbers: numpy would make text of all of them for one text among them."""
+    if hasattr(rows, "dtype") or hasattr(rows, "__array__"):
+        return np.asarray(rows)
+    try:
+        return np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise BadData("a list of rows must hold numbers; pass an array for anything else") from None
 
 
 def oracle(data: Any, budget: Budget, *, queries: int = 100, receipt: Receipt | None = None) -> Oracle:

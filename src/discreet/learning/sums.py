@@ -97,6 +97,20 @@ def exact_product(left: Floats, right: Floats, *, left_bits: int, right_bits: in
     return total
 
 
+def few_bits(weights: Floats, row_bits: int) -> Floats:
+    """Weights rounded to a power of two, so that ``rows @ weights`` is exact for rows of integers up to 2^row_bits.
+
+    A matrix product adds in an order that depends on the number of rows; exact sums are the same in any order.
+
+    >>> few_bits(np.array([1 / 3, 1.0]), 50)
+    array([0.5, 1. ])
+    """
+    kept = EXACT_BITS - row_bits - (len(weights) - 1).bit_length()
+    top = int(np.frexp(np.abs(weights).max(initial=0.0))[1])  # all weights are at most 2^top
+    unit = 2.0 ** max(top - kept, -1000)
+    return np.asarray(np.rint(weights / unit) * unit)
+
+
 def on_grid(values: Floats, bits: int) -> Floats:
     """Numbers in [-1, 1] as integers of ``bits`` bits, rounded towards 0, so that no length grows.
 

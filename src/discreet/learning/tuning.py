@@ -17,12 +17,12 @@ import numpy as np
 
 from discreet.errors import BadParameter
 from discreet.exact import Number, log_up, number, sqrt_up
-from discreet.learning.budget import Budget, mu_squared
+from discreet.learning.budget import mu_squared
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.noise import bernoulli
 from discreet.privacy.accountants.conversions import renyi_to_approx
 from discreet.privacy.promises import events
-from discreet.privacy.promises.measures import Approx, Renyi
+from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Renyi
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import SystemBits
 
@@ -39,7 +39,7 @@ class Tuned:
     event: events.Approx
 
 
-def tuning_price(run: Budget, *, stop: Number = "1/10", delta: Number = "1e-5") -> Approx:
+def tuning_price(run: ZCDP | GDP, *, stop: Number = "1/10", delta: Number = "1e-5") -> Approx:
     """What choosing costs when one run costs ``run`` and each run is the last with probability ``stop``.
 
     >>> from discreet.privacy.promises.measures import ZCDP
@@ -47,6 +47,11 @@ def tuning_price(run: Budget, *, stop: Number = "1/10", delta: Number = "1e-5") 
     >>> 0.5 < price.epsilon < 1.5
     True
     """
+    given: object = run
+    if isinstance(given, Approx):  # which bounds no Rényi divergence
+        raise BadParameter(
+            "run", run, "must be dp.GDP or dp.ZCDP: (epsilon, delta) of a run says too little for tuning"
+        )
     return _price(mu_squared(run) / 2, _stop(stop), number(delta, "delta"))
 
 
@@ -64,7 +69,7 @@ def _price(rho: Fraction, gamma: Fraction, delta: Fraction) -> Approx:
     return renyi_to_approx(Renyi(bounds), delta=delta)
 
 
-def tuning_event(run: Budget, *, stop: Number = "1/10", delta: Number = "1e-5") -> events.Approx:
+def tuning_event(run: ZCDP | GDP, *, stop: Number = "1/10", delta: Number = "1e-5") -> events.Approx:
     """What a call of ``tune`` writes into a ledger.
 
     >>> from discreet.privacy.promises.measures import GDP
@@ -79,7 +84,7 @@ def tune(
     base: Callable[[Any], tuple[Any, float]],
     settings: Sequence[Any],
     *,
-    run: Budget,
+    run: ZCDP | GDP,
     stop: Number = "1/10",
     delta: Number = "1e-5",
     receipt: Receipt | None = None,

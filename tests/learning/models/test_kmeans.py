@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from discreet.errors import BadParameter
-from discreet.learning.models.kmeans import KMeans
+from discreet.learning.models.kmeans import KMeans, _nearest
 from discreet.privacy.promises.measures import GDP, Approx
 
 RNG = np.random.default_rng(6)
@@ -30,3 +30,10 @@ def test_bad_settings() -> None:
         KMeans(n_clusters=0, bounds=(0, 1), budget=GDP(1)).fit(ROWS)
     with pytest.raises(BadParameter):
         KMeans(rounds=0, bounds=(0, 1), budget=GDP(1)).fit(ROWS)
+
+
+def test_a_cluster_does_not_depend_on_the_order_of_addition() -> None:
+    """Rows as far from one centre as from the other: rounding, which depends on the other rows, decides nothing."""
+    a, b, c = (np.array([3, 7, 5]) * 100_003) / 2**21
+    rows = np.repeat(RNG.uniform(-1, 1, (200, 1)), 3, axis=1)
+    assert set(_nearest(rows, np.array([[a, b, c], [c, a, b], [b, c, a]])).tolist()) == {0}

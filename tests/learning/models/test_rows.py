@@ -27,3 +27,15 @@ def test_dense_rows_are_cut_in_integers() -> None:
     assert max(sum(int(v) ** 2 for v in row) for row in rows.values) <= rows.length_squared
     table = symmetric(rows.moments().values.astype(float), 6)
     assert np.array_equal(table, rows.values.T @ rows.values)
+
+
+def test_scores_do_not_depend_on_the_order_of_addition() -> None:
+    """A matrix product adds in an order that depends on how many rows there are: here all orders give one result."""
+    rows, weights, order = (
+        DenseRows.of(RNG.uniform(-1, 1, (200, 30)), 9.0),
+        RNG.normal(size=(31, 2)),
+        RNG.permutation(31),
+    )
+    found = rows.scores(weights)
+    assert np.array_equal(found, DenseRows(rows.values[:, order], rows.radius).scores(weights[order]))
+    assert np.allclose(found, rows.values @ weights, rtol=1e-6, atol=1e-3)

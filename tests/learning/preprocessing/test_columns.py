@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from discreet.errors import BadData, BadParameter
-from discreet.learning.preprocessing.columns import Categorical, Numeric, codes_of, read_columns
+from discreet.learning.preprocessing.columns import Categorical, Column, Numeric, codes_of, read_columns
 
 
 def test_every_number_has_a_bin() -> None:
@@ -48,3 +48,23 @@ def test_bad_declarations() -> None:
             read_columns(columns, Fraction(1))  # type: ignore[arg-type]
     with pytest.raises(BadData):
         codes_of(np.zeros((2, 2)), [Numeric(0, 1)])
+
+
+def test_one_row_of_a_list_changes_no_other() -> None:
+    """numpy makes text of all numbers for one text among them."""
+    columns: list[Column] = [Categorical([1, 2]), Numeric(0, 4, bins=4)]
+    rows: list[list[object]] = [[1, 0], [2, 1], [1.0, 2]]
+    found = codes_of(rows, columns).tolist()
+    assert found == [[0, 0], [1, 1], [0, 2]]
+    others: list[object] = ["x", None, 1.5, 10**400, [1], {}]
+    for other in others:
+        assert codes_of([*rows, [other, 3]], columns).tolist() == [*found, [2, 3]]
+
+
+def test_widths_that_no_double_holds_are_refused() -> None:
+    """Some values had the bin -2^63."""
+    for low, high in ((1, "1.0000000000000000000000001"), (-1e308, 1.7e308), (0, "1e400")):
+        with pytest.raises(BadParameter, match="a double holds"):
+            Numeric(low, high)
+    with pytest.raises(BadData, match="something else"):
+        Numeric(0, 1).codes([10**400])

@@ -14,7 +14,7 @@ from discreet.exact import integer
 from discreet.learning.budget import Budget, mu_squared, split
 from discreet.learning.estimator import Bounds, Estimator, read_bounds, scaled
 from discreet.learning.models.naive_bayes import mean_and_variance, moments_by_class
-from discreet.learning.sums import ExactSums, Floats, Integers, on_grid, release
+from discreet.learning.sums import ExactSums, Floats, Integers, few_bits, on_grid, release
 from discreet.noise import discrete_gaussian
 from discreet.privacy.promises.receipt import Receipt
 
@@ -85,7 +85,9 @@ def _public_normals(clusters: int, width: int) -> Floats:
 
 
 def _nearest(rows: Floats, centres: Floats) -> Integers:
-    far = -2 * rows @ centres.T + (centres**2).sum(axis=1)
+    """On grids so coarse that the products are exact: no row's cluster depends on how many others there are."""
+    centres = few_bits(centres.T, _BITS).T
+    far = -2 * (on_grid(rows, _BITS) @ centres.T) / _CELLS + (centres**2).sum(axis=1)
     return np.asarray(far.argmin(axis=1), dtype=np.int64)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from discreet.learning.sums import ExactSums, Floats, Integers, clipped_rows, exact_product, on_grid, upper
+from discreet.learning.sums import ExactSums, Floats, Integers, clipped_rows, exact_product, few_bits, on_grid, upper
 
 DENSE_BITS = 12
 _RESIDUAL_BITS = 16
@@ -103,8 +103,8 @@ class DenseRows:
         return ExactSums(table[upper(self.width)], self.radius**4)
 
     def scores(self, weights: Floats) -> Floats:
-        """x · w for each row."""
-        return np.asarray(self.values @ weights)
+        """x · w for each row, from weights of so few bits that no row's result depends on how others are added."""
+        return np.asarray(self.values @ few_bits(weights, DENSE_BITS))
 
     def lengths(self, matrix: Floats) -> Floats:
         """|M x| for each row."""

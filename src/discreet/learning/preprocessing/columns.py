@@ -9,12 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
+from discreet.learning.estimator import as_given
 from discreet.learning.sums import Floats, Integers
 
 FINE_BINS, COARSE_BINS = 32, 16
@@ -41,6 +43,8 @@ class Numeric:
     def __post_init__(self) -> None:
         if not number(self.low, "low") < number(self.high, "high"):
             raise BadParameter("low", self.low, "must be below high")
+        if not 0 < _width(self.low, self.high) < inf:  # codes() would divide by it
+            raise BadParameter("low", self.low, "must be apart from high by a number that a double holds")
         if self.bins is not None:
             integer(self.bins, "bins", at_least=2)
         if self.edges is not None:
@@ -91,9 +95,22 @@ class Categorical:
             column = _numbers(values)
             inside = (column >= 0) & (column < self.values) & (column == np.floor(column))
             return np.where(inside, column, self.values).astype(np.int64)
-        place = {value: i for i, value in enumerate(self.values)}
-        last = len(place)
-        return np.array([place.get(value, last) for value in np.asarray(values, dtype=object).tolist()], dtype=np.int64)
+        places = {value: i for i, value in enumerate(self.values)}
+        return np.array([_place(places, value) for value in np.asarray(values, dtype=object).tolist()], dtype=np.int64)
+
+
+def _width(low: Number, high: Number) -> float:
+    try:
+        return float(number(high)) - float(number(low))
+    except OverflowError:
+        return inf
+
+
+def _place(places: dict[Any, int], value: Any) -> int:
+    try:
+        return places.get(value, len(places))
+    except TypeError:  # a list, say: nothing that could have been declared
+        return len(places)
 
 
 Column: TypeAlias = Numeric | Categorical
@@ -131,7 +148,7 @@ def _columns_of(data: Any) -> list[Any]:
         return [column.to_numpy() for column in data.get_columns()]
     if hasattr(data, "toarray"):
         raise BadData("sparse rows are not taken here: pass a dense array, data.toarray()")
-    rows = np.asarray(data)
+    rows = as_given(data)
     if rows.dtype.kind == "c":
         raise BadData("Complex data not supported: X must hold real numbers or text")
     if rows.ndim != 2:
@@ -144,7 +161,7 @@ def _columns_of(data: Any) -> list[Any]:
 def _numbers(values: Any) -> Floats:
     try:
         column = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadData("a column that is declared as numbers or codes holds something else") from None
     if not np.isfinite(column).all():
         raise BadData("X holds NaN or infinity in a numeric column; fill or drop such rows by a public rule first")
