@@ -1,6 +1,8 @@
 """Declared columns: total, public, without a look at other rows."""
 
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,6 +61,19 @@ def test_one_row_of_a_list_changes_no_other() -> None:
     others: list[object] = ["x", None, 1.5, 10**400, [1], {}]
     for other in others:
         assert codes_of([*rows, [other, 3]], columns).tolist() == [*found, [2, 3]]
+
+
+@pytest.mark.parametrize("make", [
+    lambda v: pl.DataFrame({"a": pl.Series(v, dtype=pl.Int64)}),
+    lambda v: pd.DataFrame({"a": pd.array(v, dtype="Int64")}),
+    lambda v: pd.DataFrame({"a": pd.array(v, dtype="int64[pyarrow]")}),
+    lambda v: pd.DataFrame({"a": pd.Categorical(v, categories=[2**53 + 1, 2**53])}),
+])  # fmt: skip
+def test_a_missing_value_of_a_frame_changes_no_other(make: Callable[[list[int | None]], Any]) -> None:
+    """It made doubles of all whole numbers, of which those beyond 2^53 then had another bin."""
+    column = Categorical([2**53, 2**53 + 1])
+    for more in ([], [None]):
+        assert codes_of(make([2**53 + 1, *more]), [column])[0].tolist() == [1]
 
 
 def test_widths_that_no_double_holds_are_refused() -> None:
