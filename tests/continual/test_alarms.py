@@ -1,5 +1,9 @@
 """Alarms and leaders: what they say, what they cost, and that they stop."""
 
+import copy
+import os
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 from typing import Any
 
@@ -49,6 +53,18 @@ def test_without_changes_left_the_last_leaders_stay() -> None:
     assert race.push({"b": 50_000}) == ("b",)
     assert race.changes_left == 0
     assert race.push({"a": 10**6}) == ("b",)
+
+
+def test_each_choice_of_leaders_is_made_once() -> None:
+    race = leaders(keys=[f"key {i}" for i in range(40)], k=1, epsilon=1, margin=10**6, changes=1)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):  # copies would choose again, unpaid
+        with pytest.raises(NotATheorem, match="twice"):
+            copied(race)
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(race.push, [{}] * 16))) == 1
+    race._process = os.getpid() + 1
+    with pytest.raises(NotATheorem, match="process"):
+        race.push({})
 
 
 def test_receipts() -> None:

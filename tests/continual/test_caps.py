@@ -45,6 +45,11 @@ def test_the_check_would_see_a_cap_that_is_not_kept() -> None:
     assert sums([[*loud, ("ann", "y", 1)]], Caps(largest=9)) == [{"x": 5}]
 
 
+def test_rows_without_a_unit_are_left_out() -> None:
+    rows: Step = [(float("nan"), "a", 1), (np.float32("nan"), "a", 1), (None, "a", 1), ("ann", "a", 1)]
+    assert sums([rows, rows], Caps()) == [{"a": 1}, {}]  # NaN is unlike itself: each of its rows would be another unit
+
+
 def test_saved_caps_go_on() -> None:
     capped = Capped(Caps(steps=1))
     capped.take([("ann", "x", 1)])

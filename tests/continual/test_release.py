@@ -160,10 +160,10 @@ def test_a_restored_stream_goes_on_where_it_was(horizon: int | None, budget: Any
 
 def test_a_crash_before_the_record_leaves_nothing_behind() -> None:
     class Broken(MemoryRecord):
-        def advance(self, position: int, state: bytes) -> None:
+        def advance(self, position: int, state: bytes, *, after: int) -> None:
             if position == 3:
                 raise OSError("the disk is full")
-            super().advance(position, state)
+            super().advance(position, state, after=after)
 
     record = Broken()
     stream = counter(horizon=10, budget=ZCDP(1), record=record)
@@ -171,8 +171,24 @@ def test_a_crash_before_the_record_leaves_nothing_behind() -> None:
     with pytest.raises(OSError, match="full"):
         stream.push(3)
     assert record.position() == 2
+    with pytest.raises(StaleState, match="restore"):  # its next answer would show the step that was lost
+        stream.push(4)
     again = counter(horizon=10, budget=ZCDP(1)).restore(record)
     assert again.position == 2
+
+
+@pytest.mark.parametrize("steps", [1, 5])
+def test_of_two_streams_restored_from_one_state_one_goes_on(steps: int) -> None:
+    record = MemoryRecord()
+    first = counter(horizon=64, budget=ZCDP(1), record=record)
+    first.push(1)
+    second = first.restore(record)
+    first.push_many([1] * 3)
+    for _ in range(3):  # a step that the first has answered must not come out again, also in the sum of later ones
+        with pytest.raises(StaleState):
+            second.push_many([1] * steps)
+    assert record.position() == first.position == 4
+    first.push(1)
 
 
 def test_states_of_other_streams_and_damaged_ones_are_refused() -> None:

@@ -10,7 +10,7 @@ from discreet.errors import BadParameter, BadQuestion, Unsupported
 from discreet.query.plan.evaluate import like
 from discreet.synthetic.columns import bins
 from discreet.synthetic.domain import Domain
-from discreet.synthetic.predicate import predicate, question
+from discreet.synthetic.predicate import Predicate, predicate, question
 
 DOMAIN = Domain({"age": range(5), "sex": ["f", "m"], "ok": [False, True]})
 BINNED = Domain({**{name: DOMAIN[name] for name in DOMAIN}, "cost": bins([0, 10, 20])})
@@ -118,3 +118,22 @@ def test_questions_are_counts() -> None:
     ):
         with pytest.raises(Unsupported):
             question(DOMAIN, text)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        Predicate((1,), np.zeros(500, dtype=np.int64)),  # as an index: one cell five hundred times
+        Predicate((1,), np.array([5, 0, 0])),
+        Predicate((1,), np.array([True, False])),
+        Predicate((1, 1), np.ones((3, 3), dtype=bool)),
+        Predicate((9,), np.ones(3, dtype=bool)),
+        Predicate((1,), np.array([True, False, False]), (np.array([1, 1, 1]),)),  # ~1 is true as well
+        Predicate((1,), np.array([True, False, False]), (np.ones(3, dtype=bool),) * 2),
+    ],
+)
+def test_a_condition_made_by_hand_counts_a_cell_once(made: Predicate) -> None:
+    with pytest.raises(BadQuestion):
+        predicate(DOMAIN, made)
+    good = predicate(DOMAIN, "sex = 'f' AND age < 2")
+    assert predicate(DOMAIN, good) is good

@@ -7,10 +7,13 @@ of one key by at most ``sensitivity``, or several, by that much in all. Proof: r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from threading import Lock
+from typing import NoReturn
 
 from discreet.continual.counter import read_values
 from discreet.errors import BadData, BadParameter, NotATheorem
@@ -104,12 +107,18 @@ class Leading:
 
 
 class Leaders:
-    """Made by ``leaders(...)``: push values by key, get the k leading keys, chosen anew when others overtake."""
+    """Made by ``leaders(...)``: push values by key, get the k leading keys, chosen anew when others overtake.
 
-    __slots__ = ("_leading", "_names", "_plan", "_run", "_totals")
+    Each choice was paid for once, so it can be neither copied, nor stored, nor used after a fork. Threads may share it.
+    """
 
-    def __init__(self, plan: Leading, keys: Sequence[Key], run: Run) -> None:
+    __slots__ = ("_leading", "_lock", "_names", "_plan", "_process", "_receipt", "_run", "_totals")
+
+    def __init__(self, plan: Leading, keys: Sequence[Key], run: Run, receipt: Receipt | None = None) -> None:
         self._plan = plan
+        self._receipt = receipt
+        self._lock = Lock()
+        self._process = os.getpid()
         self._names = tuple(keys)
         self._totals = dict.fromkeys(keys, 0)
         self._run = run
@@ -130,13 +139,21 @@ class Leaders:
         if not isinstance(values, Mapping):
             raise BadData("a step must be a mapping from key to value")
         exact = dict(zip(values, read_values(list(values.values()), _WHOLE).tolist(), strict=True))
-        for key, value in exact.items():
-            if key in self._totals:
-                self._totals[key] += value
-        if self._leading is None or (not self._run.ended and self._run.ask(self._lag())):
-            chosen = self._plan.choice.draw(self._plan.choice.read(list(self._totals.values())), SystemBits())
-            self._leading = tuple(self._names[i] for i in chosen)
-        return self._leading
+        with self._lock:
+            if os.getpid() != self._process:
+                raise NotATheorem("leaders belong to the process that opened them; open others here")
+            if self._receipt is not None and self._receipt.ended:
+                raise NotATheorem("these leaders were closed, and something else may have been asked; open others")
+            for key, value in exact.items():
+                if key in self._totals:
+                    self._totals[key] += value
+            if self._leading is None or (not self._run.ended and self._run.ask(self._lag())):
+                chosen = self._plan.choice.draw(self._plan.choice.read(list(self._totals.values())), SystemBits())
+                self._leading = tuple(self._names[i] for i in chosen)
+            return self._leading
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("leaders can be neither copied nor pickled: two copies would choose twice for one payment")
 
     def _lag(self) -> int:
         """How far the best of the others is ahead of the last of the leaders."""
@@ -175,4 +192,4 @@ def leaders(
     )
     if receipt is not None:
         check_receipt(receipt).redeem(plan.event)
-    return Leaders(plan, names, plan.test.start())
+    return Leaders(plan, names, plan.test.start(), receipt)

@@ -3,7 +3,8 @@
 Guarantee: whatever rows a unit has, it appears in at most ``steps`` steps, in each with at most ``keys_per_step`` keys,
 in all with at most ``keys_per_unit`` keys, and its values for one key in one step add up to at most ``largest`` in
 size. What is kept of one unit depends on its own rows alone, in their order, so the rows of others are kept the same
-with it or without it. Proof: release.md.
+with it or without it. Rows without a unit (None, NaN) are left out, since nobody can tell whose they are. Proof:
+release.md.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import json
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from discreet.errors import BadData
 from discreet.exact import integer
@@ -63,7 +66,9 @@ class Capped:
             if not isinstance(row, tuple) or len(row) != 3:
                 raise BadData("rows must be tuples of unit, key and value")
             unit, key, value = row
-            self._add(sums, unit, key, whole(value, "a row's value"))
+            exact = whole(value, "a row's value")
+            if unit is not None and not (isinstance(unit, float | np.floating) and np.isnan(unit)):
+                self._add(sums, unit, key, exact)
         totals: dict[Hashable, int] = {}
         for unit, added in sums.items():
             self._steps[unit] = self._steps.get(unit, 0) + 1

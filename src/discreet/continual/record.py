@@ -1,8 +1,9 @@
 """Where a stream stands, kept by somebody who never goes back: a ledger, or this process.
 
-Promise: positions only grow. A state that is written before its answer leaves, together with its position, can be
-restored after a crash and gives the same answer again, not another one; an older state is refused, since going on from
-it would answer the same steps twice with fresh noise.
+Promise: positions only grow, and each state goes on from the one before: of two streams that were restored from one
+state, only one goes on, however many steps the other takes at once. A state that is written before its answer leaves,
+together with its position, can be restored after a crash and gives the same answer again, not another one; an older
+state is refused, since going on from it would answer the same steps twice with fresh noise.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Record(Protocol):
     """What a ledger has to keep of one stream, durably and in one step.
 
     >>> record: Record = MemoryRecord()
-    >>> record.advance(1, b"state")
+    >>> record.advance(1, b"state", after=0)
     >>> record.position(), record.latest()
     (1, b'state')
     """
@@ -27,8 +28,8 @@ class Record(Protocol):
         """How many steps have been answered."""
         ...
 
-    def advance(self, position: int, state: bytes) -> None:
-        """Store a state and its position, or raise StaleState if that many steps were answered before."""
+    def advance(self, position: int, state: bytes, *, after: int) -> None:
+        """Store a state and its position, or raise StaleState unless exactly ``after`` steps, fewer, were answered."""
         ...
 
     def latest(self) -> bytes | None:
@@ -48,8 +49,8 @@ class MemoryRecord:
     """A record in this process: for streams that live no longer, and for tests.
 
     >>> record = MemoryRecord()
-    >>> record.advance(3, b"three")
-    >>> record.advance(2, b"two")
+    >>> record.advance(3, b"three", after=0)
+    >>> record.advance(7, b"seven", after=2)
     Traceback (most recent call last):
         ...
     discreet.errors.StaleState: 3 steps were answered already, so a state after 2 of them is too old; ...
@@ -66,11 +67,11 @@ class MemoryRecord:
         """How many steps have been answered."""
         return self._position
 
-    def advance(self, position: int, state: bytes) -> None:
-        """Store a state and its position."""
+    def advance(self, position: int, state: bytes, *, after: int) -> None:
+        """Store a state and its position, if it goes on from the one that is stored."""
         with self._lock:
-            if position <= self._position:
-                raise too_old(self._position, position)
+            if after != self._position or position <= after:
+                raise too_old(self._position, min(after, position))
             self._position, self._state = position, state
 
     def latest(self) -> bytes | None:

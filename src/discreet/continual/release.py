@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from discreet.continual.record import Record, check_latest
 from discreet.continual.strategies import Floats, Integers, Process, Strategy
-from discreet.errors import BadData, BadParameter, NotATheorem
+from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.mechanisms.statistics.budget import Noise
@@ -76,7 +76,7 @@ class Plan:
 class Stream:
     """A stream under way. It can be neither copied nor used after a fork; ``save`` and ``restore`` go by its record."""
 
-    __slots__ = ("_bits", "_keys", "_lock", "_plan", "_position", "_process", "_receipt", "_record", "_rows")
+    __slots__ = ("_bits", "_keys", "_lock", "_plan", "_position", "_process", "_receipt", "_record", "_rows", "_unsure")
 
     def __init__(self, plan: Plan, keys: int, record: Record | None = None, bits: Bits | None = None) -> None:
         self._plan = plan
@@ -88,6 +88,7 @@ class Stream:
         self._receipt: Receipt | None = None
         self._lock = Lock()
         self._process = os.getpid()
+        self._unsure = False
         if record is not None and record.position():
             raise BadParameter("record", "one that is in use", "must be new; go on from its latest state with restore")
 
@@ -138,13 +139,17 @@ class Stream:
         """
         with self._lock:
             self.check(len(values))
+            if self._unsure:
+                raise StaleState("a step failed, so this stream is over; restore it from its record, or open another")
             exact = values if self._plan.wide else self._cut(values)
+            before, self._unsure = self._position, True  # until all of it is done: a step must not be half taken
             out = self._steps(exact)
             estimates = np.concatenate(out) if len(out) != 1 else out[0]
             self._position += len(exact)
             beside = extra(estimates) if extra is not None else {}
             if self._record is not None:
-                self._record.advance(self._position, self._written(beside))
+                self._record.advance(self._position, self._written(beside), after=before)
+            self._unsure = False
             return estimates
 
     def _cut(self, values: Integers) -> Integers:

@@ -66,7 +66,7 @@ def predicate(domain: Domain, where: str | Predicate) -> Predicate:
     ((0, 1), [[0, 0, 0], [1, 0, 0], [1, 0, 0], [0, 0, 0]])
     """
     if isinstance(where, Predicate):
-        return where
+        return _fitting(domain, where)
     if not isinstance(where, str) or not where.strip() or len(where) > LONGEST:
         raise BadQuestion(f'a condition must be text of at most {LONGEST} characters, such as "age < 30"')
     try:
@@ -78,6 +78,24 @@ def predicate(domain: Domain, where: str | Predicate) -> Predicate:
     if found.conjuncts is not None:
         factors = tuple(found.conjuncts[c] for c in found.clique)
     return Predicate(found.clique, found.true, factors, where)
+
+
+def _fitting(domain: Domain, given: Predicate) -> Predicate:
+    """A condition that was made before, if it is one over this domain: each cell counts once or not at all."""
+    known = tuple(sorted({c for c in given.clique if c in range(len(domain))})) == given.clique
+    factors = given.factors or ()
+    if (
+        not known
+        or not _yes_or_no(given.table, domain.shape(given.clique))
+        or len(factors) not in {0, len(given.clique)}
+        or not all(_yes_or_no(one, domain.shape((c,))) for one, c in zip(factors, given.clique, strict=False))
+    ):
+        raise BadQuestion("a condition must hold True or False for each combination of its columns in this domain")
+    return given
+
+
+def _yes_or_no(table: object, shape: tuple[int, ...]) -> bool:
+    return isinstance(table, np.ndarray) and table.dtype == bool and table.shape == shape
 
 
 def question(domain: Domain, asked: str | Predicate) -> Predicate:
