@@ -108,7 +108,8 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> O
             return _typed(_csv(paths, cursor), cursor)
         case DatabaseTable(_, table, schema):
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
-            return _typed(item, cursor, text="{0} COLLATE C", kept=_kept(label, schema, table, cursor))
+            found = _typed(item, cursor, text="{0} COLLATE C", kept=_kept(label, schema, table, cursor))
+            return replace(found, view=not _is_table(label, schema, table, cursor))
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
             found = _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
@@ -142,19 +143,21 @@ def _typed(
     for name, kind in found:
         column = DUCKDB.identifier(name)
         how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
-        if how is not None:
+        if how is not None and stored[name].kind is not StoredKind.OTHER:  # nothing is read of what cannot be used
             turned.append(f"{how.format(column)} AS {column}")
     sql = f"(SELECT * REPLACE ({', '.join(turned)}) FROM {item})" if turned else item
     return Origin(sql, stored, reach, kept)
 
 
+def _is_table(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> bool:
+    """Whether a table of that name is stored; a view is none. DuckDB finds names whatever their case."""
+    text = "SELECT 1 FROM duckdb_tables() WHERE lower(database_name) = lower(?) AND lower(schema_name) = lower(?) "
+    return cursor.execute(f"{text}AND lower(table_name) = lower(?)", [label, schema, table]).fetchone() is not None
+
+
 def _kept(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> dict[str, str]:
     """The columns that a prepared copy keeps, by what they hold; none of any other database."""
-    there = cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
-        [label, schema, KEPT],
-    ).fetchone()
-    if there is None:
+    if not _is_table(label, schema, KEPT, cursor):
         return {}
     facts = ".".join(DUCKDB.identifier(name) for name in (label, schema, KEPT))
     found = cursor.execute(f"SELECT holds, name FROM {facts} WHERE copy = ?", [table]).fetchall()
