@@ -52,6 +52,7 @@ UNUSED_OPTIMIZERS = "'statistics_propagation,filter_pushdown,join_filter_pushdow
 scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one person would
 decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST gives NULL, that of CSV
 files would leave out the row."""
+_OTHER = StoredKind.OTHER
 KEPT = "discreet_kept"
 """The table of a prepared copy that says which columns it keeps beside its own."""
 _MOST_DIGITS = 18
@@ -139,13 +140,17 @@ def _typed(
         for name, kind in found
     }
     reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
+    # What DuckDB would turn on the way is left out: it turns the ends that a file states of such a column, used or not.
+    gone = [DUCKDB.identifier(name) for name, kind in found if "TIMESTAMP" in kind and stored[name].kind is _OTHER]
     turned = []
     for name, kind in found:
         column = DUCKDB.identifier(name)
         how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
-        if how is not None and stored[name].kind is not StoredKind.OTHER:  # nothing is read of what cannot be used
+        if how is not None and column not in gone:
             turned.append(f"{how.format(column)} AS {column}")
-    sql = f"(SELECT * REPLACE ({', '.join(turned)}) FROM {item})" if turned else item
+    less = f" EXCLUDE ({', '.join(gone)})" if 0 < len(gone) < len(found) else ""
+    more = f" REPLACE ({', '.join(turned)})" if turned else ""
+    sql = f"(SELECT *{less}{more} FROM {item})" if less or more else item
     return Origin(sql, stored, reach, kept)
 
 
