@@ -127,7 +127,7 @@ def test_moments_that_are_turned_on_the_way_cannot_be_used(tmp_path: Path, zone:
 @pytest.mark.parametrize("zone", [None, "UTC"])
 def test_a_column_that_cannot_be_used_makes_no_other_question_fail(tmp_path: Path, zone: str | None) -> None:
     """Nothing is computed of it, or DuckDB turns the ends that the file states, and fails if they are too far away."""
-    for value in FAR:
+    for value in FAR[:2]:
         table = moments("ms", zone, value)
         for more in ({}, {"n": pa.array([0, 0], pa.timestamp("ns"))}):
             pq.write_table(
