@@ -17,7 +17,10 @@ import pytest
 from discreet.engines.duckdb.engine import duckdb
 from discreet.engines.memory.source import rows as memory_rows
 from discreet.errors import BadData
-from discreet.query.plan.schema import Stored, StoredKind
+from discreet.query.plan.expressions import Column, Literal
+from discreet.query.plan.nodes import Scan
+from discreet.query.plan.schema import Schema, Stored, StoredKind, Table
+from discreet.query.plan.work import Form, RowSum, Weights, Work, WorkKey
 from tests.helpers.source_rows import kinds, rows
 
 
@@ -119,6 +122,45 @@ def test_moments_that_are_turned_on_the_way_cannot_be_used(tmp_path: Path, zone:
     assert kinds(dataset)["v"] is (StoredKind.TIMESTAMP if zone is None else StoredKind.OTHER)
     listed = pa.table({"u": table["u"], "v": table["v"].combine_chunks().dictionary_encode()})
     assert kinds(listed)["v"] is (StoredKind.TIMESTAMP if zone is None else StoredKind.OTHER)
+
+
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_a_column_that_cannot_be_used_makes_no_other_question_fail(tmp_path: Path, zone: str | None) -> None:
+    """Nothing is computed of it, or DuckDB turns the ends that the file states, and fails if they are too far away."""
+    for value in FAR[:2]:
+        table = moments("ms", zone, value)
+        for more in ({}, {"n": pa.array([0, 0], pa.timestamp("ns"))}):
+            pq.write_table(
+                pa.table({**dict(zip(table.column_names, table.columns, strict=True)), **more}),
+                tmp_path / "far.parquet",
+            )
+            assert len(rows(tmp_path / "far.parquet")) == 2
+
+
+def test_a_view_that_is_a_sample_is_read_once(tmp_path: Path) -> None:
+    """Weights that were counted in one sample do not bound the rows of another: a unit reached beyond its cap.
+
+    The old code went beyond in half of all readings, so that 30 of them were right by chance once in 10^9.
+    """
+    path, most = tmp_path / "sampled.duckdb", 3 << 20
+    with driver.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS u, 'a' AS k FROM range(1000)")
+        connection.execute("CREATE VIEW sampled AS SELECT * FROM t WHERE random() < 0.5")
+    engine = duckdb(threads=1)
+    weights = Weights(form=Form.ROWS, cap=3, scale=1 << 20)
+    work = Work(
+        source=Scan("t"),
+        unit="u",
+        keys=(WorkKey("k", Column("k"), ("a",)),),
+        cells=(RowSum(Literal(1)),),
+        weights=weights,
+    )
+    for name, readings in (("sampled", 30), ("t", 1)):
+        source = f"{path}::{name}"
+        schema = Schema(table=Table(source=source, unit="u"), stored=engine.columns(source), fields={})
+        for _ in range(readings):
+            (exact,) = engine.run([work], {"t": schema})
+            assert most * 0.9 < exact.numbers[0][0] <= most
 
 
 def test_text_of_a_frame_that_is_not_utf8_is_null() -> None:

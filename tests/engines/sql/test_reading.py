@@ -15,6 +15,7 @@ import pytest
 from discreet.engines.sql import reading
 from discreet.engines.sql.dialects import DUCKDB, Sort
 from discreet.engines.sql.scope import UNBOUNDED, Piece, Scope
+from discreet.query.lower.scan import DECIMAL_ROOM
 
 LARGEST = sys.float_info.max
 ODD = [0.0, -0.0, 0.5, -0.5, 1.5, -2.5, 0.1, 0.49999999999999994, 5e-324, -5e-324, 4503599627370497.0, 2.0**62,
@@ -65,6 +66,16 @@ def test_decimals_are_whole_cells(digits: int) -> None:
     given = [Decimal(0), step, -step, 7 * step, -1000 * step, 1000 * step, None]
     found = values(reading.read_decimal, f"DECIMAL(38, {digits})", given, digits, -50, 500)
     assert found == [0, 1, -1, 7, -50, 500, None]
+
+
+@pytest.mark.parametrize("digits", range(19))
+def test_no_decimal_of_18_digits_is_an_error(digits: int) -> None:
+    """DuckDB multiplies narrow decimals in 64 bits: one person's large number would fail a question of everybody."""
+    step, room = Decimal(1).scaleb(-digits), DECIMAL_ROOM
+    cells = [10**n for n in range(18)] + [10**18 - 1, room - 1, room, room + 1]
+    given = [sign * n * step for n in cells for sign in (1, -1)]
+    found = values(reading.read_decimal, f"DECIMAL(18, {digits})", [f"{x:f}" for x in given], digits, -room, room)
+    assert found == [sign * min(n, room) for n in cells for sign in (1, -1)]
 
 
 def test_days_and_moments_outside_the_years_1_to_9999_are_the_first_and_last() -> None:

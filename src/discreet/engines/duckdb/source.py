@@ -52,6 +52,7 @@ UNUSED_OPTIMIZERS = "'statistics_propagation,filter_pushdown,join_filter_pushdow
 scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one person would
 decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST gives NULL, that of CSV
 files would leave out the row."""
+_OTHER = StoredKind.OTHER
 KEPT = "discreet_kept"
 """The table of a prepared copy that says which columns it keeps beside its own."""
 _MOST_DIGITS = 18
@@ -108,7 +109,8 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> O
             return _typed(_csv(paths, cursor), cursor)
         case DatabaseTable(_, table, schema):
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
-            return _typed(item, cursor, text="{0} COLLATE C", kept=_kept(label, schema, table, cursor))
+            found = _typed(item, cursor, text="{0} COLLATE C", kept=_kept(label, schema, table, cursor))
+            return replace(found, view=not _is_table(label, schema, table, cursor))
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
             found = _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
@@ -138,23 +140,29 @@ def _typed(
         for name, kind in found
     }
     reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
+    # What DuckDB would turn on the way is left out: it turns the ends that a file states of such a column, used or not.
+    gone = [DUCKDB.identifier(name) for name, kind in found if "TIMESTAMP" in kind and stored[name].kind is _OTHER]
     turned = []
     for name, kind in found:
         column = DUCKDB.identifier(name)
         how = text if kind == "VARCHAR" else _TURNED.get("UUID" if kind.startswith("ENUM(") else kind)
-        if how is not None:
+        if how is not None and column not in gone:
             turned.append(f"{how.format(column)} AS {column}")
-    sql = f"(SELECT * REPLACE ({', '.join(turned)}) FROM {item})" if turned else item
+    less = f" EXCLUDE ({', '.join(gone)})" if 0 < len(gone) < len(found) else ""
+    more = f" REPLACE ({', '.join(turned)})" if turned else ""
+    sql = f"(SELECT *{less}{more} FROM {item})" if less or more else item
     return Origin(sql, stored, reach, kept)
+
+
+def _is_table(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> bool:
+    """Whether a table of that name is stored; a view is none. DuckDB finds names whatever their case."""
+    text = "SELECT 1 FROM duckdb_tables() WHERE lower(database_name) = lower(?) AND lower(schema_name) = lower(?) "
+    return cursor.execute(f"{text}AND lower(table_name) = lower(?)", [label, schema, table]).fetchone() is not None
 
 
 def _kept(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> dict[str, str]:
     """The columns that a prepared copy keeps, by what they hold; none of any other database."""
-    there = cursor.execute(
-        "SELECT 1 FROM duckdb_tables() WHERE database_name = ? AND schema_name = ? AND table_name = ?",
-        [label, schema, KEPT],
-    ).fetchone()
-    if there is None:
+    if not _is_table(label, schema, KEPT, cursor):
         return {}
     facts = ".".join(DUCKDB.identifier(name) for name in (label, schema, KEPT))
     found = cursor.execute(f"SELECT holds, name FROM {facts} WHERE copy = ?", [table]).fetchall()

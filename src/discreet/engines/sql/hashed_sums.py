@@ -48,11 +48,15 @@ def grouped(names: Sequence[str], d: Dialect) -> str:
     return f" GROUP BY {', '.join(names)}" if names else f" HAVING {d.count}(*) > 0"
 
 
-def cheap(relation: Relation) -> bool:
-    """Whether reading the relation twice costs less than keeping its rows."""
+def cheap(relation: Relation, tables: Mapping[str, Origin]) -> bool:
+    """Whether reading the relation twice costs less than keeping its rows, and gives the same rows.
+
+    A view may be a sample, other rows at each reading: weights that were counted in one would not bound the other. Nor
+    are numbered rows numbered alike.
+    """
     while isinstance(relation, (Filter, Project)):
         relation = relation.source
-    return isinstance(relation, Scan) and not relation.numbered  # numbers may differ from one reading to the next
+    return isinstance(relation, Scan) and not relation.numbered and not tables[relation.table].view
 
 
 class HashedSums:
@@ -61,6 +65,7 @@ class HashedSums:
     def __init__(self, work: Work, dialect: Dialect, tables: Mapping[str, Origin]) -> None:
         self.work, self.d, self.weights = work, dialect, work.weights
         self.base = Base(work, dialect, tables, numbered=work.most_keys is None)
+        self._cheap = cheap(work.source, tables)
         self.keys = self.base.keys
         self.split = [] if work.split is None else [self.base.key("s", work.split)]
         sums = [cell for cell in dict.fromkeys(work.cells) if isinstance(cell, RowSum) and cell != COUNT]
@@ -77,7 +82,7 @@ class HashedSums:
             sql = self._rows_by_units() if by_rows or not self.keys else self._rows_by_pairs()
         elif not self.keys:
             sql = self._units()
-        elif by_rows and cheap(self.work.source):
+        elif by_rows and self._cheap:
             sql = self._rows_by_units()
         else:
             sql = self._pairs()
@@ -212,7 +217,7 @@ class HashedSums:
 
     def _rows(self) -> str:
         """The rows that count, to be read twice."""
-        how = self.d.again if cheap(self.work.source) else self.d.once
+        how = self.d.again if self._cheap else self.d.once
         conditions = self.base.counts([*self.keys, *self.split])
         if self.split:
             conditions += " AND s IS NOT NULL"

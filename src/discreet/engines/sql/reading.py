@@ -18,6 +18,7 @@ from discreet.query.plan.schema import Stored, StoredKind
 
 _LARGEST_DOUBLE = Fraction(1.7976931348623157e308)
 _POWER = 1000  # 2^1000 is still a double
+_NARROW = 18  # digits of a DECIMAL in 64 bits
 
 
 def read_integer(scope: Scope, column: Piece, low: int, high: int) -> Piece:
@@ -46,9 +47,11 @@ def read_decimal(scope: Scope, column: Piece, digits: int, low: int, high: int) 
 
 
 def _shifted(sql: str, width: int, digits: int, d: Dialect) -> str:
+    """Times 10^digits. DuckDB keeps a product of narrow decimals in 64 bits, and fails where it has over 18 digits."""
     left = digits
     while left:
         step = min(left, 9)
+        width = width if width - 1 + step <= _NARROW else max(width, _NARROW + 1)
         zeros = d.call("decimal", str(10**step), str(step + 1), "0")
         sql = f"({d.call('decimal', sql, str(width), str(left))} * {zeros})"
         left -= step

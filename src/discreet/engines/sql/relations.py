@@ -39,6 +39,8 @@ class Origin:
     """How far from 0 an integer column can be, by its stored type; unknown if missing."""
     kept: Mapping[str, str] = field(default_factory=dict)
     """Further columns of a prepared copy, by what they hold (``kept.py``)."""
+    view: bool = False
+    """Whether the rows are computed at each reading, and may then be others."""
 
 
 @dataclass(frozen=True, slots=True)
