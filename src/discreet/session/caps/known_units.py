@@ -13,8 +13,9 @@ from itertools import zip_longest
 from typing import Any, TypeAlias
 
 from discreet.errors import BadParameter, OverBudget
-from discreet.exact import Number
-from discreet.privacy.promises.measures import ZCDP
+from discreet.exact import Number, number
+from discreet.privacy.budgets.filters import Rule
+from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview, preview
 from discreet.query.answer.suggest import (
@@ -67,7 +68,7 @@ from discreet.session.caps.profiles import (
     read_profile,
     stored_profile,
 )
-from discreet.session.payment import BudgetStore, SessionLedger, fit_in_turn
+from discreet.session.payment import Affords, BudgetStore, SessionLedger, fit_in_turn
 from discreet.session.price import Price, Terms, wanted_errors
 from discreet.session.query import Order, Query
 
@@ -307,8 +308,15 @@ class KnownUnits(Buyer):
         for questions, price in payments:
             one = self._terms.quote(questions, price, lambda one: fit_in_turn(self._budget_store, (*paid, one)))
             paid.append(one.plan.price)
-        if not fit_in_turn(self._budget_store, paid):
-            raise OverBudget(asked=whole.price, left=self._budget_store.remaining)
+        # noise that is chosen later may take all of the δ that is named; one payment may take all of a budget's δ if it
+        # is the first of all, of two the second has half (an analyst's share says nothing of whether it is the first)
+        store, named = self._budget_store, sum(number(price.delta or 0) for _, price in payments)
+        left = store.remaining
+        new = isinstance(store, Affords) or left == self._terms.budget
+        apart = new and self._terms.rule is Rule.EITHER and isinstance(left, Approx)
+        too_much = apart and 2 * named > left.delta  # type: ignore[union-attr]
+        if too_much or not fit_in_turn(store, paid):
+            raise OverBudget(asked=whole.price, left=left)
 
     # --- caps that were left open -------------------------------------------------------------------------------------
 
