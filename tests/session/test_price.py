@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,3 +65,14 @@ def test_the_least_price_for_an_error_keeps_it_and_half_of_it_does_not(budget: A
     name = "rho" if isinstance(found, dp.ZCDP) else "epsilon"
     paid = getattr(found, name)
     assert query.preview(**{name: paid}).error("n") <= 20 < query.preview(**{name: paid / 2}).error("n")
+
+
+@pytest.mark.parametrize("confidence", [1, 2, "x", None])
+def test_a_confidence_that_no_error_bar_has_is_refused_before_the_payment(confidence: Any, tmp_path: Path) -> None:
+    """With a ledger the answer was paid, could not be stored with its error bars, and was lost."""
+    table = dp.table({"u": [1, 2, 3]}, unit="u", max_rows=1)
+    kept = dp.Session(t=table, budget=dp.Pure(1), ledger=tmp_path / "budget.db")
+    for own in (kept, session()):
+        with pytest.raises(BadParameter, match="confidence"):
+            own.sql(SQL).release("0.5", confidence=confidence)
+        assert own.remaining == own.budget

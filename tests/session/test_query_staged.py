@@ -101,3 +101,26 @@ def test_the_shares_add_up_to_the_price() -> None:
         assert many * each.epsilon + left.epsilon == Fraction(3, 10)  # type: ignore[operator]
         assert many * each.delta + left.delta == Fraction(1, 10**7)  # type: ignore[operator]
         assert left.epsilon >= Fraction(3, 20)  # type: ignore[operator]
+
+
+TWO = f"{TEXT} AND e < (SELECT MAX(e) FROM t)"
+
+
+@pytest.mark.parametrize("delta", [None, "6e-7"])
+def test_all_payments_are_checked_together_before_the_first_value_is_released(delta: str | None) -> None:
+    """One payment of this price fits what is left of ρ; its parts, each with noise of its own, do not."""
+    asking = dp.Session(t=session().schemas["t"].table, budget=dp.Approx(1, "1e-6"))
+    asking.sql("SELECT COUNT(*) AS n FROM t").release(rho="1/60")
+    before = asking.remaining_by_account
+    with pytest.raises(OverBudget):
+        asking.sql(TWO).release(epsilon="1/3", delta=delta)
+    assert asking.remaining_by_account == before
+
+
+def test_nothing_is_answered_for_a_made_up_value_where_the_whole_price_does_not_fit() -> None:
+    """A profile and the rest together cost less ρ than the whole: the question was answered with the stand-in."""
+    table = dp.table(ROWS, unit="id", max_rows="auto", columns={"e": dp.bounds(0, 9)})
+    asking = dp.Session(t=table, budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP)
+    with pytest.raises(OverBudget):
+        asking.sql(TEXT).release(epsilon="1.1")
+    assert asking.remaining == dp.Session(t=table, budget=dp.Approx(1, "1e-6"), rule=dp.Rule.ZCDP).remaining

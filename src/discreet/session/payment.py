@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from discreet.exact import Number
-from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.events import Event
+from discreet.privacy.budgets.filters import Rule, as_event
+from discreet.privacy.promises.events import Composed, Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
@@ -41,6 +41,23 @@ class Affords(Protocol):
 
     def affords(self, what: Event | Measure) -> bool:
         """Whether this would fit now, as a new payment."""
+
+
+@runtime_checkable
+class FitsInTurn(Protocol):
+    """A store that looks at several payments at once."""
+
+    def fits_in_turn(self, payments: Sequence[Event | Measure]) -> bool:
+        """Whether all of these could be paid now, one after the other."""
+
+
+def fit_in_turn(store: BudgetStore, payments: Sequence[Event | Measure]) -> bool:
+    """Whether all of these payments would fit, one after the other: so that a later one is not refused when the first
+    are paid. Of a store that does not say, as one payment.
+    """
+    if isinstance(store, FitsInTurn):
+        return store.fits_in_turn(payments)
+    return store.fits(Composed([as_event(one) for one in payments]))
 
 
 @runtime_checkable

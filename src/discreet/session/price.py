@@ -145,6 +145,7 @@ class Terms:
         Under Rule.EITHER an epsilon is first read as a part of the sum: the best noise for it. If that does not fit any
         more, it is read as what a ρ stands for, with Gaussian noise: many of those fit.
         """
+        confidence_level(price.confidence)  # an answer that was paid may not fail for its error bars
         if self.rule is not Rule.EITHER or price.rho is not None:
             return self._quote(questions, price, Account.RHO if price.rho is not None else Account.SUM, rows)
         first = self._quote(questions, price, Account.SUM, rows)

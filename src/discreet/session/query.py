@@ -134,6 +134,9 @@ class QuerySession(Protocol):
     def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
         """Buy what bounds are chosen from, for queries that wait for that; the queries then, and what is left."""
 
+    def check_parts_fit(self, parts: Sequence[tuple[Query, Price]], whole: tuple[Query, Price]) -> None:
+        """Refuses before the first of several queries is paid, if not all can be: they are parts of one."""
+
     def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
         """Buy the sizes of units if caps are to be chosen and nothing is known of them; the price that is left."""
 
@@ -383,9 +386,9 @@ class StagedQuery(ReleasesFirst, Query):
     ) -> TableAnswer:
         """Release the values, then the answer with them; nothing unless the whole price fits the budget."""
         price = Price.of(epsilon, delta, rho, error, confidence)
-        planned = self._main(self._stand_ins())
-        if not planned.preview(price).affordable:
-            return planned.release(price)  # which says so
+        planned, (each, left) = self._main(self._stand_ins()), shares(price, len(self.first))
+        parts = [*((query, each) for query in self.first), (planned, left)]
+        self.session.check_parts_fit(parts, (planned, price))
         answer, answers, words = self._released(price, lambda query, part, _: query.release(part))
         story = tuple(line for one in answers for line in one.story)
         found: TableAnswer = replace(answer, notes=(*words, *answer.notes), story=(*story, *words, *answer.story))

@@ -33,9 +33,10 @@ from discreet.session.caps.auto import note_of_first_payment, split
 from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.caps.counts import Lacks, lacking, to_try, with_cap, with_chosen_bounds, with_chosen_cap
 from discreet.session.caps.known_units import KnownUnits
-from discreet.session.caps.profiles import buy_profile
-from discreet.session.payment import Payment
+from discreet.session.caps.profiles import buy_profile, questions_to_buy
+from discreet.session.payment import Payment, fit_in_turn
 from discreet.session.price import Price
+from discreet.session.query import going_on
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.pmw import QUESTIONS, Stream, pmw
 from discreet.synthetic.result import Synthetic
@@ -222,12 +223,17 @@ class ManyQuestions(KnownUnits):
         columns: Sequence[str] | None,
         domain: Mapping[str, Any] | Domain | None = None,
         max_rows: int | None = None,
+        left: Price | None = None,
     ) -> Made:
         """What a job makes of a table's exact counts: one charge, paid at the first look; kept in the ledger.
 
-        ``max_rows``: instead of a cap that would be chosen.
+        ``max_rows``: instead of a cap that would be chosen; ``left``: of the price, where a profile was bought.
         """
-        found = self._counting(job.what, job.work, table, named, columns=columns, domain=domain, max_rows=max_rows)
+        again = partial(self._from_counts, job, table, named, columns=columns, domain=domain, max_rows=max_rows)
+        with going_on(lambda: again(left=split(named)[1])):
+            found = self._counting(
+                job.what, job.work, table, named, columns=columns, domain=domain, max_rows=max_rows, left=left
+            )
         paying = self._payment(found.price, job.words(table, found.source.domain.columns))
         return self._made(job, found, paying)
 
@@ -283,24 +289,33 @@ class ManyQuestions(KnownUnits):
         def work(source: PaidSource, asked: Mapping[str, Any]) -> Stream:
             return pmw(source, **options, **asked)
 
-        found = self._counting("a stream", work, table, named, columns=columns, domain=domain, keep=True)
-        price, counted = found.price, found.source
-        words = f"pmw({table}: {', '.join(counted.domain.columns)}; hard {hard or 'as the number of rows allows'})"
-        paying = self._payment(price, words)
+        def opened(left: Price | None = None) -> Stream:
+            with going_on(lambda: opened(split(named)[1])):
+                found = self._counting(
+                    "a stream", work, table, named, columns=columns, domain=domain, keep=True, left=left
+                )
+            listed = ", ".join(found.source.domain.columns)
+            words = f"pmw({table}: {listed}; hard {hard or 'as the number of rows allows'})"
+            return begun(found, self._payment(found.price, words))
 
-        def hold() -> None:
-            if alone and isinstance(self._budget_store, Filter):
-                held.append(self._budget_store.open(price))
-                paying.receipt = held[0].receipt
+        def begun(found: Counting, paying: Payment) -> Stream:
+            def hold() -> None:
+                if alone and isinstance(self._budget_store, Filter):
+                    held.append(self._budget_store.open(found.price))
+                    paying.receipt = held[0].receipt
 
-        try:
-            stream = work(PaidSource(counted, paying, price, hold), found.budget)
-        except BaseException:
-            for one in held:
-                one.close()
-            raise
-        stream.receipt, stream.closing = paying.receipt, [one.close for one in held]
-        return stream
+            try:
+                stream = work(PaidSource(found.source, paying, found.price, hold), found.budget)
+            except BaseException as error:
+                for one in held:
+                    one.close()
+                if isinstance(error, EngineFailed) and not held and paying.receipt and not paying.receipt.used:
+                    error.again = partial(begun, found, paying)
+                raise
+            stream.receipt, stream.closing = paying.receipt, [one.close for one in held]
+            return stream
+
+        return opened()
 
     def suggest_keys(
         self,
@@ -354,8 +369,11 @@ class ManyQuestions(KnownUnits):
         domain: Mapping[str, Any] | Domain | None,
         max_rows: int | None = None,
         keep: bool = False,
+        left: Price | None = None,
     ) -> Counting:
-        """What is counted, and its price. Where caps or bounds are to be chosen, a tenth of it buys a profile first."""
+        """What is counted, and its price. Where caps or bounds are to be chosen, a tenth of it buys a profile first,
+        unless it has done so before and this is what is ``left``.
+        """
         price, budget = self._priced(named, what)
         schemas: Mapping[str, Schema] = self._schemas
         if table not in schemas:
@@ -363,19 +381,17 @@ class ManyQuestions(KnownUnits):
         if max_rows is not None and schemas[table].table.caps.auto:
             schemas = with_cap(schemas, table, max_rows)
         make = partial(EngineSource, self._engine, neighbours=self._terms.neighbours, keep=keep)
-        lacks = lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain)
-        if lacks:
+        if left is None and lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain):
             self._read_ledger(table)  # another process may have bought it since
-            lacks = lacking(table, schemas, self._known_profiles((table,)).get(table), columns, domain)
-        left = named
-        if lacks:
+        if left is None and (lacks := lacking(table, schemas, self._profiles.get(table), columns, domain)):
             tried = to_try(schemas, lacks)
             source = make(tried, table, domain_of(table, tried[table], columns, domain))
             paying = self._payment(price, "")
             with suppress(_Tried):
                 work(TriedSource(source, paying, price), budget)
-            left = self._profile_first(lacks, named)
-            price, budget = self._priced(left, what)
+            left = self._profile_first(lacks, named, what)
+        left = left or named
+        price, budget = self._priced(left, what)
         profile = self._known_profiles((table,)).get(table)
         schemas, vain = with_chosen_bounds(schemas, table, profile)
         values = domain_of(table, schemas[table], columns, domain)
@@ -384,21 +400,28 @@ class ManyQuestions(KnownUnits):
         notes = (*words, *vain, *note_of_first_payment(named, left))
         return Counting(make(schemas, table, values), price, budget, notes)
 
-    def _profile_first(self, lacks: Lacks, price: Price) -> Price:
-        """Buy what caps and bounds are chosen from; the price that is left."""
+    def _profile_first(self, lacks: Lacks, price: Price, what: str) -> Price:
+        """Buy what caps and bounds are chosen from, if the rest can be paid then; the price that is left."""
         table = lacks.table
         if self._ledger is None and not isinstance(self._budget_store, Filter):  # a service sells profiles by itself
             raise no_bounds(None, lacks.bounds) if lacks.bounds else no_profile(table)
         first, left = split(price)
-        found = buy_profile(self, table, first, lacks.columns, known=self._profiles.get(table))
-        self._add_profile(table, found)
+        known = self._profiles.get(table)
+        asked = [one.prepared for one in questions_to_buy(self, table, lacks.columns, known)]
+        payments = (self.quote(asked, first).plan.price, self._priced(left, what)[0])
+        if not fit_in_turn(self._budget_store, payments):
+            raise self._over_budget(self._priced(price, what)[0])
+        buy_profile(self, table, first, lacks.columns, known=known, learn=self._add_profile)
         return left
 
     def _payment(self, price: Event | Approx, words: str) -> Payment:
         if not self._budget_store.fits(price):
-            charged: Measure = price if isinstance(price, Approx) else ZCDP(price.rho)  # type: ignore[attr-defined]
-            raise OverBudget(asked=charged, left=self._budget_store.remaining)
+            raise self._over_budget(price)
         return Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(words))
+
+    def _over_budget(self, price: Event | Approx) -> OverBudget:
+        charged: Measure = price if isinstance(price, Approx) else ZCDP(price.rho)  # type: ignore[attr-defined]
+        return OverBudget(asked=charged, left=self._budget_store.remaining)
 
 
 def _compared(answer: Answer) -> bytes:

@@ -321,6 +321,32 @@ def test_a_workload_with_a_join_buys_all_that_is_lacking_out_of_one_tenth(tmp_pa
         assert [price for _, price in paid(curator)] == [100, 100, 1800]
 
 
+def test_questions_about_the_same_joined_rows_buy_their_sizes_once(tmp_path: Path) -> None:
+    """The second was refused after the first was paid: what is known costs nothing, and that needs no ledger."""
+    joined = "SELECT COUNT(*) AS n FROM people JOIN trips ON people.person_id = trips.person_id"
+    both = WorkloadQuestion(sqls=(joined, joined.replace("COUNT(*) AS n", "SUM(length) AS s")), price=Price(20))
+    with opened(tmp_path / "t") as curator:
+        notes(curator, ANN, both)
+        assert [price for _, price in paid(curator)] == [1, 18]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        PlanQuestion(sqls=(f"{COUNT.sql} UNION ALL {COUNT.sql.replace('trips', 'people')}",), price=Price(20)),
+        PlanQuestion(sqls=("SELECT COUNT(*) AS n FROM trips WHERE length > (SELECT AVG(pay) FROM people)",),
+                     price=Price(20)),
+        SqlQuestion(sql="SELECT COUNT(*) FROM trips WHERE length > (SELECT AVG(pay) FROM people)", price=Price(20)),
+        replace(COUNT, price=Price(20, confidence=1)),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_answered_buys_no_profile(tmp_path: Path, asked: SqlQuestion | PlanQuestion) -> None:
+    with opened(tmp_path / "t") as curator:
+        with pytest.raises((BadQuestion, BadParameter)):
+            curator.ask(ANN, "town", asked)
+        assert not paid(curator)
+
+
 # --- plans ----------------------------------------------------------------------------------------------------------
 
 PLAN = PlanQuestion(sqls=(COUNT.sql, "SELECT COUNT(*) AS n FROM trips"), price=Price(20))

@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
-from discreet.errors import BadParameter, NoProfile, OverBudget
+from discreet.errors import BadParameter, EngineFailed, NoProfile, OverBudget
 from discreet.ledger import open_ledger
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
@@ -173,3 +173,60 @@ def test_the_cap_is_between_noise_and_cut() -> None:
     assert 1 < caps[0] <= 4  # nobody has less than three rows: a lower cap has no less noise for what is left
     assert caps[0] <= caps[1] <= 4
     assert caps[2] >= 32
+
+
+def test_all_payments_are_checked_together_before_the_profile_is_bought() -> None:
+    """The first payment of all may take all of δ, but of two the second may not: this price was refused when its tenth
+    was spent.
+    """
+    own = session(budget=dp.Approx(1, "1e-6"))
+    for ask in (own.synthesize, own.pmw):
+        with pytest.raises(OverBudget):
+            ask("visits", 1, delta="1e-6", columns=["clinic"])
+    assert own.remaining == own.budget
+
+
+def test_an_engine_that_fails_on_the_profile_is_asked_again_for_no_more_than_the_price() -> None:
+    engine = Counted()
+    run, left = engine.run, [None]
+
+    def failing(*given: Any) -> Any:
+        if left:
+            left.pop()
+            raise EngineFailed
+        return run(*given)
+
+    engine.run = failing  # type: ignore[assignment, method-assign]
+    own = session(engine=engine)
+    with pytest.raises(EngineFailed) as failed:
+        own.synthesize("visits", rho=10, rows=10, columns=["clinic"], workload="all 1-way")
+    assert own.remaining == dp.ZCDP(99)
+    assert failed.value.again is not None
+    assert "rho 1 was spent before" in failed.value.again().notes[-1]
+    assert own.remaining == dp.ZCDP(90)
+    left.append(None)
+    with pytest.raises(EngineFailed) as failed:
+        own.profile("visits", rho=1)
+    assert failed.value.again is not None
+    found = failed.value.again()
+    assert own.profile("visits") is found, "it was paid, so it is kept"
+
+
+def test_a_stream_whose_first_look_failed_is_opened_under_the_same_payment() -> None:
+    engine = Counted()
+    look, left = engine.grouping_sets, [None]
+
+    def failing(*given: Any) -> Any:
+        if left:
+            left.pop()
+            raise EngineFailed
+        return look(*given)
+
+    engine.grouping_sets = failing  # type: ignore[assignment, method-assign]
+    own = dp.Session(visits=dp.table(VISITS, unit="patient", max_rows=3, columns=COLUMNS), budget=dp.ZCDP(100),
+                     engine=engine)  # fmt: skip
+    with pytest.raises(EngineFailed) as failed:
+        own.pmw("visits", rho=10, columns=["clinic"], hard=2, questions=10)
+    assert failed.value.again is not None
+    assert failed.value.again().receipt.used
+    assert own.remaining == dp.ZCDP(90)

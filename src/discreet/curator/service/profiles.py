@@ -226,9 +226,10 @@ class FirstPurchase:
         if lacking.joined:
             queries = read()  # bounds are chosen now
             for text in lacking.joined:
-                units = UnitsQuestion(sql=text, about=session.sizes_of_joined(queries[text]), price=first)
-                self._buy(units, units.query, paid)
-                session.learn_sizes(queries[text], self.profiles.sizes[text.strip()])
+                if about := session.sizes_of_joined(queries[text]):  # unless another question had the same joined rows
+                    units = UnitsQuestion(sql=text, about=about, price=first)
+                    self._buy(units, units.query, paid)
+                    session.learn_sizes(queries[text], self.profiles.sizes[text.strip()])
 
     def _buy(self, asked: ProfileQuestion | UnitsQuestion, name: str, paid: _Paid) -> None:
         paid.setdefault(name, asked.parameters)

@@ -19,7 +19,7 @@ from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import KEY, About, Asked, table_questions
 from discreet.session.caps.profiles import profile_order
-from discreet.session.plan import Plan
+from discreet.session.plan import Plan, check_plain
 from discreet.session.price import Price
 from discreet.session.query import Order, Query
 from discreet.session.session import Session
@@ -56,8 +56,9 @@ class SqlQuestion:
         return self.price.texts()
 
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
-        """What is asked, read and not too large."""
+        """What is asked, read and not too large; what cannot be one release is refused before anything is bought."""
         query = read(self.sql)
+        query.check_whole()
         check(query.prepared.all)
         return (query,)
 
@@ -98,8 +99,10 @@ class WorkloadQuestion:
         return self.price.texts() | {"workload": [len(text.strip()) for text in self.sqls]}
 
     def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
-        """What is asked, read and not too large."""
+        """What is asked, read and not too large; what cannot be one release is refused before anything is bought."""
         queries = tuple(read(text) for text in self.sqls)
+        for query in queries:
+            query.check_whole()
         check([one for query in queries for one in query.prepared.all])
         return queries
 
@@ -120,6 +123,12 @@ class PlanQuestion(WorkloadQuestion):
     def parameters(self) -> dict[str, Any]:
         """All but the text that decides the answer, in canonical form."""
         return super(PlanQuestion, self).parameters | {"plan": "one price"}  # slots: super() is of another class
+
+    def queries(self, read: Read, check: Check) -> tuple[Query, ...]:
+        """What is asked, read and not too large; what a plan cannot hold is refused before anything is bought."""
+        queries = super(PlanQuestion, self).queries(read, check)
+        check_plain(queries, expected=True)
+        return queries
 
     def plan(self, session: Session, read: Read, check: Check, *, expected: bool = False) -> Plan:
         """What each question gets, and the order; ``expected``: also where caps or bounds are not chosen yet."""

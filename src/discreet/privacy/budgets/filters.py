@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from enum import Enum
 from fractions import Fraction
 from typing import NoReturn
@@ -124,9 +125,20 @@ class Filter:
 
     def fits(self, what: Event | Measure) -> bool:
         """Whether this could be paid now. Spends nothing."""
-        amounts = self._currency.amounts(what)
-        self._agree(what)
-        return self._currency.limits.fits(self._used, amounts)
+        return self.fits_in_turn((what,))
+
+    def fits_in_turn(self, payments: Sequence[Event | Measure]) -> bool:
+        """Whether all of these could be paid now, one after the other. Spends nothing."""
+        used = self._used
+        for what in payments:
+            amounts = self._currency.amounts(what)
+            self._agree(what)
+            if self._open and self._currency.interleaved is not None:
+                amounts = self._currency.interleaved(amounts)
+            if not self._currency.limits.fits(used, amounts):
+                return False
+            used = add(used, amounts)
+        return True
 
     def after(self, what: Event | Measure) -> Measure:
         """What would be left after this payment. Spends nothing."""

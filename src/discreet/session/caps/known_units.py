@@ -10,13 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
-from operator import itemgetter
 from typing import Any, TypeAlias
 
 from discreet.errors import BadParameter, OverBudget
 from discreet.exact import Number, number
 from discreet.privacy.budgets.filters import Rule
-from discreet.privacy.promises.events import Composed
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import Preview, preview
@@ -37,7 +35,7 @@ from discreet.query.profile.choose_bounds import units_to_see
 from discreet.query.profile.predict import Known, share_of_the_least
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.questions import Asked
-from discreet.query.run import no_caps, quote
+from discreet.query.run import Quote, no_caps, quote
 from discreet.session.caps.auto import (
     SHARE,
     all_rows,
@@ -70,7 +68,7 @@ from discreet.session.caps.profiles import (
     read_profile,
     stored_profile,
 )
-from discreet.session.payment import Affords, BudgetStore, SessionLedger
+from discreet.session.payment import Affords, BudgetStore, SessionLedger, fit_in_turn
 from discreet.session.price import Price, Terms, wanted_errors
 from discreet.session.query import Order, Query
 
@@ -106,8 +104,8 @@ class KnownUnits(Buyer):
         asked, step = sizes_question(name, column, self._schemas)
         quote = self.quote((prepare(asked),), Price.of(epsilon, delta, rho))
         order = Order(quote, (asked.outcome,), partial(bounds_words, name, column))
-        answer: TableAnswer = self.release(order, itemgetter(0))
-        return suggested(f"{name}.{column}", step, answer)
+        found: Suggestion = self.release(order, lambda answers: suggested(f"{name}.{column}", step, answers[0]))
+        return found
 
     def suggest_max_rows(
         self,
@@ -151,7 +149,8 @@ class KnownUnits(Buyer):
         (True, Pure(epsilon=1))
         """
         if epsilon is not None or rho is not None:
-            self._profiles[table] = buy_profile(self, table, Price.of(epsilon, delta, rho), columns)
+            keep = self._profiles.__setitem__
+            buy_profile(self, table, Price.of(epsilon, delta, rho), columns, learn=keep)
         if table not in self._schemas:
             raise BadParameter("table", table, f"must be one of {', '.join(self._schemas)}")
         found = self._known_profiles((table,)).get(table)
@@ -240,12 +239,7 @@ class KnownUnits(Buyer):
         for table in tables:
             self._read_ledger(table)  # or by another process
         queries = _asked_again(queries)
-        keys = [key.name for query in queries for key in query.prepared.asked.keys]
-        todo: dict[str, tuple[str, ...]] = {}
-        for table in tables:
-            missing = [one for query in queries for one in query.waiting if one.table == table]
-            if missing:
-                todo[table] = columns_to_buy(missing, keys, self._schemas[table])
+        todo = self._columns_to_buy(queries)
         if todo:
             self._check_all_fit(queries, price, todo)
             first, price = split(price, len(todo))
@@ -254,36 +248,75 @@ class KnownUnits(Buyer):
                 buy_profile(self, table, first, columns, known=self._profiles.get(table), learn=learn)
         return _asked_again(queries), price
 
+    def _columns_to_buy(self, queries: Sequence[Query]) -> dict[str, tuple[str, ...]]:
+        """The columns, by table, whose values are bought for queries that wait for bounds."""
+        keys = [key.name for query in queries for key in query.prepared.asked.keys]
+        waiting = [one for query in queries for one in query.waiting]
+        return {
+            table: columns_to_buy([one for one in waiting if one.table == table], keys, self._schemas[table])
+            for table in sorted({one.table for one in waiting})
+        }
+
     def _check_all_fit(self, queries: Sequence[Query], price: Price, todo: Mapping[str, tuple[str, ...]]) -> None:
         """Refuses if the values of these columns, sizes of joined rows and then the answers do not fit."""
-        each, left = split(price, len(todo))
-        first = [(questions_to_buy(self, table, some, self._profiles.get(table)), each) for table, some in todo.items()]
-        if sizes := sizes_to_buy([one for query in queries for one in _joined(query) if not self.knows(one)]).asked:
+        unknown = [one for query in queries for one in _joined(query) if not self.knows(one)]
+        first, left = self._purchases(price, todo, unknown)
+        self.check_fits([one for query in queries for one in query.prepared.all], price, first, left)
+
+    def _purchases(
+        self, price: Price, todo: Mapping[str, tuple[str, ...]], unknown: Sequence[Prepared]
+    ) -> tuple[Purchases, Price]:
+        """What is bought first of columns and of the sizes of units, each for its price; and what is left then."""
+        first, left = [], price
+        if todo:
+            each, left = split(price, len(todo))
+            first = [(questions_to_buy(self, one, some, self._profiles.get(one)), each) for one, some in todo.items()]
+        if sizes := sizes_to_buy(unknown).asked:
             each, left = split(left)
             first.append((sizes, each))
-        self.check_fits([one for query in queries for one in query.prepared.all], price, first, left)
+        return first, left
 
     def check_fits(self, questions: Sequence[Prepared], price: Price, first: Purchases, left: Price) -> None:
         """Refuses before a part of a price is spent, if not all of it can be: what is bought first, then the answer
         with what is left of the price.
         """
-        expected = [unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions]
-        whole = self.quote(expected, price)
-        store = self._budget_store
-        fits = store.affords if isinstance(store, Affords) else store.fits
-        bought = [self.quote([one.prepared for one in asked], part).plan.price for asked, part in first]
+        bought = [([one.prepared for one in asked], part) for asked, part in first]
+        self._check_in_turn([*bought, (_expected(questions), left)], self.quote(_expected(questions), price))
 
-        def together(rest: Any) -> bool:
-            return fits(Composed((*bought, rest)))
+    def check_parts_fit(self, parts: Sequence[tuple[Query, Price]], whole: tuple[Query, Price]) -> None:
+        """Refuses before the first of several queries is paid, if not all can be, with what each buys first.
 
-        # one payment may take all of δ if it is the first of all; of two, the second has half (an analyst's share says
-        # nothing of whether it is the first)
-        left_now = store.remaining
-        new = isinstance(store, Affords) or left_now == self._terms.budget
-        apart = new and price.delta is not None and self._terms.rule is Rule.EITHER and isinstance(left_now, Approx)
-        too_much = apart and 2 * number(price.delta or 0) > left_now.delta  # type: ignore[union-attr]
-        if too_much or not together(self._terms.quote(expected, left, together).plan.price):
-            raise OverBudget(asked=whole.price, left=left_now)
+        ``whole``: the query that they are parts of, with its price.
+        """
+        payments: list[tuple[Sequence[Prepared], Price]] = []
+        for query, price in parts:
+            every = query.prepared.all
+            todo = self._columns_to_buy((query,))
+            known = [
+                one for one in every if not one.asked.caps.auto or self.knows(one) or {*one.asked.tables} & {*todo}
+            ]
+            first, left = self._purchases(price, todo, [one for one in every if one not in known])
+            payments += [*(([one.prepared for one in asked], part) for asked, part in first), (_expected(every), left)]
+        together = self.quote(_expected(whole[0].prepared.all), whole[1])
+        if not fit_in_turn(self._budget_store, (together.plan.price,)):
+            raise OverBudget(asked=together.price, left=self._budget_store.remaining)
+        self._check_in_turn(payments, together)
+
+    def _check_in_turn(self, payments: Sequence[tuple[Sequence[Prepared], Price]], whole: Quote) -> None:
+        """Refuses if one of these payments, each as it will be made, would be refused when the others are paid."""
+        paid: list[Any] = []
+        for questions, price in payments:
+            one = self._terms.quote(questions, price, lambda one: fit_in_turn(self._budget_store, (*paid, one)))
+            paid.append(one.plan.price)
+        # noise that is chosen later may take all of the δ that is named; one payment may take all of a budget's δ if it
+        # is the first of all, of two the second has half (an analyst's share says nothing of whether it is the first)
+        store, named = self._budget_store, sum(number(price.delta or 0) for _, price in payments)
+        left = store.remaining
+        new = isinstance(store, Affords) or left == self._terms.budget
+        apart = new and self._terms.rule is Rule.EITHER and isinstance(left, Approx)
+        too_much = apart and 2 * named > left.delta  # type: ignore[union-attr]
+        if too_much or not fit_in_turn(store, paid):
+            raise OverBudget(asked=whole.price, left=left)
 
     # --- caps that were left open -------------------------------------------------------------------------------------
 
@@ -417,6 +450,11 @@ class KnownUnits(Buyer):
 def _asked_again(queries: Sequence[Query]) -> tuple[Query, ...]:
     """The queries with bounds that can be chosen by now."""
     return tuple(query.again(query.plan) if query.waiting else query for query in queries)
+
+
+def _expected(questions: Sequence[Prepared]) -> list[Prepared]:
+    """The questions with caps that are likely, where they are to be chosen."""
+    return [unknown_yet(one).questions[0] if one.asked.caps.auto else one for one in questions]
 
 
 def _joined(query: Query) -> list[Prepared]:
