@@ -29,7 +29,7 @@ from discreet.curator.client.remote_plan import RemotePlan
 from discreet.curator.client.remote_synthetic import RemoteJob, RemoteSynthetic
 from discreet.curator.client.transport import Transport, new_key
 from discreet.curator.public_schema import read
-from discreet.errors import BadParameter, CuratorRefused, Unsupported
+from discreet.errors import BadParameter, CuratorRefused, OverBudget, Unsupported
 from discreet.exact import Number, integer
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.explain import tell
@@ -444,8 +444,9 @@ class RemoteStagedQuery(ReleasesFirst, RemoteQuery):
         """
         price, own = Price.of(epsilon, delta, rho, error, confidence), new_key(key)
         planned = self._main(self._stand_ins())
-        if not planned.preview(price).affordable and not (key is not None and self._is_begun(own)):
-            return planned.release(price, key=own)  # which says so
+        shown = planned.preview(price)
+        if not shown.affordable and not (key is not None and self._is_begun(own)):
+            raise OverBudget(asked=shown.cost, left=self.session.remaining)  # nobody pays for values that stand in
         answer: RemoteAnswer = self._released(price, lambda query, part, i: query.release(part, key=f"{own}-{i}"))[0]
         return answer
 
