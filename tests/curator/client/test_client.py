@@ -182,7 +182,7 @@ def test_an_answer_is_named_by_a_number(served: tuple[Town, str], sequence: Any)
 def test_nothing_of_a_local_session_is_missing_without_a_word() -> None:
     """What a session, query or answer here has, a remote one has or refuses; but for what is not of an analyst."""
     automatic = {"choose", "find_bounds", "find_out", "known", "knows", "lacks", "learn_profile", "sizes_of_joined",
-                 "learn_sizes", "answer_anyway", "check_fits", "quote_beyond", "rows_in_a_group",
+                 "learn_sizes", "answer_anyway", "check_fits", "check_parts_fit", "quote_beyond", "rows_in_a_group",
                  "rows_that_count"}  # fmt: skip
     pairs: tuple[tuple[type, type, set[str]], ...] = (
         (Session, RemoteSession, {"engine", "serving", "quote", "preview", "release", *automatic}),

@@ -114,7 +114,7 @@ def _copy(
                 connection.execute(f"ATTACH {DUCKDB.text(file)} AS {DUCKDB.identifier(label)} (READ_ONLY)")
             for label, arrow in wanted_here.frames.items():
                 connection.register(label, arrow)
-            origin = describe(opened, "source", connection)
+            origin = describe(opened, "source", connection, whole=True)
             if unit is not None and unit not in origin.stored:
                 raise BadParameter("unit", unit, "must be a column of the table")
             rows, kept = _rows(connection, origin, unit, works)

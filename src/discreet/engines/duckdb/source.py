@@ -100,20 +100,25 @@ def needs(opened: Opened, label: str) -> Needs:
             return Needs(frames={label: arrow})
 
 
-def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection) -> Origin:
-    """Where the rows of a source come from, once the connection has what the source needs. Reads metadata only."""
+def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection, *, whole: bool = False) -> Origin:
+    """Where the rows of a source come from, once the connection has what the source needs. Reads metadata only.
+
+    ``whole``: with the columns that no question can use, as a copy of the table wants it.
+    """
     match opened:
         case Files(Format.PARQUET, paths):
-            return _typed(_parquet(paths, cursor), cursor, hidden=_in_milliseconds(paths, cursor))
+            return _typed(_parquet(paths, cursor), cursor, hidden=_in_milliseconds(paths, cursor), whole=whole)
         case Files(_, paths):
-            return _typed(_csv(paths, cursor), cursor)
+            return _typed(_csv(paths, cursor), cursor, whole=whole)
         case DatabaseTable(_, table, schema):
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
-            found = _typed(item, cursor, text="{0} COLLATE C", kept=_kept(label, schema, table, cursor))
+            kept = _kept(label, schema, table, cursor)
+            found = _typed(item, cursor, text="{0} COLLATE C", kept=kept, whole=whole)
             return replace(found, view=not _is_table(label, schema, table, cursor))
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
-            found = _typed(DUCKDB.identifier(label), cursor, text="TRY(decode(encode({0})))", hidden=hidden)
+            read = "TRY(decode(encode({0})))"
+            found = _typed(DUCKDB.identifier(label), cursor, text=read, hidden=hidden, whole=whole)
             return replace(found, stored={**found.stored, **_left_out(arrow.schema)})
 
 
@@ -124,6 +129,7 @@ def _typed(
     text: str | None = None,
     hidden: Collection[str] = (),
     kept: Mapping[str, str] = MappingProxyType({}),
+    whole: bool = False,
 ) -> Origin:
     """The item with its columns turned into the few types that we compute with; moments named ``hidden`` are of none.
 
@@ -141,7 +147,8 @@ def _typed(
     }
     reach = {name: 1 << _BITS[kind] for name, kind in found if kind in _BITS}
     # What DuckDB would turn on the way is left out: it turns the ends that a file states of such a column, used or not.
-    gone = [DUCKDB.identifier(name) for name, kind in found if "TIMESTAMP" in kind and stored[name].kind is _OTHER]
+    other = [DUCKDB.identifier(name) for name, kind in found if "TIMESTAMP" in kind and stored[name].kind is _OTHER]
+    gone = [] if whole else other
     turned = []
     for name, kind in found:
         column = DUCKDB.identifier(name)
