@@ -54,7 +54,8 @@ def keys_of(x: Typed, size: int, fields: Mapping[str, TypedColumn]) -> tuple[Val
     read = columns(x.lowered)
     if len(read) != 1 or isinstance(x.lowered, Column):
         found = known(x)
-        return _of_several(x.lowered, size, {name: fields[name] for name in read}) if found is None else found
+        asked = dict.fromkeys(part.name for part in walk(x.lowered) if isinstance(part, Column))  # always in one order
+        return _of_several(x.lowered, size, {name: fields[name] for name in asked}) if found is None else found
     (name,) = read
     field = fields[name]
     match x.lowered:
