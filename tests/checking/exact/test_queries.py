@@ -20,7 +20,7 @@ from discreet.query.estimate import quantile_search
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Filter, Project, Relation
 from discreet.query.plan.schema import Schema
-from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Form, Work
+from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Form, TotalsWork, Work
 from tests.helpers.extent import extent
 
 TRIPS = pa.table(
@@ -223,6 +223,10 @@ def null_as_much(e: Expression) -> Expression:
 def wider(work: AnyWork, times: int) -> AnyWork:
     if isinstance(work, DistinctWork):
         return replace(work, cap=work.cap * times)
+    if isinstance(work, TotalsWork):
+        return replace(work, cells=tuple(replace(cell, cap=cell.cap * times) for cell in work.cells))
+    if not isinstance(work, Work):
+        return work
     return replace(work, weights=replace(work.weights, cap=work.weights.cap * times))
 
 

@@ -23,7 +23,7 @@ from discreet.query.estimate import noise_plan
 from discreet.query.estimate.statistics import Rows
 from discreet.query.plan.expressions import Column
 from discreet.query.plan.nodes import Outcome
-from discreet.query.plan.work import AnyWork, Work
+from discreet.query.plan.work import AnyWork, DistinctWork, TotalsWork, Work
 from discreet.query.run import Quote
 from discreet.session.price import Price
 from discreet.session.session import Query, Workload
@@ -105,7 +105,9 @@ def test_random_questions_find_a_planted_fault() -> None:
     def larger(work: AnyWork) -> AnyWork:
         if isinstance(work, Work):
             return replace(work, weights=replace(work.weights, cap=work.weights.cap + 1))
-        return replace(work, cap=work.cap + 1)
+        if isinstance(work, TotalsWork):
+            return replace(work, cells=tuple(replace(cell, cap=cell.cap + 1) for cell in work.cells))
+        return replace(work, cap=work.cap + 1) if isinstance(work, DistinctWork) else work
 
     found = [
         not check_query(query, tables=4, seed=1, **price).ok for _, query, price in accepted(Faulty(larger), 0, 12)

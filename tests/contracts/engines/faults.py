@@ -14,13 +14,14 @@ from discreet.engines.memory import engine as module
 from discreet.engines.memory import row as memory_row
 from discreet.query.plan.expressions import Call, Expression
 from discreet.query.plan.schema import Schema, Stored
-from discreet.query.plan.work import AnyWork, Exact, Form, Weights, Work
+from discreet.query.plan.work import AnyWork, Exact, Form, TotalsWork, UnitClasses, Weights, Work
 
 Patch = Callable[[pytest.MonkeyPatch], None]
 # what is right, whatever is patched later
 _unit_weight, _smallest, _contribution, _by_unit, _sums = (
     module.unit_weight, module.smallest, module._contribution, module._by_unit, module._sums
 )  # fmt: skip
+_clipped_weight, _length, _kept_groups = module.clipped_weight, module.length, module.kept_groups
 _evaluate, _read, _round, _like = memory_row.evaluate, memory_row.read_real, memory_row.round_div, memory_row.like
 
 
@@ -140,6 +141,24 @@ def _merged_later(patched: pytest.MonkeyPatch) -> None:
     patched.setattr(module, "row_weight", lambda _weights, w, _n: w)
 
 
+def _totals_by_group(patched: pytest.MonkeyPatch) -> None:
+    """The length of each group's number instead of that of all groups of the unit."""
+
+    def each(work: TotalsWork | UnitClasses, rows: list[dict[str, Any]]) -> Any:
+        return ({key: members} for groups in _kept_groups(work, rows) for key, members in groups.items())
+
+    patched.setattr(module, "kept_groups", each)
+
+
+def _cut_before_lengths(patched: pytest.MonkeyPatch) -> None:
+    """The length of the numbers that were cut to the cap: then no unit is longer than its number of groups times it."""
+
+    def weight(scale: int, cap: int, t: int) -> int:
+        return _clipped_weight(scale, cap, min(t, 2 * cap))
+
+    patched.setattr(module, "clipped_weight", weight)
+
+
 def _float_read(x: float, exponent: int, low: int, high: int) -> int | None:
     if math.isnan(x) or math.isinf(x) or not -1000 < exponent < 1000:
         return _read(x, exponent, low, high)
@@ -168,6 +187,11 @@ REACHING_TOO_FAR: dict[str, Patch] = {
     "all keys are kept": _set("smallest", lambda _unit, keys, _salt, _count: list(keys)),
     "one key too many": _set("smallest", lambda u, keys, s, count: _smallest(u, keys, s, count + 1)),
     "keys chosen by what others have": _popular,
+    "clipped weights rounded up": _set("clipped_weight", lambda s, cap, t: s if t <= cap else _up(s * cap, t)),
+    "no clipping": _set("clipped_weight", lambda scale, _cap, _t: scale),
+    "lengths after numbers were cut": _cut_before_lengths,
+    "lengths by group": _totals_by_group,
+    "lengths with signs": _set("length", lambda numbers: abs(sum(numbers))),
     "NULL is a unit": _null_is_a_unit,
     "units compared loosely": _loose_units,
 }
@@ -179,6 +203,7 @@ ANOTHER_MEANING: dict[str, Patch] = {
     "NULL is clamped to the upper bound": _null_to_upper,
     "NULL joins NULL": _set("_equal", lambda x, y: x == y),
     "keys are listed after the bounding": _listed_later,
+    "lengths in floats": _set("length", lambda numbers: int(sum(float(abs(x)) for x in numbers))),
 }
 """Faults that change a number without reaching too far: only the comparison with the oracle can see them."""
 

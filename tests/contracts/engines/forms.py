@@ -7,7 +7,21 @@ from functools import cache
 
 from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.nodes import Relation
-from discreet.query.plan.work import AnyWork, Cell, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.work import (
+    AnyWork,
+    Cell,
+    ClippedSum,
+    DistinctWork,
+    Form,
+    RowSum,
+    Total,
+    TotalsWork,
+    UnitClasses,
+    UnitSum,
+    Weights,
+    Work,
+    WorkKey,
+)
 from tests.contracts.engines.lab import UNIT, f, reading
 from tests.helpers.tables import DATES, MOMENTS
 
@@ -130,3 +144,57 @@ def distinct(name: str) -> Iterator[AnyWork]:
         yield DistinctWork(
             source=source(unit), unit=UNIT, keys=keys, value=Column(value), cap=cap, salt=SALTS[n % len(SALTS)]
         )
+
+
+# --- totals of units --------------------------------------------------------------------------------------------------
+
+TOTALS = (
+    Total(None),
+    Total(Literal(1)),
+    Total(Column("x")),
+    Total(Column("k")),
+    Total(f("case", f("is_null", Column("g")), None, f("sign", Column("x")))),
+    Total(Literal(1 << 62)),
+    Total(Literal(-(2**53) - 1)),
+    Total(f("read_integer", Column("x"), -(1 << 40), 1 << 40)),
+)
+"""Presence, rows, values of any size, values that cancel, NULL among them, sums beyond 64 bits in a few rows."""
+CAPS = (1, 2, 3, 5, 100, 1 << 20, (1 << 42) - 1)
+EDGES = (
+    (),
+    (0,),
+    (0, 1, 2, 3, 5, 8, 13),
+    tuple(range(512)),
+    tuple(sorted({2**n - 1 for n in range(63)} | {2**53 * n for n in range(1, 9)} | {(1 << 62) - 2})),
+)
+
+
+def clipped(
+    keys: tuple[WorkKey, ...], n: int, *, unit: str, most_keys: int | None = None, salt: str = ""
+) -> TotalsWork:
+    """Every total with some cap, one of them with two."""
+    cells = [ClippedSum(total, CAPS[(n + i) % len(CAPS)]) for i, total in enumerate((*TOTALS, TOTALS[2]))]
+    return TotalsWork(
+        source=source(unit), unit=UNIT, keys=keys, cells=tuple(cells), scale=(1, 7, 1 << 20)[n % 3],
+        most_keys=most_keys, salt=salt,
+    )  # fmt: skip
+
+
+def classes(
+    keys: tuple[WorkKey, ...], n: int, *, unit: str, most_keys: int | None = None, salt: str = ""
+) -> UnitClasses:
+    """Units by the length of every total, or of one."""
+    totals = (TOTALS[n % len(TOTALS)],) if n % 2 else (*TOTALS, TOTALS[0])
+    return UnitClasses(
+        source=source(unit), unit=UNIT, keys=keys, totals=totals, edges=EDGES[n % len(EDGES)], most_keys=most_keys,
+        salt=salt,
+    )  # fmt: skip
+
+
+def totals(name: str) -> Iterator[AnyWork]:
+    """Totals of units, clipped and by class: over all keys of a unit, or a few by hash."""
+    keys = (KNOWN | UNKNOWN)[name]
+    for n in range(len(CAPS)):
+        most, salt = (None, 1, 2, None)[n % 4], SALTS[n % len(SALTS)]
+        yield clipped(keys, n, unit=("u", "name")[n % 2], most_keys=most, salt=salt)
+        yield classes(keys, n, unit=("name", "u")[n // 2 % 2], most_keys=most, salt=salt)

@@ -17,7 +17,20 @@ from hypothesis.strategies import DrawFn
 from discreet.query.plan.expressions import Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Filter, How, Join, Measure, PerUnit, Project, Relation, UnionAll
 from discreet.query.plan.types import LARGEST
-from discreet.query.plan.work import AnyWork, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.work import (
+    AnyWork,
+    ClippedSum,
+    DistinctWork,
+    Form,
+    RowSum,
+    Total,
+    TotalsWork,
+    UnitClasses,
+    UnitSum,
+    Weights,
+    Work,
+    WorkKey,
+)
 from tests.contracts.engines.lab import UNIT, f
 from tests.contracts.engines.relations import BY_NAME, EVENTS, HERE, PLACES
 from tests.helpers.tables import DATES, GROUPS, MOMENTS, NAMES, UNITS, events
@@ -297,7 +310,18 @@ def works(draw: Draw) -> Asked:
     source = relations(draw, draw(st.sampled_from([EVENTS, BY_NAME])))
     keys = tuple(_key(draw, n) for n in range(draw(st.integers(0, 2))))
     salt = draw(st.sampled_from(["", "salt", "'|"]))
-    if draw(st.integers(0, 4)) == 0:
+    most = draw(st.integers(1, 3)) if draw(st.booleans()) else None
+    kind = draw(st.integers(0, 6))
+    if kind >= 5:
+        totals = tuple(_total(draw) for _ in range(draw(st.integers(1, 3))))
+        base: dict[str, Any] = {"source": source, "unit": UNIT, "keys": keys, "most_keys": most, "salt": salt}
+        if kind == 5:
+            edges = draw(st.sets(st.sampled_from([0, 1, 2, 3, 5, 100, 2**53, 2**62 - 1])))
+            return Asked(UnitClasses(totals=totals, edges=tuple(sorted(edges)), **base), (1,))
+        cells = tuple(ClippedSum(total, draw(st.sampled_from([1, 2, 5, 1000, 2**41]))) for total in totals)
+        clipped = TotalsWork(cells=cells, scale=draw(st.sampled_from([1, 7, 1 << 20])), **base)
+        return Asked(clipped, (1,) * len(cells))
+    if kind == 0:
         kinds: list[Callable[[], Expression]] = [
             lambda: texts(draw, 1), lambda: days(draw, 1), lambda: truths(draw, 1), lambda: moments(draw, 1),
             lambda: integers(draw, 1).expression,
@@ -308,12 +332,17 @@ def works(draw: Draw) -> Asked:
     bounding = weights(draw)
     split = draw(st.booleans()) and draw(st.booleans())
     summed = integers(draw, 2)
-    cells = (RowSum(Literal(1)), RowSum(summed.expression))
+    sums = (RowSum(Literal(1)), RowSum(summed.expression))
     counts_units = not split and (bounding.per_group == 1 or (bounding.form is Form.ROWS and not keys))
     by = WorkKey("split", integers(draw, 1).expression, draw(st.sampled_from([None, (0, 1, 2)])))
-    most = draw(st.integers(1, 3)) if draw(st.booleans()) else None
-    sums = Work(
-        source=source, unit=UNIT, keys=keys, cells=(*cells, UnitSum()) if counts_units else cells, weights=bounding,
+    bounded = Work(
+        source=source, unit=UNIT, keys=keys, cells=(*sums, UnitSum()) if counts_units else sums, weights=bounding,
         split=by if split else None, most_keys=most, salt=salt,
     )  # fmt: skip
-    return Asked(sums, (1, summed.bound, 1)[: len(sums.cells)])
+    return Asked(bounded, (1, summed.bound, 1)[: len(bounded.cells)])
+
+
+def _total(draw: Draw) -> Total:
+    if draw(st.integers(0, 3)) == 0:
+        return Total(draw(st.sampled_from([None, Literal(1)])))
+    return Total(integers(draw, 2).expression)

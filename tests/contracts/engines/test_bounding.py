@@ -23,6 +23,7 @@ EVERY = {
     **{f"unknown: {name}": (forms.unknown, name) for name in forms.UNKNOWN},
     **{f"split: {name}": (forms.split, name) for name in forms.KNOWN},
     **{f"picked: {name}": (forms.picked, name) for name in ("no key", "text with NULL", "text and integers")},
+    **{f"totals: {name}": (forms.totals, name) for name in forms.KNOWN | forms.UNKNOWN},
     **{f"distinct: {name}": (forms.distinct, name) for name in forms.KNOWN | forms.UNKNOWN},
 }
 Works = tuple[Callable[[str], Iterator[AnyWork]], str]

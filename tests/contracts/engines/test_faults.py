@@ -16,6 +16,7 @@ EVENTS = {"t": crowd(60), "p": TABLES["crowd"]["p"]}
 
 def compare(lab: Lab) -> None:
     """The part of the suite that such a fault would meet."""
+    agree(lab, [*forms.totals("text"), *forms.totals("everything"), *forms.totals("no key")], EVENTS)
     agree(lab, [*forms.known("text"), *forms.unknown("integers"), *forms.known("no key")], EVENTS)
     agree(lab, [rows(RELATIONS["join"])], TABLES["crowd"])
     agree(lab, works(PROBES["read_integer"]), {"t": WIDE})

@@ -12,7 +12,19 @@ from hypothesis import strategies as st
 from discreet.query.lower.bounding import Noise, Reach, row_reach, unit_reach
 from discreet.query.plan.expressions import Column, Literal
 from discreet.query.plan.schema import Caps
-from discreet.query.plan.work import AnyWork, Cell, DistinctWork, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.work import (
+    AnyWork,
+    Cell,
+    DistinctWork,
+    Form,
+    RowSum,
+    TotalsWork,
+    UnitClasses,
+    UnitSum,
+    Weights,
+    Work,
+    WorkKey,
+)
 from tests.contracts.engines import forms
 from tests.contracts.engines.faults import REACHING_TOO_FAR, Faulty
 from tests.contracts.engines.lab import ORACLE, UNIT, Lab, Numbers, every_engine, every_quick_engine, f
@@ -48,6 +60,10 @@ def too_far(asked: Asked, before: Numbers, after: Numbers) -> list[str]:
         l1, l2_squared, most = sum(map(abs, change)), sum(d * d for d in change), max(map(abs, change), default=0)
         if isinstance(work, DistinctWork):
             claims = {"values": (l1, work.cap)}
+        elif isinstance(work, TotalsWork):
+            claims = {"length": (l1, work.scale * work.cells[cell].cap)}
+        elif isinstance(work, UnitClasses):
+            claims = {"units": (l1, len(work.totals)), "one class": (most, len(work.totals))}
         else:
             w = work.weights
             full = w.scale * bound
@@ -55,7 +71,8 @@ def too_far(asked: Asked, before: Numbers, after: Numbers) -> list[str]:
             if w.per_group is not None:
                 claims["one group"] = most, full * w.per_group
         found += [f"cell {cell}: {name}" for name, (is_, may) in claims.items() if is_ > may]
-    if isinstance(work, Work) and work.most_keys is not None and work.split is None:
+    one_row_a_group = isinstance(work, TotalsWork) or (isinstance(work, Work) and work.split is None)
+    if isinstance(work, Work | TotalsWork) and work.most_keys is not None and one_row_a_group:
         touched = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
         found += ["keys"] if len(touched) > work.most_keys else []
     return found
@@ -87,7 +104,17 @@ def every_form(unit: str) -> list[Asked]:
         for keys in (forms.KNOWN["no key"], forms.KNOWN["truth"])
         for cap in (1, 3)
     ]
-    return [Asked(work, (1,) if isinstance(work, DistinctWork) else (1, BOUND, 1)[: len(work.cells)]) for work in found]
+    for n in range(len(forms.CAPS)):
+        for keys, kept in ((forms.KNOWN["text"], None), (forms.UNKNOWN["integers"], 2), ((), None)):
+            found.append(forms.clipped(keys, n, unit=unit, most_keys=kept, salt=f"s{n}"))
+            found.append(forms.classes(keys, n, unit=unit, most_keys=kept, salt=f"s{n}"))
+    return [Asked(work, _bounds(work)) for work in found]
+
+
+def _bounds(work: AnyWork) -> tuple[int, ...]:
+    if isinstance(work, TotalsWork):
+        return (1,) * len(work.cells)
+    return (1, BOUND, 1)[: len(work.cells)] if isinstance(work, Work) else (1,)
 
 
 def crowded() -> pa.Table:

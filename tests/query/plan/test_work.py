@@ -1,14 +1,18 @@
 """The work of an engine: the weights of its docstring, computed as written, keep every unit within its cap."""
 
+import pickle
 from itertools import product
 from math import isqrt
+from typing import Any
 
 import numpy as np
 import pytest
 
 from discreet.query.lower.bounding import SCALE, Noise, row_reach, rows
+from discreet.query.plan.expressions import Column
+from discreet.query.plan.nodes import Scan
 from discreet.query.plan.schema import Caps
-from discreet.query.plan.work import Exact, Form, Weights
+from discreet.query.plan.work import ClippedSum, Exact, Form, Total, TotalsWork, UnitClasses, Weights
 
 
 def weights_of(counts: tuple[int, ...], given: Weights) -> list[int]:
@@ -57,3 +61,29 @@ def test_numbers_have_a_row_for_each_key() -> None:
     assert len(found.numbers[0]) == len(found.keys)
     with pytest.raises(AssertionError):
         Exact(keys=(("a",),), numbers=(np.array([1, 2]),))
+
+
+ANY: dict[str, Any] = {"source": Scan("t"), "unit": "u", "keys": ()}
+TOTAL = Total(Column("x"))
+
+
+@pytest.mark.parametrize(("scale", "cap"), [(1, 0), (0, 1), (-1, 1), (1 << 20, 1 << 42), (1, 1 << 62)])
+def test_weighed_totals_must_fit_into_64_bits(scale: int, cap: int) -> None:
+    with pytest.raises(ValueError, match=r"2\^62"):
+        TotalsWork(cells=(ClippedSum(TOTAL, 1), ClippedSum(TOTAL, cap)), scale=scale, **ANY)
+    assert TotalsWork(cells=(ClippedSum(TOTAL, (1 << 42) - 1),), scale=1 << 20, **ANY).scale == 1 << 20
+
+
+@pytest.mark.parametrize("edges", [(-1,), (1, 1), (2, 1), (0, 1 << 62), tuple(range(513))], ids=lambda e: str(e)[:20])
+def test_edges_ascend_within_64_bits(edges: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="edges"):
+        UnitClasses(totals=(TOTAL,), edges=edges, **ANY)
+    assert len(UnitClasses(totals=(TOTAL,), edges=(*range(511), (1 << 62) - 1), **ANY).edges) == 512
+
+
+def test_totals_can_be_sent_to_another_process() -> None:
+    for work in (
+        TotalsWork(cells=(ClippedSum(TOTAL, 3),), scale=8, most_keys=2, salt="s", **ANY),
+        UnitClasses(totals=(TOTAL, Total(None)), edges=(0, 5), **ANY),
+    ):
+        assert pickle.loads(pickle.dumps(work)) == work  # noqa: S301

@@ -33,7 +33,7 @@ class Fact:
     """What one work asks of the rows of a table."""
 
     kind: str
-    work: AnyWork
+    work: Work | DistinctWork
     chain: Chain
     key: Expression | None = None
     allowed: tuple[Value, ...] | None = None
@@ -46,6 +46,8 @@ def fact_of(work: AnyWork) -> Fact | None:
     if isinstance(work, DistinctWork):
         chain = _chain(work.source)
         return None if chain is None or work.keys or work.cap != 1 else Fact("named", work, chain, work.value)
+    if not isinstance(work, Work):
+        return None
     plain = work.split is None and work.pick is None and work.most_keys is None and len(work.keys) == 1
     if not plain or work.cells != (RowSum(Literal(1)),) or work.weights.form is not Form.ROWS or work.weights.cap != 1:
         return None

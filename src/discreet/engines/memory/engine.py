@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any, TypeAlias
@@ -31,6 +31,9 @@ from discreet.query.plan.work import (
     Form,
     GroupingSets,
     RowSum,
+    Total,
+    TotalsWork,
+    UnitClasses,
     Weights,
     Work,
     WorkKey,
@@ -194,7 +197,15 @@ def _measure(measure: Measure, rows: Rows) -> Any:
 
 def compute(work: AnyWork, rows: Rows) -> Exact:
     """The exact numbers of one work over the rows of its source."""
-    return _distinct(work, rows) if isinstance(work, DistinctWork) else _sums(work, rows)
+    match work:
+        case DistinctWork():
+            return _distinct(work, rows)
+        case TotalsWork():
+            return _clipped(work, rows)
+        case UnitClasses():
+            return _classes(work, rows)
+        case Work():
+            return _sums(work, rows)
 
 
 def _by_unit(work: AnyWork | GroupingSets, rows: Rows) -> dict[Any, dict[Key, Rows]]:
@@ -312,6 +323,55 @@ def _distinct(work: DistinctWork, rows: Rows) -> Exact:
         for *key, value in smallest(unit, present, work.salt, work.cap):
             seen[tuple(key)].add(value)
     return _exact({key: [len(values)] for key, values in seen.items()}, 1)
+
+
+# --- totals of units ------------------------------------------------------------------------------------------------
+
+
+def _clipped(work: TotalsWork, rows: Rows) -> Exact:
+    sums: dict[Key, list[int]] = defaultdict(lambda: [0] * len(work.cells))
+    for groups in kept_groups(work, rows):
+        for i, cell in enumerate(work.cells):
+            numbers = {key: number(cell.total, members) for key, members in groups.items()}
+            w = clipped_weight(work.scale, cell.cap, length(numbers.values()))
+            for key, x in numbers.items():
+                sums[key][i] += w * x
+    return _exact(sums, len(work.cells))
+
+
+def _classes(work: UnitClasses, rows: Rows) -> Exact:
+    units: dict[Key, list[int]] = defaultdict(lambda: [0])
+    for groups in kept_groups(work, rows):
+        for place, total in enumerate(work.totals):
+            t = length(number(total, members) for members in groups.values())
+            units[place, sum(edge < t for edge in work.edges)][0] += 1
+    return _exact(units, 1)
+
+
+def kept_groups(work: TotalsWork | UnitClasses, rows: Rows) -> Iterator[dict[Key, Rows]]:
+    """For each unit that has rows that count, those of each of its groups; with ``most_keys``, of those it keeps."""
+    for unit, groups in _by_unit(work, rows).items():
+        kept = groups if work.most_keys is None else smallest(unit, groups, work.salt, work.most_keys)
+        yield {key: groups[key] for key in kept}
+
+
+def number(total: Total, members: Rows) -> int:
+    """X_uk of a unit with these rows in a group."""
+    return 1 if total.value is None else sum(evaluate(total.value, row) or 0 for row in members)
+
+
+def length(numbers: Iterable[int]) -> int:
+    """t_u of a unit with these numbers in its groups."""
+    return sum(map(abs, numbers))
+
+
+def clipped_weight(scale: int, cap: int, t: int) -> int:
+    """w_u of a unit whose total has the length t.
+
+    >>> clipped_weight(1000, 3, 3), clipped_weight(1000, 3, 4), clipped_weight(1000, 3, 3001)
+    (1000, 750, 0)
+    """
+    return scale if t <= cap else scale * cap // t
 
 
 # --- choosing by hash -----------------------------------------------------------------------------------------------

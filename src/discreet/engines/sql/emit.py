@@ -13,8 +13,9 @@ from discreet.engines.sql.dialects import Dialect, Shape
 from discreet.engines.sql.hashed_sums import Statement, hashed_distinct
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.sorted_sums import SortedSums, sorted_distinct
+from discreet.engines.sql.totals import clipped_sums, unit_classes
 from discreet.engines.sql.windowed_sums import WindowedSums, windowed_distinct
-from discreet.query.plan.work import AnyWork, DistinctWork
+from discreet.query.plan.work import AnyWork, DistinctWork, TotalsWork, UnitClasses, Work
 
 __all__ = ["Statement", "emit"]
 _SHAPES = {
@@ -27,6 +28,12 @@ _SHAPES = {
 def emit(work: AnyWork, dialect: Dialect, tables: Mapping[str, Origin]) -> Statement:
     """The statement that computes a work over these tables."""
     sums, different = _SHAPES[dialect.shape]
-    return (
-        different(work, dialect, tables) if isinstance(work, DistinctWork) else sums(work, dialect, tables).statement()
-    )
+    match work:
+        case DistinctWork():
+            return different(work, dialect, tables)
+        case TotalsWork():
+            return clipped_sums(work, dialect, tables)
+        case UnitClasses():
+            return unit_classes(work, dialect, tables)
+        case Work():
+            return sums(work, dialect, tables).statement()

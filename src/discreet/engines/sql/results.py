@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from discreet.engines.sql.dialects import Sort
 from discreet.engines.sql.emit import Statement
-from discreet.query.plan.work import AnyWork, Exact
+from discreet.query.plan.types import Value
+from discreet.query.plan.work import AnyWork, Exact, UnitClasses, Work
 
 _TYPES: dict[Sort, type] = {
     Sort.INTEGER: int,
@@ -29,19 +30,25 @@ def checked(
     work: AnyWork, statement: Statement, keys: Sequence[Sequence[Any]], numbers: Sequence[NDArray[Any]], rows: int
 ) -> Exact:
     """The columns of a statement's result as exact numbers; raises if they are not what the work asks for."""
-    split = getattr(work, "split", None)
-    declared = work.keys if split is None else (*work.keys, split)
-    for one, (_, sort), values in zip(declared, statement.keys, keys, strict=True):
+    for allowed, (_, sort), values in zip(_allowed(work), statement.keys, keys, strict=True):
         if {type(value) for value in values} - {_TYPES.get(sort), type(None)}:
             raise TypeError("a key of another kind")
-        if one.allowed is not None and not set(values) <= set(one.allowed):
+        if allowed is not None and not set(values) <= set(allowed):
             raise ValueError("a key that nobody asked for")
-    if split is not None and None in keys[-1]:
+    if isinstance(work, Work) and work.split is not None and None in keys[-1]:
         raise ValueError("a split that should have been dropped")
     groups = tuple(zip(*keys, strict=True)) if keys else ((),) * rows
     if different(keys, rows) != rows:
         raise ValueError("a group came twice, or did not come whole")
     return Exact(groups, tuple(numbers))
+
+
+def _allowed(work: AnyWork) -> Sequence[Sequence[Value] | None]:
+    """Of each key of the result, which values it may have; None: any."""
+    if isinstance(work, UnitClasses):
+        return range(len(work.totals)), range(len(work.edges) + 1)
+    found = [key.allowed for key in work.keys]
+    return [*found, work.split.allowed] if isinstance(work, Work) and work.split is not None else found
 
 
 def different(keys: Sequence[Sequence[Any]], rows: int) -> int:

@@ -128,7 +128,9 @@ class SortedSums(HashedSums):
         else:
             kept = listed(["u"], shown, ["i"] if first else [])
             most, salt = self.work.most_keys, self.work.salt
-            parts, light, heavy = _kept(self.base, self.keys, rows, kept, most=most, salt=salt, first=first, q=q)
+            parts, light, heavy = kept_in_order(
+                self.base, self.keys, rows, kept, most=most, salt=salt, first=first, q=q
+            )
             few, many = listed(["u"], shown, ["q"]), listed(["u"], shown, [q])
             sized = f"SELECT {few} FROM {light}\n  UNION ALL SELECT {many} FROM {heavy}"
         return parts, f"SELECT {listed(['u'], shown)}, q, {self._weight()} AS w FROM ({sized}) AS t"
@@ -139,7 +141,7 @@ def _counts_keys(sums: HashedSums) -> bool:
     return sums.weights.form is not Form.ROWS and sums.weights.per_group == 1
 
 
-def _kept(
+def kept_in_order(
     base: Base, keys: Sequence[Key], rows: str, shown: str, *, most: int, salt: str, first: str = "", q: str = ""
 ) -> tuple[str, str, str]:
     """Common table expressions, and FROM items: the rows of units that have few keys, and of those that have too many
@@ -162,7 +164,7 @@ def sorted_distinct(work: DistinctWork, d: Dialect, tables: Mapping[str, Origin]
     conditions = f"{base.counts(base.keys)} AND {value.name} IS NOT NULL"
     rows = f"SELECT {u_pair} FROM ({base.select()}) AS b WHERE {conditions} ORDER BY {u_pair}"
     pairs = f"SELECT {u_pair} FROM ({rows}) AS b GROUP BY {u_pair}"
-    parts, light, heavy = _kept(base, [*base.keys, value], pairs, u_pair, most=work.cap, salt=work.salt)
+    parts, light, heavy = kept_in_order(base, [*base.keys, value], pairs, u_pair, most=work.cap, salt=work.salt)
     kept = f"SELECT {listed(pair)} FROM {light}\n  UNION ALL SELECT {listed(pair)} FROM {heavy}"
     different = f"SELECT DISTINCT {listed(pair)} FROM ({kept}) AS t"
     sql = f"{parts}SELECT {listed(k, ['count(*) AS n0'])} FROM ({different}) AS t{grouped(k, d)}"

@@ -76,7 +76,7 @@ class WindowedSums(HashedSums):
         sums = ["count(*) AS n"]
         for value in self.values.values():
             x = value.sql
-            if _short(value):
+            if short(value):
                 sums.append(f"sum({x}) AS x{x}")
             elif _in_halves(value):
                 sums += [f"sum(shiftright({x}, {_HALF})) AS h{x}", f"sum({x} & {(1 << _HALF) - 1}) AS l{x}"]
@@ -110,7 +110,7 @@ class WindowedSums(HashedSums):
         fits = value.reach * weights.scale * rows < _FITS
         x = f"x{value.sql}"
         if not _in_halves(value):
-            return f"r * {x}" if fits or not _short(value) else f"CAST(r AS {d.wide}) * {x}"
+            return f"r * {x}" if fits or not short(value) else f"CAST(r AS {d.wide}) * {x}"
         high, low = f"h{value.sql}", f"l{value.sql}"
         wide = f"(CAST({high} AS {d.wide}) * {1 << _HALF} + {low}) * r"
         few = d.literal(_FITS // (value.reach + 1))
@@ -144,14 +144,14 @@ class WindowedSums(HashedSums):
         return f"SELECT *, {unit_weight(self.weights, self.d, 'q')} AS w FROM ({sized}) AS t"
 
 
-def _short(value: Piece) -> bool:
+def short(value: Piece) -> bool:
     """Whether 64 bits hold a sum over as many rows as there may be."""
     return value.reach * _ROWS < 1 << 63
 
 
 def _in_halves(value: Piece) -> bool:
     """Whether 64 bits hold the sums of its high and of its low bits."""
-    return not _short(value) and value.reach < 1 << 2 * _HALF
+    return not short(value) and value.reach < 1 << 2 * _HALF
 
 
 def _wide(sql: str, d: Dialect) -> str:

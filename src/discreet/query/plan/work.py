@@ -1,4 +1,4 @@
-"""What an engine is asked to compute: one table of exact integers per ``Work``, and nothing else.
+"""What an engine is asked to compute: one table of exact integers per work, and nothing else.
 
 The relation is lowered (see ``expressions.py``); ``unit`` is a column of it. Rows whose unit is NULL are dropped. A key
 with ``allowed`` values keeps only rows that have one of them. All of this happens before the bounding below, which is
@@ -19,12 +19,17 @@ The hash is md5 of the salt, the unit and the keys as text, joined by "|" (integ
 dates and times in ISO form with microseconds, NULL as nothing); ties are broken by the keys themselves.
 All divisions are of non-negative integers, rounded down: so Σ_k Σ_rows W_uk <= S*cap (ROWS, L1), and for L2 the
 vector of Σ_rows W_uk has length at most S*√cap, exactly.
+
+Totals (``TotalsWork``, ``UnitClasses``) bound what a unit adds instead of how many rows it has; rows, keys, ``allowed``
+and ``most_keys`` are the same as above, and so is the hash: with one salt, a unit keeps the same keys in each work.
+Every total is an exact integer of any size. Proof of how far a unit reaches: ``query/lower/totals.md``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -118,7 +123,75 @@ class DistinctWork:
     salt: str
 
 
-AnyWork: TypeAlias = Work | DistinctWork
+LONGEST = 1 << 62
+"""Weighed totals and edges are below this: they fit into 64 bits, whatever the totals are."""
+MOST_EDGES = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A unit's number in each of its groups: X_uk = Σ over the rows of u under k of ``value`` (a lowered integer, NULL
+    counts as 0); with ``value`` None: X_uk = 1 for every group in which the unit has a row.
+
+    Its length is t_u = Σ_k |X_uk| over all groups of the work that the unit keeps.
+    """
+
+    value: Expression | None
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedSum:
+    """Σ over the units of a group of w_u * X_uk; w_u = S if t_u <= cap else S*cap // t_u, with S = ``scale``."""
+
+    total: Total
+    cap: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalsWork:
+    """Sums over units, each scaled down to a length of at most ``cap``: rows out are (keys..., one integer per cell).
+
+    Guarantee: adding or removing one unit moves the vector of each cell by at most S*cap in L1, whatever the signs.
+    A group is there if a unit keeps it, also where all of its numbers are 0.
+    """
+
+    source: Relation
+    unit: str
+    keys: tuple[WorkKey, ...]
+    cells: tuple[ClippedSum, ...]
+    scale: int
+    most_keys: int | None = None
+    salt: str = ""
+
+    def __post_init__(self) -> None:
+        if self.scale < 1 or any(cell.cap < 1 or self.scale * cell.cap >= LONGEST for cell in self.cells):
+            raise ValueError("scale and cap must be at least 1, and their product below 2^62")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UnitClasses:
+    """How many units have a total of which length: the class of t_u is the number of edges e with e < t_u.
+
+    Rows out are ((place of the total in ``totals``, class), the number of units). Each unit that has a row that counts
+    is in one class of each total; other units are in none. A class without units has no row.
+    """
+
+    source: Relation
+    unit: str
+    keys: tuple[WorkKey, ...]
+    totals: tuple[Total, ...]
+    edges: tuple[int, ...]
+    """Ascending, each once, from 0 to 2^62 - 1; at most 512. The last class is open."""
+    most_keys: int | None = None
+    salt: str = ""
+
+    def __post_init__(self) -> None:
+        ascending = all(low < high for low, high in pairwise((-1, *self.edges, LONGEST)))
+        if not ascending or len(self.edges) > MOST_EDGES:
+            raise ValueError("at most 512 edges, ascending, from 0 to 2^62 - 1")
+
+
+AnyWork: TypeAlias = Work | DistinctWork | TotalsWork | UnitClasses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
