@@ -24,7 +24,21 @@ from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.nodes import Aggregate, Join, Measure, PerUnit, Project, Scan
 from discreet.query.plan.schema import Schema, Stored, StoredKind, Table
 from discreet.query.plan.types import Value
-from discreet.query.plan.work import AnyWork, DistinctWork, Exact, Form, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.work import (
+    AnyWork,
+    ClippedSum,
+    DistinctWork,
+    Exact,
+    Form,
+    RowSum,
+    Total,
+    TotalsWork,
+    UnitClasses,
+    UnitSum,
+    Weights,
+    Work,
+    WorkKey,
+)
 
 LOG = logging.getLogger("discreet.engines")
 
@@ -169,6 +183,25 @@ def bounded() -> list[AnyWork]:
     ]  # fmt: skip
 
 
+def totals() -> list[AnyWork]:
+    """Clipped totals and classes of units: presence, rows, small numbers, and sums beyond 64 bits."""
+    rows = Project(Scan("t"), (("name", _S), ("t", _T), ("b", _B), ("i", _I), ("x", _X)))
+    some = (Total(None), Total(Literal(1)), Total(Column("i")), Total(Column("x")))
+    cells = tuple(ClippedSum(total, cap) for total, cap in zip(some, (1, 2, (1 << 42) - 1, 5000), strict=True))
+    edges = (0, 1, 2, 3, 8, 8000, 2**53, 2**53 + 1, _BIG - 2, _BIG - 1)
+    grouped = [
+        {"keys": ()},
+        {"keys": (_key("t", "a", "a ", "A", None),)},
+        {"keys": (_key("t"), _key("b")), "most_keys": 2, "salt": "s|'\\"},
+    ]  # fmt: skip
+    found: list[AnyWork] = []
+    for more in grouped:
+        base: dict[str, Any] = {"source": rows, "unit": "name", **more}
+        found.append(TotalsWork(cells=(*cells, ClippedSum(some[2], 1)), scale=1 << 20, **base))
+        found.append(UnitClasses(totals=some, edges=edges, **base))
+    return found
+
+
 # --- held against plain Python ----------------------------------------------------------------------------------------
 
 
@@ -195,7 +228,8 @@ def works(dialect: Dialect, here: Origin) -> list[tuple[str, AnyWork]]:
     probes = [probe for probe in PROBES if _can(_values([probe]), dialect, here)]
     batches = [probes[n : n + _BATCH] for n in range(0, len(probes), _BATCH)]
     named = [("one of " + ", ".join(dict.fromkeys(p.function for p in batch)), _values(batch)) for batch in batches]
-    return [*named, *(("the bounding", work) for work in bounded() if _can(work, dialect, here))]
+    named += [("the bounding", work) for work in bounded() if _can(work, dialect, here)]
+    return [*named, *(("the totals of units", work) for work in totals() if _can(work, dialect, here))]
 
 
 def _can(work: AnyWork, dialect: Dialect, here: Origin) -> bool:

@@ -13,7 +13,7 @@ from discreet.engines.sql.dialects import Dialect, Shape
 from discreet.engines.sql.hashed_sums import Statement, hashed_distinct
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.sorted_sums import SortedSums, sorted_distinct
-from discreet.engines.sql.totals import clipped_sums, unit_classes
+from discreet.engines.sql.totals.statements import clipped_sums, unit_classes
 from discreet.engines.sql.windowed_sums import WindowedSums, windowed_distinct
 from discreet.query.plan.work import AnyWork, DistinctWork, TotalsWork, UnitClasses, Work
 

@@ -22,7 +22,7 @@ vector of Σ_rows W_uk has length at most S*√cap, exactly.
 
 Totals (``TotalsWork``, ``UnitClasses``) bound what a unit adds instead of how many rows it has; rows, keys, ``allowed``
 and ``most_keys`` are the same as above, and so is the hash: with one salt, a unit keeps the same keys in each work.
-Every total is an exact integer of any size. Proof of how far a unit reaches: ``query/lower/totals.md``.
+Every total is an exact integer of any size. Proof of how far a unit reaches: ``engines/sql/totals/totals.md``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Totals of units as SQL: clipped sums, and units by class."""
