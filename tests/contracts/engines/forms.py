@@ -159,6 +159,7 @@ TOTALS = (
     Total(f("read_integer", Column("x"), -(1 << 40), 1 << 40)),
 )
 """Presence, rows, values of any size, values that cancel, NULL among them, sums beyond 64 bits in a few rows."""
+NEVER_NEGATIVE = Total(f("read_integer", Column("x"), 0, 1 << 62))
 CAPS = (1, 2, 3, 5, 100, 1 << 20, (1 << 42) - 1)
 EDGES = (
     (),
@@ -184,7 +185,8 @@ def classes(
     keys: tuple[WorkKey, ...], n: int, *, unit: str, most_keys: int | None = None, salt: str = ""
 ) -> UnitClasses:
     """Units by the length of every total, or of one."""
-    totals = (TOTALS[n % len(TOTALS)],) if n % 2 else (*TOTALS, TOTALS[0])
+    every, alone, positive = (*TOTALS, TOTALS[0]), (TOTALS[n % len(TOTALS)],), (TOTALS[1], NEVER_NEGATIVE)
+    totals = (every, alone, (TOTALS[1],), positive)[n % 4]
     return UnitClasses(
         source=source(unit), unit=UNIT, keys=keys, totals=totals, edges=EDGES[n % len(EDGES)], most_keys=most_keys,
         salt=salt,

@@ -11,8 +11,9 @@ from discreet.engines.sql.emit import emit
 from discreet.engines.sql.relations import Origin
 from discreet.query.plan.expressions import Literal
 from discreet.query.plan.work import ClippedSum, Total, TotalsWork, UnitClasses, WorkKey
-from tests.helpers.works import DIALECTS, EXPERIMENTAL, ROWS, STORED, K, X
+from tests.helpers.works import DIALECTS, EXPERIMENTAL, ROWS, STORED, K, X, f
 
+X_SIGNED = Total(X)
 KEY = WorkKey("k", K, None)
 TOTALS = (Total(None), Total(Literal(1)), Total(X), Total(Literal(1 << 40)))
 CLIPPED = TotalsWork(
@@ -51,3 +52,12 @@ def test_only_numbers_that_may_be_wide_are_summed_wide() -> None:
     inner = sql(one, SPARK).split("FROM", 1)[1]
     assert "DECIMAL" not in inner  # presence, rows, and values of at most 100
     assert "AS DECIMAL(38, 0)" in sql(CLIPPED, SPARK).split("FROM", 1)[1]
+
+
+def test_lengths_of_values_that_are_never_negative_need_no_keys() -> None:
+    never = Total(f("read_integer", X, 0, 9))
+    for totals, less in (((TOTALS[1],), True), ((never, TOTALS[1]), True), ((X_SIGNED,), False), (TOTALS[:1], False)):
+        for dialect in DIALECTS:
+            work = replace(CLASSES, totals=totals)
+            assert ("GROUP BY u, k0" not in sql(work, dialect)) == less, (totals, dialect.name)
+            assert "GROUP BY u, k0" in sql(replace(work, most_keys=2), dialect)

@@ -12,7 +12,7 @@ joined to them; on 10^7 rows this takes half of the time of windows. Elsewhere: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from discreet.engines.sql.base import Base
 from discreet.engines.sql.dialects import Dialect, Shape, Sort
@@ -20,7 +20,7 @@ from discreet.engines.sql.hashed_sums import listed, names
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.sorted_sums import kept_in_order
 from discreet.engines.sql.windowed_sums import kept, short
-from discreet.query.plan.expressions import Literal
+from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.work import Total, TotalsWork, UnitClasses
 
 _UNIT = " OVER (PARTITION BY u)"
@@ -31,10 +31,19 @@ class Numbers:
     """The numbers X_uk of several totals and their lengths, as columns: x0, x1, ... and q0, q1, ..."""
 
     def __init__(self, base: Base, totals: Iterable[Total], most: Callable[[Total], int]) -> None:
-        self.d, self._places = base.dialect, {total: i for i, total in enumerate(dict.fromkeys(totals))}
+        self._base, self.d, self._places = (
+            base,
+            base.dialect,
+            {total: i for i, total in enumerate(dict.fromkeys(totals))},
+        )
         summed = [total for total in self._places if total.value is not None and total != _ROWS]
         self._values = {total: base.value(total.value) for total in summed if total.value is not None}
         self._most = {total: self.d.literal(most(total)) for total in self._places}
+
+    def never_negative(self) -> bool:
+        """Whether no value of any total is below 0: then a length is the sum over the rows of a unit, in all groups."""
+        values = (total.value for total in self._places)
+        return all(value is not None and _never_negative(self._base.over_table(value)) for value in values)
 
     def x(self, total: Total) -> str:
         """The column of its numbers."""
@@ -109,6 +118,17 @@ class Numbers:
         ]
 
 
+def _never_negative(value: Expression) -> bool:
+    """Whether an expression over stored columns says so itself: it is read within bounds, or a constant."""
+    match value:
+        case Literal(int(number)):
+            return number >= 0
+        case Call("read_integer" | "read_decimal" | "read_coarse" | "read_real", (*_, Literal(int(low)), Literal())):
+            return low >= 0
+        case _:
+            return False
+
+
 class Pieces:
     """One row per unit and key that counts (k0, ..., x0, ...), and the length of each unit."""
 
@@ -129,15 +149,19 @@ class Pieces:
 
     def all(self) -> str:
         """Of every unit, with the keys that ``most_keys`` leaves out."""
-        d, by = self.d, listed(["u"], self.k)
-        counts, sums = self.base.counts(self.keys), listed(["u"], self.k, self.numbers.sums())
+        return self._summed(self.k)
+
+    def _summed(self, k: Sequence[str]) -> str:
+        """The numbers of every unit by all keys, or by none."""
+        d, by = self.d, listed(["u"], k)
+        counts, sums = self.base.counts(self.keys), listed(["u"], k, self.numbers.sums())
         rows = f"({self.base.select()}) AS b"
-        if d.shape is Shape.HASHED:
+        if d.shape is Shape.HASHED and k == self.k:
             raw = f"SELECT {sums} FROM {rows} GROUP BY {by} HAVING {counts}"
         else:
-            order = d.gather if d.shape is Shape.WINDOWED else f" ORDER BY {by}"
+            order = f" ORDER BY {by}" if d.shape is Shape.SORTED else d.gather
             raw = f"SELECT {sums} FROM (SELECT * FROM {rows} WHERE {counts}{order}) AS b GROUP BY {by}"
-        return f"SELECT {listed(['u'], self.k, self.numbers.cut_sums())} FROM ({raw}) AS p"
+        return f"SELECT {listed(['u'], k, self.numbers.cut_sums())} FROM ({raw}) AS p"
 
     def lengths(self, of: str) -> str:
         """The number of keys g and the length of each unit, from all of its pieces."""
@@ -158,8 +182,8 @@ class Pieces:
     def lengths_of_units(self) -> tuple[str, str]:
         """Common table expressions, if any, and a SELECT of the lengths of all units."""
         qs = listed(self.numbers.qs)
-        if not self.keys:
-            return "", f"SELECT {listed(self.numbers.own_lengths())} FROM ({self.all()}) AS p"
+        if not self.keys or (self.most_keys is None and self.numbers.never_negative()):
+            return "", f"SELECT {listed(self.numbers.own_lengths())} FROM ({self._summed([])}) AS p"
         if self.most_keys is not None and _keeps(self.d):
             parts, units = self._kept_by_joins()
             return parts, "\n  UNION ALL ".join(f"SELECT {qs} FROM ({one}) AS t" for _, one in units)
