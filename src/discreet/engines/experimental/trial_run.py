@@ -189,7 +189,7 @@ def totals() -> list[AnyWork]:
     some = (Total(None), Total(Literal(1)), Total(Column("i")), Total(Column("x")))
     cells = tuple(ClippedSum(total, cap) for total, cap in zip(some, (1, 2, (1 << 42) - 1, 5000), strict=True))
     edges = (0, 1, 2, 3, 8, 8000, 2**53, 2**53 + 1, _BIG - 2, _BIG - 1)
-    grouped = [
+    grouped: list[dict[str, Any]] = [
         {"keys": ()},
         {"keys": (_key("t", "a", "a ", "A", None),)},
         {"keys": (_key("t"), _key("b")), "most_keys": 2, "salt": "s|'\\"},
@@ -228,8 +228,8 @@ def works(dialect: Dialect, here: Origin) -> list[tuple[str, AnyWork]]:
     probes = [probe for probe in PROBES if _can(_values([probe]), dialect, here)]
     batches = [probes[n : n + _BATCH] for n in range(0, len(probes), _BATCH)]
     named = [("one of " + ", ".join(dict.fromkeys(p.function for p in batch)), _values(batch)) for batch in batches]
-    named += [("the bounding", work) for work in bounded() if _can(work, dialect, here)]
-    return [*named, *(("the totals of units", work) for work in totals() if _can(work, dialect, here))]
+    others = [("the bounding", work) for work in bounded()] + [("the totals of units", work) for work in totals()]
+    return [*named, *((what, work) for what, work in others if _can(work, dialect, here))]
 
 
 def _can(work: AnyWork, dialect: Dialect, here: Origin) -> bool:
