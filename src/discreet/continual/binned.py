@@ -301,11 +301,17 @@ def squares_up(t: int) -> Fraction:
     >>> 1.25 <= squares_up(2) < 1.2500001, 5.46 < squares_up(10**6) < 5.47
     (True, True)
     """
-    total, c = Fraction(0), Fraction(1)
-    for k in range(min(t, _START)):
+    if t <= _START:
+        return _first_squares()[t]
+    return _first_squares()[_START] + log_up(Fraction(4 * t - 1, 4 * _START - 1)) / _PI_DOWN
+
+
+@lru_cache(maxsize=1)
+def _first_squares() -> tuple[Fraction, ...]:
+    """Σ_{k<t} c_k² for t = 0, 1, ..., 64, exactly."""
+    sums, c = [Fraction(0)], Fraction(1)
+    for k in range(_START):
         if k:
             c = c * (2 * k - 1) / (2 * k)
-        total += c * c
-    if t <= _START:
-        return total
-    return total + log_up(Fraction(4 * t - 1, 4 * _START - 1)) / _PI_DOWN
+        sums.append(sums[-1] + c * c)
+    return tuple(sums)

@@ -197,9 +197,9 @@ class Filter:
 
     def _close(self, held: Open) -> None:
         with self._lock:
+            held.receipt.end()  # first: what cannot be told to end stays open
             self._open -= held._is_open
             held._is_open = False
-            held.receipt.end()
 
     def __reduce__(self) -> NoReturn:
         raise NotATheorem("a budget can be neither copied nor stored: each copy could be spent")
