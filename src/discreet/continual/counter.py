@@ -84,8 +84,10 @@ class Counter(OverStream):
 
     def push(self, value: Any) -> Answer:
         """The total after one more step, whose value is ``value``."""
-        self._check_values()
-        return self._answer(self._stream.push(self._read([value])))
+        with self._stream.lock:
+            self._check_values(1)
+            exact = self._read([value])
+            return self._answer(self._stream.go_on(exact))
 
     def push_rows(self, rows: Iterable[tuple[Any, Any]]) -> Answer:
         """The total after one more step, with these rows of (unit, value). Each unit is cut to what was paid for.
@@ -101,16 +103,14 @@ class Counter(OverStream):
             self._stream.check(1)
             sums = self._take((unit, 0, value) for unit, value in read_rows(rows, 2, self._cell))
             total = min(max(sums.get(0, 0), -FARTHEST), FARTHEST)
-            return self._answer(self._stream.push(np.array([[total]]), lambda _: self._beside()))
+            return self._answer(self._stream.go_on(np.array([[total]]), lambda _: self._beside()))
 
     def push_many(self, values: Sequence[Any] | NDArray[Any]) -> Floats:
         """The totals after each of many steps at once: the same law as pushing one by one, much quicker."""
-        self._check_values()
-        self._stream.check(len(values))
-        exact = self._read(values)
-        if not len(exact):
-            return np.zeros(0)
-        return self._stream.push(exact)[:, 0] * float(self._cell)
+        with self._stream.lock:
+            self._check_values(len(values))
+            exact = self._read(values)
+            return self._stream.go_on(exact)[:, 0] * self._width if len(exact) else np.zeros(0)
 
     def restore(self, record: Record, saved: bytes | None = None) -> Counter:
         """A counter with these parameters that goes on where its record stands; an older state is refused."""
@@ -122,7 +122,7 @@ class Counter(OverStream):
     def _answer(self, estimates: Floats) -> Answer:
         t = self.position
         return Answer(
-            value=float(estimates[-1, 0]) * float(self._cell),
+            value=float(estimates[-1, 0]) * self._width,
             event=self._event,
             cost=self._cost,
             story=(self._story, f"step {t}"),
@@ -324,6 +324,8 @@ def _listed(values: Any) -> Sequence[Any]:
 
 
 def _one(value: Any, cell: Fraction) -> int:
+    if type(value) is int and cell == 1:  # quickly
+        return min(max(value, -FARTHEST), FARTHEST)
     exact = finite_real(value)
     if exact is None:
         raise BadData("a step's value must be a finite number")

@@ -109,11 +109,11 @@ class Histogram(OverStream):
         With listed keys, what is under another key is left out; else keys that are not text are. The error bar holds
         for all keys of this step at once; for a key that has just been named it does not allow for the naming itself.
         """
-        self._check_values()
-        if not isinstance(values, Mapping):
-            raise BadData("a step must be a mapping from key to value")
-        exact = dict(zip(values, read_values(list(values.values()), self._cell).tolist(), strict=True))
         with self._stream.lock:
+            self._check_values(1)
+            if not isinstance(values, Mapping):
+                raise BadData("a step must be a mapping from key to value")
+            exact = dict(zip(values, read_values(list(values.values()), self._cell).tolist(), strict=True))
             return self._step({self._place(key): value for key, value in exact.items()})
 
     def push_rows(self, rows: Iterable[tuple[Any, Key, Any]]) -> Answer:
@@ -166,7 +166,7 @@ class Histogram(OverStream):
             self._named |= {key for key, total in zip(self._keys, out[-1].tolist(), strict=True) if total >= least}
             return {"keys": self._keys, "named": sorted(map(str, self._named))} | self._beside()
 
-        totals = self._stream.push(line, beside)[0]
+        totals = self._stream.go_on(line, beside)[0]
         shown = {key: float(totals[self._places[key]]) * float(self._cell) for key in self.keys}
         return Answer(
             value=shown,

@@ -80,8 +80,8 @@ class Stream:
     """A stream under way. It can be neither copied nor used after a fork; ``save`` and ``restore`` go by its record."""
 
     __slots__ = (
-        "_bits", "_drawn", "_keys", "_name", "_plan", "_position", "_process", "_receipt", "_record", "_rows",
-        "_unsure", "lock",
+        "_bits", "_drawn", "_keys", "_most", "_name", "_plan", "_position", "_process", "_receipt", "_record",
+        "_rows", "_unsure", "lock",
     )  # fmt: skip
 
     def __init__(
@@ -91,6 +91,7 @@ class Stream:
         self._keys = keys
         self._record = record
         self._name = name
+        self._most = 0 if plan.wide else plan.strategy.largest_value
         self._rows: Process = plan.start(keys)
         self._bits = SystemBits() if bits is None else bits
         self._drawn: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
@@ -158,33 +159,36 @@ class Stream:
         """
         with self.lock:
             self.check(len(values))
-            if self._unsure:
-                raise StaleState("a step failed, so this stream is over; restore it from its record, or open another")
-            exact = values if self._plan.wide else self._cut(values)
-            before, self._unsure = self._position, True  # until all of it is done: a step must not be half taken
-            out = self._steps(exact)
-            estimates = np.concatenate(out) if len(out) != 1 else out[0]
-            self._position += len(exact)
-            beside = extra(estimates) if extra is not None else {}
-            if self._record is not None:
-                self._record.advance(self._position, self._written(beside), after=before)
-            self._unsure = False
-            return estimates
+            return self.go_on(values, extra)
+
+    def go_on(self, values: Integers, extra: Callable[[Floats], dict[str, Any]] | None = None) -> Floats:
+        """The same for whoever holds the lock, and has called ``check`` since."""
+        if self._unsure:
+            raise StaleState("a step failed, so this stream is over; restore it from its record, or open another")
+        exact = values if self._plan.wide else self._cut(values)
+        before, self._unsure = self._position, True  # until all of it is done: a step must not be half taken
+        estimates = self._steps(exact)
+        self._position += len(exact)
+        beside = extra(estimates) if extra is not None else {}
+        if self._record is not None:
+            self._record.advance(self._position, self._written(beside), after=before)
+        self._unsure = False
+        return estimates
 
     def _cut(self, values: Integers) -> Integers:
-        most = self._plan.strategy.largest_value
-        return np.clip(values, -most, most)
+        if values.size == 1 and -self._most <= values.item() <= self._most:  # quickly
+            return values
+        return np.clip(values, -self._most, self._most)
 
-    def _steps(self, values: Integers) -> list[Floats]:
-        starts = range(0, len(values), _PIECE)
+    def _steps(self, values: Integers) -> Floats:
         if len(values) <= _PIECE:
-            return [self._step(values[start:]) for start in starts]
+            return self._step(values)
         with Progress(None) as progress:
             out = []
-            for start in starts:
+            for start in range(0, len(values), _PIECE):
                 progress.step(f"step {self._position + start} of {self._position + len(values)}")
                 out.append(self._step(values[start : start + _PIECE]))
-            return out
+            return np.concatenate(out)
 
     def _step(self, values: Integers) -> Floats:
         rows = self._rows.measure(values)
@@ -305,12 +309,13 @@ def _beside(mine: Any, new: Any) -> Any:
 class OverStream:
     """What everything that is answered from one stream has: its plan, its price, how far it is, and its payment."""
 
-    __slots__ = ("_capped", "_caps", "_cell", "_cost", "_event", "_story", "_stream")
+    __slots__ = ("_capped", "_caps", "_cell", "_cost", "_event", "_story", "_stream", "_width")
 
     def __init__(self, stream: Stream, caps: Caps, cell: Fraction) -> None:
         self._stream = stream
         self._caps = caps
         self._cell = cell
+        self._width = float(cell)
         self._capped: Capped | None = None
         self._event, self._cost = stream.plan.event, stream.plan.cost
         self._story = f"{stream.plan.strategy.story()}; {stream.plan.noise.story()}"
@@ -356,9 +361,9 @@ class OverStream:
             self._capped = Capped(self._caps)
         return self._capped.take(rows)
 
-    def _check_values(self) -> None:
-        """Refuse values where rows are capped: nobody knows who is in them."""
-        self._stream.check(1)
+    def _check_values(self, steps: int) -> None:
+        """Refuse what must not be pushed, and values where rows are capped: nobody knows who is in them."""
+        self._stream.check(steps)
         if self._capped is not None and self.position:
             raise NotATheorem("earlier steps came as rows, whose units are capped; go on with push_rows")
 
