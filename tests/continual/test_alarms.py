@@ -131,7 +131,7 @@ def test_no_sequence_of_alarms_tells_more_than_was_paid(alarms: int) -> None:
 
 @cache
 def law_of(mechanism: Any, value: Any) -> Bounds:
-    found: Bounds = mechanism.law(value)
+    found: Bounds = mechanism.law(mechanism.read(list(value)))
     return found
 
 
@@ -151,7 +151,7 @@ def leaders_law(steps: tuple[dict[str, int], ...], race: Leaders) -> Bounds:
                 if shown and sum(replies[: len(lags)]) < plan.changes:
                     lags.append(max(v for k, v in totals.items() if k != shown[-1]) - totals[shown[-1]])
                 if again:
-                    p = law_of(plan.choice, plan.choice.read(list(totals.values())))[names.index(rest[0]),]
+                    p = law_of(plan.choice, tuple(totals.values()))[names.index(rest[0]),]
                     low, high = low * p[0], high * p[1]
                 shown.append(rest.pop(0) if again else shown[-1])
             p = law_of(plan.test, tuple(lags)).get(replies[: len(lags)], NONE)

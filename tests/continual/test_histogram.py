@@ -126,6 +126,22 @@ def test_keys_in_another_order_go_on_with_their_own_columns() -> None:
         histogram(horizon=20, budget=ZCDP(1), keys=[object()], record=MemoryRecord())
 
 
+def test_keys_that_were_named_in_a_step_that_was_lost_are_not_shown() -> None:
+    """Its noise is drawn again after a restore: who is named twice for one step is named more often than promised."""
+
+    class Broken(MemoryRecord):
+        def advance(self, position: int, state: bytes, *, after: int) -> None:
+            if position == 2:
+                raise OSError("the disk is full")
+            super().advance(position, state, after=after)
+
+    words = histogram(horizon=20, budget=ZCDP(1), delta="1e-9", record=Broken())
+    words.push({"common": 10_000})
+    with pytest.raises(OSError, match="full"):
+        words.push({"late": 10_000})
+    assert words.keys == ("common",)
+
+
 @pytest.mark.parametrize("given", [{"keys": ["a", "b"]}, {"delta": "1e-9"}])
 def test_rows_of_people_are_capped_over_the_whole_stream(given: dict[str, Any]) -> None:
     """Also when it is restored after every step: ann has two steps, one key in each, and 1000 at most."""

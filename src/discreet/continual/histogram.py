@@ -163,10 +163,12 @@ class Histogram(OverStream):
             """Who is named follows from this step's noise, and is recorded with it."""
             if least is None:
                 return {"listed": key_codes(self._keys)} | self._beside() if self._stream.record is not None else {}
-            self._named |= {key for key, total in zip(self._keys, out[-1].tolist(), strict=True) if total >= least}
-            return {"keys": self._keys, "named": sorted(map(str, self._named))} | self._beside()
+            named.update(key for key, total in zip(self._keys, out[-1].tolist(), strict=True) if total >= least)
+            return {"keys": self._keys, "named": sorted(map(str, named))} | self._beside()
 
+        named = set(self._named)
         totals = self._stream.go_on(line, beside)[0]
+        self._named = named  # not before it is recorded: what was drawn and lost must not be seen
         shown = {key: float(totals[self._places[key]]) * float(self._cell) for key in self.keys}
         return Answer(
             value=shown,
