@@ -14,7 +14,15 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
-from discreet.errors import BadParameter, BadQuestion, EngineFailed, MissingExtra, NotATheorem, OverBudget
+from discreet.errors import (
+    BadParameter,
+    BadQuestion,
+    EngineFailed,
+    MissingExtra,
+    NotATheorem,
+    OverBudget,
+    ReceiptRefused,
+)
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
@@ -273,6 +281,8 @@ def test_a_stream_whose_first_look_fails_is_asked_for_again_under_the_same_payme
     before = s.remaining
     stream = once_more.value.again()
     assert s.remaining == before != paid
+    with pytest.raises(ReceiptRefused):  # a second one would answer for the same payment
+        once_more.value.again()
     if isinstance(budget, dp.ZCDP):
         with pytest.raises(NotATheorem, match="still open"):
             s.sql("SELECT COUNT(*) FROM people").release(**price)

@@ -1,7 +1,7 @@
 """Exact marginals: against plain loops, and moved by one unit no further than stated, over all small tables."""
 
-from datetime import date
 from collections import Counter
+from datetime import date
 from itertools import product
 from typing import Any
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from discreet.answer import CONFIDENCE, Answer
-from discreet.errors import BadParameter, EngineFailed, NoEstimate, NotATheorem, OverBudget
+from discreet.errors import BadParameter, EngineFailed, NoEstimate, NotATheorem, OverBudget, ReceiptRefused
 from discreet.exact import Number
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.budgets.filters import Filter, Open, currency_of
@@ -308,6 +308,8 @@ class ManyQuestions(KnownUnits):
 
             try:
                 stream = work(PaidSource(found.source, paying, found.price, hold), found.budget)
+            except ReceiptRefused:  # asked for again twice: the first one is open, and stays so
+                raise
             except BaseException as error:
                 unused = paying.receipt is not None and not paying.receipt.used
                 if isinstance(error, EngineFailed) and unused:
