@@ -47,7 +47,8 @@ def _id(value: Any) -> bytes | None:
     if isinstance(value, (int, np.integer)):
         return _whole(int(value), 1)
     if isinstance(value, (float, np.floating)):
-        return _whole(*value.as_integer_ratio()) if abs(value) < EXACT_IN_FLOATS else None  # NaN is not below
+        number: Any = value
+        return _whole(*number.as_integer_ratio()) if abs(number) < EXACT_IN_FLOATS else None  # NaN is not below
     if isinstance(value, Decimal):
         return _whole(*value.as_integer_ratio()) if value.is_finite() and value.adjusted() < _DIGITS else None
     if isinstance(value, Fraction):
