@@ -135,7 +135,7 @@ def law_of(mechanism: Any, value: Any) -> Bounds:
     return found
 
 
-def leaders_law(steps: tuple[dict[str, int], ...], race: Leaders) -> Bounds:
+def leaders_law(steps: tuple[dict[Any, int], ...], race: Leaders) -> Bounds:
     """The exact law of the leaders after each step, summed over what is not shown: the replies of the tests."""
     plan, names = race._plan, race._names
     found: dict[Any, tuple[Fraction, Fraction]] = {}
@@ -144,7 +144,9 @@ def leaders_law(steps: tuple[dict[str, int], ...], race: Leaders) -> Bounds:
             continue
         for chosen in product(names, repeat=1 + sum(replies)):
             totals = dict.fromkeys(names, 0)
-            shown, lags, rest = [], [], list(chosen)
+            shown: list[Any] = []
+            lags: list[int] = []
+            rest = list(chosen)
             low = high = Fraction(1)
             for step, again in zip(steps, (True, *replies), strict=True):
                 totals = {name: total + step.get(name, 0) for name, total in totals.items()}
@@ -168,7 +170,7 @@ def test_no_sequence_of_leaders_tells_more_than_was_paid() -> None:
     The loss is 0.44 of the 2 that are paid; the twin books a quarter.
     """
     race = leaders(keys=["a", "b"], k=1, epsilon=2, margin=1, changes=1)
-    one_step = [dict(zip("ab", pair, strict=True)) for pair in product((0, 1), repeat=2)]
+    one_step: list[dict[Any, int]] = [dict(zip("ab", pair, strict=True)) for pair in product((0, 1), repeat=2)]
     laws = {i: (steps, leaders_law(steps, race)) for i, steps in enumerate(product(one_step, repeat=3))}
     near = [
         (one, other) for (x, one), (y, other) in product(laws.values(), repeat=2)

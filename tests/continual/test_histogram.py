@@ -121,7 +121,7 @@ def test_keys_in_another_order_go_on_with_their_own_columns() -> None:
     assert [round(value[key] / 1000) for key in ("a", 7, date(2026, 11, 18))] == [1, 2, 0]
     for others in (["a", 7, "b"], ["a", 7], ["a", 7.0, date(2026, 11, 18)]):
         with pytest.raises(BadParameter):
-            histogram(horizon=20, budget=ZCDP(10**4), keys=others).restore(record)  # type: ignore[arg-type]
+            histogram(horizon=20, budget=ZCDP(10**4), keys=others).restore(record)
     with pytest.raises(BadParameter, match="record keeps"):
         histogram(horizon=20, budget=ZCDP(1), keys=[object()], record=MemoryRecord())
 
