@@ -212,8 +212,8 @@ def test_no_sequence_of_questions_and_replies_costs_more_than_was_given(monkeypa
     also where the next question is chosen after the last reply. The twin starts a test that nobody paid for.
     """
     worst = Fraction(0)
-    tables: list[list[tuple[int, int]]] = [[], [(1, 0)], [(0, 1)], [(1, 0), (1, 0)], [(1, 0), (1, 1)]]
-    pairs = [(t, [*t, row]) for t in tables for row in ((0, 0), (1, 0), (1, 1))]
+    tables: list[list[tuple[int, int]]] = [[], [(1, 0)]]
+    pairs = [(t, [*t, row]) for t in tables for row in ((1, 0), (1, 1))]
     for moves in product(MOVES, repeat=3):
         asked = sum(move != "close" for move in moves)
         for replies in product((False, True), repeat=asked):
