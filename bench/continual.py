@@ -20,7 +20,7 @@ from bench.floors import ROWS, l1_weight
 from bench.measure import Row, cpu_once, peak_bytes, show
 from bench.trips import REGIONS
 from discreet.continual.binned import Binned
-from discreet.continual.counter import counter
+from discreet.continual.counter import Counter, counter
 from discreet.continual.strategies import Appearances, Strategy
 from discreet.continual.toeplitz import Toeplitz
 from discreet.continual.tree import Tree
@@ -30,6 +30,7 @@ MILLION = 1_000_000
 DAY = "2026-11-15"
 SECONDS = 5.0
 MEGABYTES = 50.0
+PUSH = 20e-6
 
 
 def constant(steps: int) -> float:
@@ -59,6 +60,31 @@ def speed() -> list[Row]:
         rows.append(Row(f"{task}: CPU", f"{seconds:.2f} s", "limit", f"{SECONDS:g} s", SECONDS / seconds, 1))
         rows.append(Row(f"{task}: peak memory", f"{size:.0f} MB", "limit", f"{MEGABYTES:g} MB", MEGABYTES / size, 1))
     return rows
+
+
+def by_single_steps() -> list[Row]:
+    """One push at a time; the peer looks at the bar of each answer, which was once computed with it."""
+    rows = []
+    for horizon, budget in ((100_000, ZCDP("1/2")), (365, ZCDP("1/2")), (100_000, Pure(1)), (None, ZCDP("1/2"))):
+        made = counter(horizon=horizon, budget=budget)
+        steps = 300 if horizon == 365 else 20_000
+        for _ in range(64):
+            made.push(1)
+        alone = cpu_once(partial(pushed, made, steps)) / steps
+        looked = cpu_once(partial(pushed, counter(horizon=horizon, budget=budget), 200, True)) / 200
+        task = f"one push, T = {horizon}, {type(made.plan.strategy).__name__}, {budget}"
+        words = f"{looked * 1e6:.0f} µs", looked / alone
+        rows.append(Row(task, f"{alone * 1e6:.1f} µs", "limit", f"{PUSH * 1e6:g} µs", PUSH / alone, 1))
+        rows.append(Row(task, f"{alone * 1e6:.1f} µs", "with its bar", *words, 0))
+    return rows
+
+
+def pushed(made: Counter, steps: int, look: bool = False) -> None:
+    for _ in range(steps):
+        answer = made.push(1)
+        if look:
+            assert answer.accuracy is not None
+            _ = answer.accuracy.expected_error
 
 
 def errors() -> list[Row]:
@@ -145,7 +171,7 @@ def wall(work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    show("Answers over time", [*speed(), *errors(), *days()])
+    show("Answers over time", [*speed(), *by_single_steps(), *errors(), *days()])
 
 
 if __name__ == "__main__":

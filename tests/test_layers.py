@@ -64,7 +64,7 @@ LAYERS = """
     privacy.numerics
     privacy
     randomness
-    progress picture
+    progress picture unit_id
     errors+exact
 """
 GROUPS = [(row, group) for row, line in enumerate(LAYERS.split("\n")) for group in line.split()]

@@ -7,10 +7,15 @@ from discreet.continual.attendance import Attendance
 
 
 def test_every_way_to_appear_on_four_days_is_capped_and_others_do_not_notice() -> None:
-    for most, ann, bob in product((1, 2, 3), product((0, 1), repeat=4), product((0, 1), repeat=4)):
+    """Also when it is kept and goes on from its state, after any of the days."""
+    ways = list(product((0, 1), repeat=4))
+    for most, ann, bob, kept in product((1, 2, 3), ways, ways, range(5)):
         together, alone = Attendance(most), Attendance(most)
         counted = 0
-        for here, there in zip(ann, bob, strict=True):
+        for place, (here, there) in enumerate(zip(ann, bob, strict=True)):
+            if place == kept:
+                state, together = together.state(), Attendance(most)
+                together.load(json.loads(json.dumps(state)))
             others = {"bob"} if there else set()
             with_ann = together.count(others | ({"ann"} if here else set()))
             counted += "ann" in with_ann

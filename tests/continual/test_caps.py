@@ -1,18 +1,18 @@
 """Caps over time: with and without any one unit, over every small list of rows."""
 
-from collections.abc import Hashable
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.continual.caps import Capped, Caps
-from discreet.errors import BadData, BadParameter
+from discreet.continual.caps import Capped, Caps, Place
+from discreet.errors import BadParameter
 
-Step = list[tuple[Hashable, Hashable, Any]]
+Step = list[tuple[Any, Place, int]]
 
 
-def sums(steps: list[Step], caps: Caps) -> list[dict[Hashable, int]]:
+def sums(steps: list[Step], caps: Caps) -> list[dict[Place, int]]:
     capped = Capped(caps)
     return [capped.take(step) for step in steps]
 
@@ -20,7 +20,13 @@ def sums(steps: list[Step], caps: Caps) -> list[dict[Hashable, int]]:
 def test_no_unit_adds_more_than_its_caps() -> None:
     rng = np.random.default_rng(7)
     for _ in range(300):
-        caps = Caps(steps=2, keys_per_step=int(rng.integers(1, 3)), keys_per_unit=2, largest=3)
+        caps = Caps(
+            steps=2,
+            separation=int(rng.integers(1, 3)),
+            keys_per_step=int(rng.integers(1, 3)),
+            keys_per_unit=int(rng.integers(1, 3)),
+            largest=3,
+        )
         steps: list[Step] = [
             [(int(rng.integers(3)), "abc"[rng.integers(3)], int(rng.integers(-9, 10))) for _ in range(rng.integers(8))]
             for _ in range(5)
@@ -32,7 +38,9 @@ def test_no_unit_adds_more_than_its_caps() -> None:
                 {k: a.get(k, 0) - b.get(k, 0) for k in {*a, *b} if a.get(k, 0) != b.get(k, 0)}
                 for a, b in zip(with_all, without, strict=True)
             ]
-            assert sum(bool(m) for m in moved) <= caps.steps
+            places = [t for t, m in enumerate(moved) if m]
+            assert len(places) <= caps.steps
+            assert min(np.diff(places), default=9) >= caps.separation
             assert max((len(m) for m in moved), default=0) <= caps.keys_per_step
             assert len({k for m in moved for k in m}) <= caps.keys_per_unit
             assert max((abs(v) for m in moved for v in m.values()), default=0) <= caps.largest
@@ -42,28 +50,34 @@ def test_the_check_would_see_a_cap_that_is_not_kept() -> None:
     loud: Step = [("ann", "x", 5)]
     assert sums([loud] * 3, Caps(steps=3, largest=5))[2] == {"x": 5}
     assert sums([loud] * 3, Caps(steps=2, largest=5))[2] == {}
+    assert sums([loud] * 3, Caps(steps=3, separation=2, largest=5)) == [{"x": 5}, {}, {"x": 5}]
     assert sums([[*loud, ("ann", "y", 1)]], Caps(largest=9)) == [{"x": 5}]
+    assert sums([loud, [("ann", "y", 1)]], Caps(steps=2, keys_per_unit=1, largest=9))[1] == {}
+
+
+def test_a_unit_with_nothing_kept_uses_nothing_up() -> None:
+    away: Step = [("ann", "y", 1)]
+    home: Step = [("ann", "x", 1)]
+    assert sums([home, away, home], Caps(steps=2)) == [{"x": 1}, {}, {"x": 1}]
 
 
 def test_rows_without_a_unit_are_left_out() -> None:
-    rows: Step = [(float("nan"), "a", 1), (np.float32("nan"), "a", 1), (None, "a", 1), ("ann", "a", 1)]
+    rows: Step = [(float("nan"), "a", 1), (None, "a", 1), (("ann", float("nan")), "a", 1), ("ann", "a", 1)]
     assert sums([rows, rows], Caps()) == [{"a": 1}, {}]  # NaN is unlike itself: each of its rows would be another unit
 
 
-def test_saved_caps_go_on() -> None:
-    capped = Capped(Caps(steps=1))
-    capped.take([("ann", "x", 1)])
-    again = Capped.restore(capped.caps, capped.save())
-    assert again.take([("ann", "x", 1), ("bob", "x", 1)]) == {"x": 1}
-    other = Capped(Caps())
-    other.take([(1, "x", 1)])
-    with pytest.raises(BadData):
-        other.save()
+def test_a_state_goes_on_exactly_after_any_number_of_steps() -> None:
+    choices: list[Step] = [[], [("ann", "x", 1)], [("ann", "y", 2), (7, 0, 1)], [(7.0, 1, 1), ("ann", "x", 3)]]
+    caps = Caps(steps=2, separation=2, keys_per_step=2, keys_per_unit=3, largest=2)
+    for steps in product(choices, repeat=4):
+        for cut in range(5):
+            capped = Capped(caps)
+            before = [capped.take(step) for step in steps[:cut]]
+            again = Capped.restored(caps, cut, capped.state())
+            assert before + [again.take(step) for step in steps[cut:]] == sums(list(steps), caps)
 
 
-@pytest.mark.parametrize("row", [("ann", "x"), ["ann", "x", 1], ("ann", "x", 0.5), ("ann", "x", None), "abc"])
-def test_bad_rows(row: Any) -> None:
-    with pytest.raises(BadData):
-        Capped(Caps()).take([row])
-    with pytest.raises(BadParameter):
-        Caps(steps=0)
+def test_bad_caps() -> None:
+    for name in ("steps", "separation", "keys_per_step", "keys_per_unit", "largest"):
+        with pytest.raises(BadParameter):
+            Caps(**{name: 0})

@@ -1,5 +1,6 @@
 """Histograms over time: listed keys, keys that appear later, and keys that one unit alone holds."""
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,53 @@ def test_restored_histograms_go_on_and_old_ones_are_refused(given: dict[str, Any
     assert value["b"] == pytest.approx(2001, abs=2)
     with pytest.raises(StaleState):
         histogram(horizon=20, budget=ZCDP(10**4), **given).restore(record, saved)
+
+
+def test_keys_in_another_order_go_on_with_their_own_columns() -> None:
+    record = MemoryRecord()
+    board = histogram(horizon=20, budget=ZCDP(10**4), keys=["a", 7, date(2026, 11, 18)], record=record)
+    board.push({"a": 1000, 7: 2000})
+    again = histogram(horizon=20, budget=ZCDP(10**4), keys=[date(2026, 11, 18), 7, "a"]).restore(record)
+    value = again.push({"a": 1}).value
+    assert [round(value[key] / 1000) for key in ("a", 7, date(2026, 11, 18))] == [1, 2, 0]
+    for others in (["a", 7, "b"], ["a", 7], ["a", 7.0, date(2026, 11, 18)]):
+        with pytest.raises(BadParameter):
+            histogram(horizon=20, budget=ZCDP(10**4), keys=others).restore(record)
+    with pytest.raises(BadParameter, match="record keeps"):
+        histogram(horizon=20, budget=ZCDP(1), keys=[object()], record=MemoryRecord())
+
+
+def test_keys_that_were_named_in_a_step_that_was_lost_are_not_shown() -> None:
+    """Its noise is drawn again after a restore: who is named twice for one step is named more often than promised."""
+
+    class Broken(MemoryRecord):
+        def advance(self, position: int, state: bytes, *, after: int) -> None:
+            if position == 2:
+                raise OSError("the disk is full")
+            super().advance(position, state, after=after)
+
+    words = histogram(horizon=20, budget=ZCDP(1), delta="1e-9", record=Broken())
+    words.push({"common": 10_000})
+    with pytest.raises(OSError, match="full"):
+        words.push({"late": 10_000})
+    assert words.keys == ("common",)
+
+
+@pytest.mark.parametrize("given", [{"keys": ["a", "b"]}, {"delta": "1e-9"}])
+def test_rows_of_people_are_capped_over_the_whole_stream(given: dict[str, Any]) -> None:
+    """Also when it is restored after every step: ann has two steps, one key in each, and 1000 at most."""
+    record = MemoryRecord()
+    rows = [("ann", "a", 9000), ("ann", "b", 5000), (None, "a", 7000), ("bob", "c", 1), ("eve", ["a"], 5000)]
+    options = {"steps": 2, "sensitivity": 1000, **given}
+    board = histogram(horizon=20, budget=ZCDP(10**10), record=record, **options)
+    totals = []
+    for _ in range(4):
+        totals.append(round(board.push_rows(rows).value.get("a", 0) / 1000))
+        board = histogram(horizon=20, budget=ZCDP(10**10), **options).restore(record)
+    assert totals[-1] == 2 if "keys" in given else totals[-1] in (0, 2)  # one person alone is not named
+    assert board.caps.steps == 2
+    with pytest.raises(NotATheorem, match="push_rows"):
+        board.push({"a": 1})
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Privacy of adaptive streams by enumeration; states that never go back; refusals before anything is touched."""
 
+from __future__ import annotations
+
 import copy
 import os
 import pickle
@@ -12,12 +14,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.continual.counter import counter, plan_for, read_stream_budget
+from discreet.continual.caps import Capped
+from discreet.continual.counter import Counter, counter, plan_for, read_stream_budget
+from discreet.continual.histogram import histogram
 from discreet.continual.record import MemoryRecord
 from discreet.continual.release import Stream
 from discreet.continual.strategies import Appearances, Strategy, Values
 from discreet.continual.tree import Tree
-from discreet.errors import BadData, BadParameter, NotATheorem, StaleState
+from discreet.errors import BadData, BadParameter, DiscreetError, NotATheorem, StaleState
+from discreet.mechanisms.additive.laplace import Laplace
+from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from tests.helpers.continual_matrices import matrix
@@ -220,3 +226,233 @@ def test_a_stream_cannot_be_copied_and_ends_at_a_fork() -> None:
     stream._process = os.getpid() + 1
     with pytest.raises(NotATheorem):
         stream.push(np.ones((1, 1), dtype=np.int64))
+
+
+# --- every sequence of moves ------------------------------------------------------------------------------------------
+
+ANN: list[tuple[Any, Any]] = [("ann", 1)]
+BOB: list[tuple[Any, Any]] = [("bob", 1)]
+
+
+class Old:
+    """The planted twin: caps that stand beside the stream, whose state is taken back from wherever it was saved."""
+
+    def __init__(self, stream: Counter, capped: Capped) -> None:
+        self.stream, self.capped = stream, capped
+        self.caps_saved: dict[str, Any] = {}
+
+    def push_rows(self, rows: list[tuple[Any, Any]]) -> None:
+        value = self.capped.take([(unit, 0, value) for unit, value in rows]).get(0, 0)
+        self.stream.push(value)
+
+    def save(self) -> bytes:
+        self.caps_saved = self.capped.state()
+        return self.stream.save()
+
+    def restore(self, record: MemoryRecord, saved: bytes | None = None) -> Old:
+        again = Old(self.stream.restore(record, saved), Capped.restored(self.stream.caps, 0, self.caps_saved))
+        again.caps_saved = self.caps_saved
+        return again
+
+
+def measured(
+    moves: tuple[str, ...], rows: list[tuple[Any, Any]], start: Callable[[MemoryRecord], Any], draws: list[Any]
+) -> list[list[int] | None]:
+    """The exact rows behind each answer that left, or None where a move was refused.
+
+    ``push``: the newest stream goes on; ``first``: the first one does; ``save``: its state is kept aside; ``restore``:
+    another stream from what the record holds; ``old``: one from the state that was kept aside.
+    """
+    record = MemoryRecord()
+    streams, saved = [start(record)], None
+    seen: list[list[int] | None] = []
+    for move in moves:
+        draws.clear()
+        try:
+            match move:
+                case "push" | "first":
+                    streams[-1 if move == "push" else 0].push_rows(rows)
+                case "save":
+                    saved = streams[-1].save()
+                case "restore":
+                    streams.append(streams[-1].restore(record))
+                case "old" if saved is not None:
+                    streams.append(streams[-1].restore(record, saved))
+        except DiscreetError:
+            seen.append(None)
+        else:
+            seen.append([int(row) for drawn in draws for row in drawn.ravel()])
+    return seen
+
+
+def worst_loss(start: Callable[[MemoryRecord], Any], scale: Fraction, monkeypatch: pytest.MonkeyPatch) -> Fraction:
+    """The largest loss of any sequence of four moves, between the stream with ann's rows and the one without."""
+    draws: list[Any] = []
+    step = Stream._step
+
+    def noted(self: Stream, values: Any) -> Any:
+        draws.append(values)  # noise on each value: these are the rows
+        return step(self, values)
+
+    monkeypatch.setattr(Stream, "_step", noted)
+    worst = Fraction(0)
+    for moves in product(("push", "first", "save", "restore", "old"), repeat=4):
+        one, other = (measured(moves, rows, start, draws) for rows in (ANN + BOB, BOB))
+        assert [a is None for a in one] == [b is None for b in other]  # what is refused does not depend on people
+        moved = [
+            abs(x - y) for a, b in zip(one, other, strict=True) if a is not None and b is not None
+            for x, y in zip(a, b, strict=True)
+        ]  # fmt: skip
+        worst = max(worst, sum(moved, 0) / scale)
+    return worst
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_no_sequence_of_pushes_and_restores_costs_more_than_was_paid(
+    steps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All 625 sequences; noise on each value, so the loss of a path is that of the rows behind its answers."""
+    plan = counter(horizon=5, budget=Pure(1), method="values", steps=steps).plan
+    assert isinstance(plan.noise, Laplace)
+    scale = plan.noise.scale
+
+    def start(record: MemoryRecord) -> Counter:
+        return counter(horizon=5, budget=Pure(1), method="values", steps=steps, record=record)
+
+    assert worst_loss(start, scale, monkeypatch) == 1
+
+
+def test_a_cap_that_is_restored_from_an_old_state_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The twin, as it was: the state of the caps is whatever somebody gives, and ann is counted in two steps."""
+
+    def start(record: MemoryRecord) -> Old:
+        stream = counter(horizon=5, budget=Pure(1), method="values", record=record)
+        return Old(stream, Capped(stream.caps))
+
+    assert worst_loss(start, Fraction(1), monkeypatch) >= 2
+
+
+class Forgetful(MemoryRecord):
+    """The planted twin: a record as it was, which does not know that its stream was closed."""
+
+    def close(self) -> None:
+        pass
+
+
+def answers_after_closing(made: Callable[[], MemoryRecord]) -> int:
+    """Over all sequences of four moves: how many answers leave after the stream was closed."""
+    after = 0
+    for moves in product(("push", "first", "close", "restore"), repeat=4):
+        record = made()
+        spending = Filter(ZCDP(1, "1e-6"))
+        streams = [histogram(horizon=9, budget=ZCDP("1/10"), delta="1e-9", record=record)]
+        held = spending.open(streams[0].event)
+        streams[0].pay(held.receipt)
+        for move in moves:
+            try:
+                match move:
+                    case "push" | "first":
+                        streams[-1 if move == "push" else 0].push({"a": 1})
+                        after += held.receipt.ended
+                    case "close":
+                        held.close()
+                    case "restore":
+                        streams.append(histogram(horizon=9, budget=ZCDP("1/10"), delta="1e-9").restore(record))
+            except DiscreetError:
+                pass
+        if held.receipt.ended:
+            spending.spend(events.ZCDP("1/10"))  # what is asked beside an open stream has no theorem
+    return after
+
+
+def test_a_closed_stream_answers_no_more_whatever_is_restored() -> None:
+    assert answers_after_closing(MemoryRecord) == 0
+    assert answers_after_closing(Forgetful) > 0
+
+
+def test_a_record_that_cannot_be_closed_keeps_the_stream_open() -> None:
+    class Broken(MemoryRecord):
+        full = True
+
+        def close(self) -> None:
+            if self.full:
+                raise OSError("the disk is full")
+            super().close()
+
+    record = Broken()
+    spending = Filter(ZCDP(1, "1e-6"))
+    stream = histogram(horizon=9, budget=ZCDP("1/10"), delta="1e-9", record=record)
+    held = spending.open(stream.event)
+    stream.pay(held.receipt)
+    stream.push({"a": 1})
+    with pytest.raises(OSError, match="full"):
+        held.close()
+    with pytest.raises(NotATheorem, match="still open"):  # else a restored stream would answer beside it
+        spending.spend(events.ZCDP("1/10"))
+    record.full = False
+    held.close()
+    spending.spend(events.ZCDP("1/10"))
+    with pytest.raises(NotATheorem, match="closed"):
+        stream.restore(record)
+    with pytest.raises(BadParameter, match="record"):
+        counter(horizon=3, budget=ZCDP(1), record=record)
+
+
+def test_rows_and_values_do_not_mix_and_other_caps_do_not_go_on() -> None:
+    record = MemoryRecord()
+    made = counter(horizon=9, budget=Pure(1), method="values", steps=2, sensitivity=2, record=record)
+    made.push_rows([("ann", 5)])
+    with pytest.raises(NotATheorem, match="push_rows"):
+        made.push(1)
+    with pytest.raises(NotATheorem, match="push_rows"):
+        made.push_many([1])
+    values = counter(horizon=9, budget=Pure(1))
+    values.push(1)
+    with pytest.raises(NotATheorem, match="values"):
+        values.push_rows([("ann", 1)])
+    other = counter(horizon=9, budget=Pure(1), method="values", steps=4)  # the same noise: 4 = 2 * 2
+    assert other.plan.fingerprint() == made.plan.fingerprint()
+    with pytest.raises(BadParameter, match="another stream"):  # ann would add 2 + 3 in all
+        other.restore(record)
+    for row in (("ann",), ["ann", 1], "ab", ("ann", "x", 1)):
+        with pytest.raises(BadData):
+            made.push_rows([row])  # type: ignore[list-item]
+    assert made.position == 1
+
+
+def test_rows_that_are_nobodys_or_have_no_number_add_nothing() -> None:
+    made = counter(horizon=9, budget=ZCDP(10**8), sensitivity=3)
+    rows = [("ann", 2), ("bob", float("nan")), ("carl", None), (float("nan"), 1), ("dora", float("inf")), ("eve", "1")]
+    assert made.push_rows(rows).value == pytest.approx(2, abs=0.1)
+    cents = counter(horizon=9, budget=ZCDP(10**8), sensitivity="1/2", cell="1/100")
+    assert cents.push_rows([("ann", 0.25), ("ann", 9), ("bob", 0.125)]).value == pytest.approx(0.63, abs=0.01)
+
+
+def test_a_record_in_memory_is_there_once() -> None:
+    """A forked process has a copy of it: both would go on from one state, each with noise of its own."""
+    record = MemoryRecord()
+    counter(horizon=9, budget=ZCDP(1), record=record).push(1)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(NotATheorem, match="neither copied nor stored"):
+            copied(record)
+    record._process = os.getpid() + 1
+    with pytest.raises(NotATheorem, match="fork"):
+        counter(horizon=9, budget=ZCDP(1)).restore(record)
+    with pytest.raises(NotATheorem, match="fork"):
+        record.advance(2, b"", after=1)
+
+
+def test_noise_that_is_drawn_ahead_is_used_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Single steps and many at once have the same law: the noises of a stream are those that were drawn, in order."""
+    stream = Stream(plan_for(Values(400), Pure(1), Appearances(), 1), 1)
+    handed: list[int] = []
+    draw = Stream._draw
+
+    def noted(self: Stream, size: int) -> Any:
+        fresh = draw(self, size)
+        handed.extend(fresh.tolist())
+        return fresh
+
+    monkeypatch.setattr(Stream, "_draw", noted)
+    totals = [float(stream.push(np.zeros((1, 1), dtype=np.int64))[0, 0]) for _ in range(300)]
+    assert np.diff([0.0, *totals]).tolist() == handed[:300]

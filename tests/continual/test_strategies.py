@@ -44,6 +44,35 @@ def test_no_unit_moves_the_rows_farther_than_is_priced(strategy: Strategy, k: in
         assert l2 == claimed.l2_squared  # and for the square root whatever the caps are
 
 
+@pytest.mark.parametrize("inner", [Values(2), Tree(3), Toeplitz(3), Prefixes(2)], ids=repr)
+@pytest.mark.parametrize("k", [1, 2, 3])
+def test_no_unit_moves_the_spans_of_a_window_farther_than_is_priced(inner: Strategy, k: int) -> None:
+    """All moves within seven steps, in one span or in several."""
+    spans = Spans(inner, inner.horizon or 0)
+    c = matrix(spans, 7)
+    moved = [np.abs(c @ np.array(d)) for d in moves_of(Appearances(steps=k), 7)]
+    claimed = spans.moves(Appearances(steps=k))
+    l1, l2 = max(int(m.sum()) for m in moved), max(int((m**2).sum()) for m in moved)
+    assert l1 <= claimed.l1
+    assert l2 <= claimed.l2_squared
+    assert l1 > (k - 1) * claimed.l1 // k  # the twin: one appearance fewer
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_no_two_appearances_move_epochs_farther_than_is_priced(squared: bool) -> None:
+    """All pairs of 70 steps, on both sides of the end of the first epoch, with either sign."""
+    c = matrix(Epochs(squared), 70).astype(np.float64)  # whole numbers below 2^53
+    inner, length = c.T @ c, np.abs(c).sum(axis=0)
+    claimed = Epochs(squared).moves(Appearances(steps=2))
+    if squared:
+        both = np.diag(inner)[:, None] + np.diag(inner)[None, :] + 2 * np.abs(inner)
+        assert both.max() <= claimed.l2_squared * (1 + 1e-9)
+        assert both.max() > 2 * Epochs(True).moves(Appearances()).l2_squared  # the twin: as if they were orthogonal
+    else:
+        assert (length[:, None] + length[None, :]).max() <= claimed.l1
+        assert 2 * length.max() > Epochs(False).moves(Appearances()).l1
+
+
 def test_the_enumeration_refutes_prices_that_are_too_low() -> None:
     c = matrix(Toeplitz(8), 8)
     two = max(int(((c @ np.array(d)) ** 2).sum()) for d in moves_of(Appearances(steps=2), 8))

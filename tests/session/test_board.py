@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Sequence
+from datetime import date
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,9 @@ import pyarrow.parquet
 import pytest
 
 import discreet as dp
-from discreet.errors import BadParameter, EngineFailed, NotATheorem, OverBudget, StaleState
+from discreet.continual.release import Stream
+from discreet.engines.memory.engine import memory
+from discreet.errors import BadParameter, DiscreetError, EngineFailed, NotATheorem, OverBudget, StaleState
 from discreet.session.board import Board, MemoryBoard
 from tests.helpers.boards import MANY, SQL, day, session, table_of
 
@@ -209,6 +213,108 @@ def test_what_could_not_be_kept_is_not_shown_and_the_board_stops() -> None:
     for _ in range(2):
         with pytest.raises(StaleState):
             found.advance(day(0))
+    assert found.days == found.history() == ()
+
+
+# --- every sequence of moves ------------------------------------------------------------------------------------------
+
+
+class Kept:
+    """A record as a ledger keeps it: the state of the next position only; it may fail before or after it was kept."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.state: bytes | None = None
+        self.fails = ""
+
+    def pay(self, price: Any) -> None:
+        pass
+
+    def latest(self) -> bytes | None:
+        return self.state
+
+    def advance(self, position: int, state: bytes, step: str) -> None:
+        fails, self.fails = self.fails, ""
+        if fails == "before":
+            raise OSError("the disk is full")
+        if position != self.position + 1:
+            raise StaleState("no")
+        self.position, self.state = position, state
+        if fails == "after":
+            raise OSError("the line broke")
+
+
+def seen_draws(moves: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[set[int]]]:
+    """The exact value behind each draw, and for each day the draws that anybody can see; ann is there every day.
+
+    ``advance``: the newest board reads its next day; ``first``: the first one does; ``reopen``: another board from what
+    the record holds; ``before``, ``after``: the record fails next time, before or after it has kept the state.
+    """
+    exact: list[int] = []
+
+    def tagged(self: Stream, values: Any) -> Any:
+        exact.append(int(values.sum()))
+        return self._rows.estimate(self._rows.measure(values) + (len(exact) << 32), 1)
+
+    monkeypatch.setattr(Stream, "_step", tagged)
+    s, record = session([(1, i, "North", 1) for i in range(4)], engine=memory(), budget=dp.Pure(10**9)), Kept()
+    sql = "SELECT COUNT(*) AS n FROM visits"
+
+    def opened() -> Board:
+        return s.continual(sql, by="day", horizon=4, days=1, method="values", epsilon=1, record=record)
+
+    boards = [opened()]
+    days: list[set[int]] = [set() for _ in range(4)]
+    for move in moves:
+        try:
+            match move:
+                case "advance" | "first":
+                    one = boards[-1 if move == "advance" else 0]
+                    one.advance(day(len(one.days)))
+                case "reopen":
+                    boards.append(opened())
+                case _:
+                    record.fails = move
+        except (OSError, DiscreetError):
+            pass
+        for one in boards:
+            totals = [0, *(int(line[0]) for line in one._sums[0])]
+            for place, (before, now) in enumerate(pairwise(totals)):
+                days[place].add((now - before) >> 32)
+    return exact, days
+
+
+def test_no_sequence_of_days_crashes_and_reopened_boards_shows_a_day_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sequences of four moves: a day that was drawn again is seen once, and ann is counted on one day in all.
+
+    The twin shows a day before it is kept, as boards did after a failure.
+    """
+    moves = ("advance", "first", "reopen", "before", "after")
+
+    def worst() -> tuple[int, int]:
+        draws, counted = 0, 0
+        for path in product(moves, repeat=4):
+            if path[-1] in moves[3:] or "advance" not in path:  # nothing is seen of these
+                continue
+            exact, days = seen_draws(path, monkeypatch)
+            draws = max(draws, *(len(ids) for ids in days))
+            counted = max(counted, sum(exact[i - 1] > 0 for ids in days for i in ids))
+        return draws, counted
+
+    assert worst() == (1, 1)
+
+    def eager(self: Board, today: date, values: Sequence[Any]) -> None:
+        self._unsure = True
+        for stream, line, sums in zip(self._streams, values, self._sums, strict=True):
+            sums.append(stream.push(line)[0])
+        self._days.append(today)
+        self._record.advance(len(self._days), self._state(self._days, self._sums), today.isoformat())
+        self._unsure = False
+
+    monkeypatch.setattr(Board, "_release", eager)
+    draws, counted = worst()
+    assert draws > 1
+    assert counted > 1
 
 
 def test_a_board_cannot_be_copied() -> None:
@@ -236,7 +342,7 @@ def test_the_same_state_has_another_hash_each_time() -> None:
     """Hashes of states are in the ledger: whoever could make the state from a guess could try who was counted."""
     found = board(session(), days=5)
     found.advance(day(0))
-    one, other = (json.loads(found._state()) for _ in range(2))
+    one, other = (json.loads(found._state(found._days, found._sums)) for _ in range(2))
     assert len(one["salt"]) == len(other["salt"]) == 64
     assert one.pop("salt") != other.pop("salt")
     assert one == other

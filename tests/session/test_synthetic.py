@@ -14,7 +14,15 @@ import pytest
 
 import discreet as dp
 from discreet.engines.memory.engine import memory
-from discreet.errors import BadParameter, BadQuestion, EngineFailed, MissingExtra, NotATheorem, OverBudget
+from discreet.errors import (
+    BadParameter,
+    BadQuestion,
+    EngineFailed,
+    MissingExtra,
+    NotATheorem,
+    OverBudget,
+    ReceiptRefused,
+)
 from discreet.ledger import open_ledger, verify_ledger
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
@@ -255,6 +263,31 @@ def test_what_was_measured_stays_measured_if_the_engine_fails_at_the_second_look
 
 
 # --- a stream ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("budget", [dp.Approx(4, "1e-6"), dp.ZCDP(4, "1e-6")], ids=["either", "approximate zCDP"])
+def test_a_stream_whose_first_look_fails_is_asked_for_again_under_the_same_payment(budget: Any) -> None:
+    """Nothing was drawn, so other questions may come first, and it is opened when it begins."""
+    s = session(budget, engine=Watched(fails=2))
+    price = {"epsilon": 1, "delta": "1e-7"} if isinstance(budget, dp.Approx) else {"rho": 1}
+    with pytest.raises(EngineFailed) as failed:
+        s.pmw("people", columns=["clinic"], hard=2, **price)
+    paid = s.remaining
+    assert failed.value.again is not None
+    with pytest.raises(EngineFailed) as once_more:
+        failed.value.again()
+    assert once_more.value.again is not None
+    s.sql("SELECT COUNT(*) FROM people").release(**price)  # nothing is open
+    before = s.remaining
+    stream = once_more.value.again()
+    assert s.remaining == before != paid
+    with pytest.raises(ReceiptRefused):  # a second one would answer for the same payment
+        once_more.value.again()
+    if isinstance(budget, dp.ZCDP):
+        with pytest.raises(NotATheorem, match="still open"):
+            s.sql("SELECT COUNT(*) FROM people").release(**price)
+    stream.close()
+    s.sql("SELECT COUNT(*) FROM people").release(**price)
 
 
 def test_a_stream_of_questions_is_one_charge() -> None:

@@ -1,13 +1,17 @@
 """MWEM: prices, exact limits, and the shape of its error in the number of questions."""
 
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from discreet.answer import Answer
 from discreet.errors import BadParameter
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.selection.exponential import Exponential
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
 from discreet.synthetic.columns import whole
@@ -80,3 +84,48 @@ def test_a_table_of_the_whole_domain() -> None:
         whole_domain(DOMAIN, np.ones(5, dtype=bool))
     with pytest.raises(BadParameter):
         whole_domain(DOMAIN, np.ones(128))
+
+
+def test_no_sequence_of_choices_costs_more_than_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All choices of two rounds, all small tables with one row more: the price of what moved, along every path.
+
+    A choice costs at most ε²/8 with ε twice its rate times how far scores move. The twin sees scores of two rows.
+    """
+    small = Domain({"x": whole(0, 1, nullable=False)})
+    looked: list[tuple[Any, list[int]]] = []
+    script: list[int] = []
+
+    def measured(self: Gaussian, value: Any, receipt: Any = None) -> Answer:
+        receipt.redeem(self.event)
+        looked.append((self, np.atleast_1d(np.asarray(value)).tolist()))
+        return Answer(value=np.asarray(value) * 0 + 1, event=self.event, cost="")
+
+    def chosen(self: Exponential, value: Any, receipt: Any = None) -> Answer:
+        receipt.redeem(self.event)
+        looked.append((self, list(value)))
+        return Answer(value=script.pop(0), event=self.event, cost="")
+
+    monkeypatch.setattr(Gaussian, "release", measured)
+    monkeypatch.setattr(Exponential, "release", chosen)
+
+    def looks(table: list[int], path: tuple[int, ...]) -> list[tuple[Any, list[int]]]:
+        looked.clear()
+        script[:] = path
+        mwem(Rows(small, np.array(table, dtype=int).reshape(-1, 1)), ["x = 0", "x = 1"], rho=1, rounds=2)
+        return list(looked)
+
+    def loss(one: list[int], other: list[int], path: tuple[int, ...]) -> Fraction:
+        total = Fraction(0)
+        for (mechanism, x), (_, y) in zip(looks(one, path), looks(other, path), strict=True):
+            moved = [abs(a - b) for a, b in zip(x, y, strict=True)]
+            if isinstance(mechanism, Gaussian):
+                total += Fraction(sum(m * m for m in moved)) / (2 * mechanism.sigma_squared)
+            else:
+                total += (2 * mechanism.rate * max(moved)) ** 2 / 8
+        return total
+
+    tables: list[list[int]] = [[], [0], [0, 1], [1, 1]]
+    paths = list(product((0, 1), repeat=2))
+    one_more = [loss(t, [*t, row], path) for t in tables for row in (0, 1) for path in paths]
+    assert Fraction(9, 10) < max(one_more) <= 1
+    assert max(loss(t, [*t, 0, 0], path) for t in tables for path in paths) > 1

@@ -1,11 +1,21 @@
 """The stream: one price for all questions, honest statements, learning, and what happens at the end."""
 
+import copy
+import os
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from fractions import Fraction
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 
-from discreet.errors import BadParameter, BadQuestion
+from discreet.answer import Answer
+from discreet.errors import BadParameter, BadQuestion, NotATheorem
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.mechanisms.selection.above_threshold import Run
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
@@ -133,3 +143,93 @@ def test_budgets_in_epsilon_and_tables_by_columns() -> None:
 def test_bad_parameters(given: dict[str, object]) -> None:
     with pytest.raises(BadParameter):
         pmw(rows(count=10), **given)  # type: ignore[arg-type]
+
+
+# --- every sequence of replies ----------------------------------------------------------------------------------------
+
+SMALL = Domain({"x": whole(0, 1, nullable=False), "y": whole(0, 1, nullable=False)})
+MOVES = ("x = 1", "x = 1 AND y = 0", "close")
+
+
+@contextmanager
+def scripted(replies: tuple[bool, ...], looked: list[Any], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every draw has the outcome of a script; ``looked`` gets each mechanism with the exact numbers that it saw."""
+    script = iter(replies)
+
+    def release(self: Gaussian, value: Any, receipt: Any = None) -> Answer:
+        receipt.redeem(self.event)
+        looked.append((self, np.atleast_1d(np.asarray(value)).tolist()))
+        return Answer(value=np.asarray(value) * 0 + 2, event=self.event, cost="")
+
+    def ask(self: Run, answer: int) -> bool:
+        looked.append((self, [answer]))
+        reply = next(script)
+        self._left -= reply
+        return reply
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Gaussian, "release", release)
+        patched.setattr(Run, "ask", ask)
+        yield
+
+
+def looks(table: list[tuple[int, int]], moves: tuple[str, ...], replies: tuple[bool, ...], patch: Any) -> list[Any]:
+    looked: list[Any] = []
+    with scripted(replies, looked, patch):
+        stream = pmw(Rows(SMALL, np.array(table, dtype=int).reshape(-1, 2)), rho=1, hard=2, threshold=1)
+        closed = False
+        for move in moves:
+            before = len(looked)
+            if move == "close":
+                stream.close()
+                closed = True
+            else:
+                stream.ask(move)
+                assert not (closed and len(looked) > before)  # nothing is looked at after closing
+    return looked
+
+
+def loss(one: list[Any], other: list[Any]) -> Fraction:
+    """What this pair of neighbours costs along one path, in zCDP; a test is one event, however often it is asked."""
+    total, runs = Fraction(0), []
+    assert [type(m) for m, _ in one] == [type(m) for m, _ in other]
+    for (mechanism, x), (_, y) in zip(one, other, strict=True):
+        moved = [a - b for a, b in zip(x, y, strict=True)]
+        if isinstance(mechanism, Gaussian):
+            total += Fraction(sum(m * m for m in moved)) / (2 * mechanism.sigma_squared)
+        else:
+            assert abs(moved[0]) <= mechanism.mechanism.sensitivity
+            if mechanism not in runs:
+                runs.append(mechanism)
+                total += price_zcdp(mechanism.mechanism.event).rho
+    return total
+
+
+def test_no_sequence_of_questions_and_replies_costs_more_than_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sequences of three moves, all replies of the tests, all small tables with one row more or less.
+
+    The law of a whole stream is the product of what its draws add along a path, so a bound of every path is enough,
+    also where the next question is chosen after the last reply. The twin starts a test that nobody paid for.
+    """
+    worst = Fraction(0)
+    tables: list[list[tuple[int, int]]] = [[], [(1, 0)]]
+    pairs = [(t, [*t, row]) for t in tables for row in ((1, 0), (1, 1))]
+    for moves in product(MOVES, repeat=3):
+        asked = sum(move != "close" for move in moves)
+        for replies in product((False, True), repeat=asked):
+            for one, other in pairs:
+                worst = max(worst, loss(*(looks(t, moves, replies, monkeypatch) for t in (one, other))))
+    assert Fraction(4, 5) < worst <= 1
+    unpaid = worst + price_zcdp(pmw(rows(count=10), rho=1, hard=2)._test.event).rho
+    assert unpaid > 1
+
+
+def test_a_stream_is_not_copied_and_ends_at_a_fork() -> None:
+    stream = pmw(rows(count=100), rho=1, hard=2)
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(NotATheorem, match="neither copied"):
+            copied(stream)
+    assert stream._run is not None
+    stream._run._process = os.getpid() + 1
+    with pytest.raises(NotATheorem, match="process"):
+        stream.ask("c0 = 1")

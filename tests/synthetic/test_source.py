@@ -1,6 +1,7 @@
 """Exact marginals: against plain loops, and moved by one unit no further than stated, over all small tables."""
 
 from collections import Counter
+from datetime import date
 from itertools import product
 from typing import Any
 
@@ -97,8 +98,11 @@ def test_bad_units(options: dict[str, Any]) -> None:
 
 
 def test_units_are_whole_numbers_or_text() -> None:
-    with pytest.raises(BadData):
-        rows_of({"id": [0.5], "x": [0], "y": [0]}, DOMAIN, unit="id")
+    for wrong in (True, b"a", date(2026, 11, 18)):
+        with pytest.raises(BadData):
+            rows_of({"id": [wrong], "x": [0], "y": [0]}, DOMAIN, unit="id")
+    half = rows_of({"id": [0.5, 7.0, 7.0], "x": [0, 1, 1], "y": [0, 0, 0]}, DOMAIN, unit="id")
+    assert half.marginals([(0,)])[0].tolist() == [0, 1]
     nobody = rows_of({"id": [None, "a"], "x": [0, 1], "y": [0, 0]}, DOMAIN, unit="id")
     assert nobody.marginals([(0,)])[0].tolist() == [0, 1]
     with pytest.raises(BadData):

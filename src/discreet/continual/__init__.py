@@ -1,15 +1,12 @@
 """Answers over time: running totals, windows, histograms and alarms, each at one price for the whole stream."""
 
 from discreet.continual.alarms import crossing, leaders
-from discreet.continual.caps import Capped, Caps
 from discreet.continual.counter import Method, counter
 from discreet.continual.histogram import histogram
 from discreet.continual.record import MemoryRecord, Record
 from discreet.continual.windows import decayed, window, window_accuracy
 
 __all__ = [
-    "Capped",
-    "Caps",
     "MemoryRecord",
     "Method",
     "Record",

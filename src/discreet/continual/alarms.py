@@ -31,15 +31,19 @@ _WHOLE = Fraction(1)
 
 
 class Alarm:
-    """Made by ``crossing(...)``: push values, hear when the total since the last alarm reaches the level."""
+    """Made by ``crossing(...)``: push values, hear when the total since the last alarm reaches the level.
 
-    __slots__ = ("_mechanism", "_run", "_since", "_steps")
+    It can be neither copied, nor stored, nor used after a fork. Threads may share it.
+    """
+
+    __slots__ = ("_lock", "_mechanism", "_run", "_since", "_steps")
 
     def __init__(self, mechanism: AboveThreshold, run: Run) -> None:
         self._mechanism = mechanism
         self._run = run
         self._since = 0
         self._steps = 0
+        self._lock = Lock()
 
     @property
     def event(self) -> events.AboveThreshold:
@@ -63,14 +67,17 @@ class Alarm:
 
     def push(self, value: int) -> bool:
         """Whether the total since the last alarm has reached the level, about."""
-        if self._run.ended:
-            raise NotATheorem("this alarm has rung as often as was paid for; set another one")
-        self._since += whole(value, "a step's value")
-        self._steps += 1
-        rang = self._run.ask(self._since)
-        if rang:
-            self._since = 0  # public: everybody hears the alarm
-        return rang
+        exact = whole(value, "a step's value")
+        with self._lock:
+            if self._run.ended:
+                raise NotATheorem("this alarm has rung as often as was paid for; set another one")
+            rang = self._run.ask(self._since + exact)
+            self._steps += 1
+            self._since = 0 if rang else self._since + exact  # public: everybody hears the alarm
+            return rang
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("an alarm can be neither copied nor pickled: two copies would ring for one payment")
 
     def margin_at(self, confidence: Number, steps: int) -> int:
         """With this confidence no reply of so many steps is wrong about a total at least this far from the level."""

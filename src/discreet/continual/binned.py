@@ -180,57 +180,85 @@ class Binned(Strategy):
 class _Blockwise(Process):
     """Both histories, and the block under way."""
 
-    __slots__ = ("_estimates", "_exact", "_guesses", "_prefix", "_values")
+    __slots__ = ("_estimates", "_exact", "_filled", "_guesses", "_prefix", "_solved", "_values")
 
     def __init__(self, keys: int) -> None:
         self._exact = History(keys, np.int64)
         self._guesses = History(keys, np.float64)
-        self._values = np.zeros((0, keys), dtype=np.int64)
-        self._estimates = np.zeros((0, keys))
+        self._values = np.zeros((BLOCK, keys), dtype=np.int64)
+        self._estimates = np.zeros((BLOCK, keys))
+        self._filled = self._solved = 0  # steps of the block under way: measured, estimated
         self._prefix = np.zeros(keys)
 
     def measure(self, values: Integers) -> Integers:
         """Whole blocks at once, single steps otherwise."""
         rows, done = [], 0
         inner = _inner()
+        if len(values) == 1:
+            return self._measure_one(values, inner)
         while done < len(values):
-            filled = len(self._values)
-            take = min(BLOCK - filled, len(values) - done)
-            self._values = np.concatenate([self._values, values[done : done + take]])
-            past = self._exact.past[filled : filled + take]
-            rows.append(past + inner[filled : filled + take, : filled + take] @ self._values)
-            if filled + take == BLOCK:
+            filled = self._filled
+            end = min(BLOCK, filled + len(values) - done)
+            self._values[filled:end] = values[done : done + end - filled]
+            rows.append(self._exact.past[filled:end] + inner[filled:end, :end] @ self._values[:end])
+            done += end - filled
+            self._filled = end % BLOCK
+            if end == BLOCK:
                 self._exact.close(self._values)
-                self._values = self._values[:0]
-            done += take
-        return np.concatenate(rows)
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
+
+    def _measure_one(self, values: Integers, inner: Integers) -> Integers:
+        here = self._filled
+        self._values[here] = values[0]
+        row = inner[here, : here + 1] @ self._values[: here + 1] + self._exact.past[here]
+        self._filled = (here + 1) % BLOCK
+        if not self._filled:
+            self._exact.close(self._values)
+        return np.asarray(row)[None, :]
+
+    def _estimate_one(self, noisy: NDArray[Any]) -> Floats:
+        here = self._solved
+        rest = noisy[0] - self._guesses.past[here]
+        if here:
+            rest = rest - _inner_floats()[here, :here] @ self._estimates[:here]
+        found = rest * (1 / UNIT)  # c_0 is 1
+        self._estimates[here] = found
+        self._prefix = self._prefix + found
+        self._solved = (here + 1) % BLOCK
+        if not self._solved:
+            self._guesses.close(self._estimates)
+        return self._prefix[None, :]
 
     def estimate(self, noisy: NDArray[Any], steps: int) -> Floats:
         """Solve for the values of the block under way, and add them up."""
+        if steps == 1:
+            return self._estimate_one(noisy)
         out, done = [], 0
-        solved, inner = _solved(), _inner()
+        inverse, inner = _inverse_of_inner(), _inner_floats()
         while done < steps:
-            filled = len(self._estimates)
-            take = min(BLOCK - filled, steps - done)
-            known = inner[filled : filled + take, :filled] @ self._estimates if filled else 0.0
-            rest = noisy[done : done + take] - self._guesses.past[filled : filled + take] - known
-            found = solved[:take, :take] @ rest
-            out.append(self._prefix + np.cumsum(found, axis=0))
-            self._prefix = out[-1][-1]
-            self._estimates = np.concatenate([self._estimates, found])
-            if filled + take == BLOCK:
+            filled = self._solved
+            end = min(BLOCK, filled + steps - done)
+            rest = noisy[done : done + end - filled] - self._guesses.past[filled:end]
+            if filled:
+                rest = rest - inner[filled:end, :filled] @ self._estimates[:filled]
+            found = inverse[: end - filled, : end - filled] @ rest
+            sums = self._prefix + (found if len(found) == 1 else found.cumsum(axis=0))
+            out.append(sums)
+            self._prefix = sums[-1]
+            self._estimates[filled:end] = found
+            done += end - filled
+            self._solved = end % BLOCK
+            if end == BLOCK:
                 self._guesses.close(self._estimates)
-                self._estimates = self._estimates[:0]
-            done += take
-        return np.concatenate(out)
+        return out[0] if len(out) == 1 else np.concatenate(out)
 
     def state(self) -> Plain:
         """All sums, exact and estimated."""
         return {
             "exact": self._exact.state(),
             "guesses": self._guesses.state(),
-            "values": self._values.tolist(),
-            "estimates": self._estimates.tolist(),
+            "values": self._values[: self._filled].tolist(),
+            "estimates": self._estimates[: self._solved].tolist(),
             "prefix": self._prefix.tolist(),
         }
 
@@ -238,9 +266,10 @@ class _Blockwise(Process):
         """Continue."""
         self._exact.load(state["exact"])
         self._guesses.load(state["guesses"])
+        self._filled, self._solved = len(state["values"]), len(state["estimates"])
         keys = len(state["prefix"])
-        self._values = np.array(state["values"], dtype=np.int64).reshape(-1, keys)
-        self._estimates = np.array(state["estimates"], dtype=np.float64).reshape(-1, keys)
+        self._values[: self._filled] = np.array(state["values"], dtype=np.int64).reshape(-1, keys)
+        self._estimates[: self._solved] = np.array(state["estimates"], dtype=np.float64).reshape(-1, keys)
         self._prefix = np.array(state["prefix"], dtype=np.float64)
 
 
@@ -267,8 +296,13 @@ def _inner() -> Integers:
 
 
 @lru_cache(maxsize=1)
-def _solved() -> Floats:
-    return np.asarray(np.linalg.inv(_inner().astype(np.float64)))
+def _inner_floats() -> Floats:
+    return _inner().astype(np.float64)
+
+
+@lru_cache(maxsize=1)
+def _inverse_of_inner() -> Floats:
+    return np.asarray(np.linalg.inv(_inner_floats()))
 
 
 @lru_cache(maxsize=16)
@@ -301,11 +335,17 @@ def squares_up(t: int) -> Fraction:
     >>> 1.25 <= squares_up(2) < 1.2500001, 5.46 < squares_up(10**6) < 5.47
     (True, True)
     """
-    total, c = Fraction(0), Fraction(1)
-    for k in range(min(t, _START)):
+    if t <= _START:
+        return _first_squares()[t]
+    return _first_squares()[_START] + log_up(Fraction(4 * t - 1, 4 * _START - 1)) / _PI_DOWN
+
+
+@lru_cache(maxsize=1)
+def _first_squares() -> tuple[Fraction, ...]:
+    """Σ_{k<t} c_k² for t = 0, 1, ..., 64, exactly."""
+    sums, c = [Fraction(0)], Fraction(1)
+    for k in range(_START):
         if k:
             c = c * (2 * k - 1) / (2 * k)
-        total += c * c
-    if t <= _START:
-        return total
-    return total + log_up(Fraction(4 * t - 1, 4 * _START - 1)) / _PI_DOWN
+        sums.append(sums[-1] + c * c)
+    return tuple(sums)

@@ -6,7 +6,7 @@ together keep ``budget``, whatever later values are made from. Proof: release.md
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from discreet.answer import Accuracy, Answer
 from discreet.continual import binned, toeplitz
 from discreet.continual.binned import Binned
+from discreet.continual.caps import Caps
 from discreet.continual.record import Record
 from discreet.continual.release import OverStream, Plan, Stream
 from discreet.continual.strategies import Appearances, Floats, Integers, Prefixes, Strategy, Values, read_horizon
@@ -40,7 +41,7 @@ Budget: TypeAlias = Pure | ZCDP | Approx
 DENSE = 4096
 """Up to so many steps the square root is kept whole; beyond them in bins."""
 _LONGEST_TREE = 1 << 40
-_FARTHEST = 1 << 62
+FARTHEST = 1 << 62
 _LARGE = 16  # beyond this epsilon there is next to no noise, and all strategies are alike
 
 
@@ -56,14 +57,9 @@ class Method(Enum):
 
 
 class Counter(OverStream):
-    """Made by ``counter(...)``: push the value of each step, get the noisy total so far."""
+    """Made by ``counter(...)``: push the value of each step, or the rows of people; get the noisy total so far."""
 
-    __slots__ = ("_cell", "_unit")
-
-    def __init__(self, stream: Stream, cell: Fraction, unit: Appearances) -> None:
-        self._stream = stream
-        self._cell = cell
-        self._unit = unit
+    __slots__ = ()
 
     @property
     def horizon(self) -> int | None:
@@ -80,42 +76,57 @@ class Counter(OverStream):
         last = integer(t, "t", at_least=1)
         if self.horizon is not None and last > self.horizon:
             raise BadParameter("t", t, f"must be at most the horizon, which is {self.horizon}")
-        return self.scaled(self.plan.strategy.weight(last), last, self.plan.strategy.terms(last))
+        return AfterSteps(self.plan, self._cell, last).bar
 
     def scaled(self, weight: Fraction, steps: int, terms: Terms = ()) -> Accuracy:
         """The error bar of a combination of the noises of this Σ w², in the units of the values of so many steps."""
-        inner = Sums(self.plan.noise, weight, 1, terms)
-        return inner if self._cell == 1 else Rounded(Scaled(inner, self._cell), steps * self._cell / 2)
+        return in_cells(Sums(self.plan.noise, weight, 1, terms), self._cell, steps)
 
     def push(self, value: Any) -> Answer:
         """The total after one more step, whose value is ``value``."""
-        self._stream.check(1)
-        out = self._stream.push(self._read([value]))
-        return self._answer(float(out[-1, 0]), self.position)
+        with self._stream.lock:
+            self._check_values(1)
+            exact = self._read([value])
+            return self._answer(self._stream.go_on(exact))
+
+    def push_rows(self, rows: Iterable[tuple[Any, Any]]) -> Answer:
+        """The total after one more step, with these rows of (unit, value). Each unit is cut to what was paid for.
+
+        Guarantee: over the whole stream, restored or not, a unit adds no more than ``caps``. Rows that name nobody, or
+        have no finite number, are left out. Which of a unit's rows are left out depends on its own rows alone.
+
+        >>> visits = counter(horizon=365, budget=ZCDP(10**6), steps=2, sensitivity=3)
+        >>> [round(visits.push_rows([("ann", 5), ("bob", 1), (None, 9)]).value) for _ in range(3)]
+        [4, 8, 8]
+        """
+        with self._stream.lock:
+            self._stream.check(1)
+            sums = self._take((unit, 0, value) for unit, value in read_rows(rows, 2, self._cell))
+            total = min(max(sums.get(0, 0), -FARTHEST), FARTHEST)
+            return self._answer(self._stream.go_on(np.array([[total]]), lambda _: self._beside()))
 
     def push_many(self, values: Sequence[Any] | NDArray[Any]) -> Floats:
         """The totals after each of many steps at once: the same law as pushing one by one, much quicker."""
-        self._stream.check(len(values))
-        exact = self._read(values)
-        if not len(exact):
-            return np.zeros(0)
-        return self._stream.push(exact)[:, 0] * float(self._cell)
-
-    def save(self) -> bytes:
-        """The state after the last step; as secret as the data."""
-        return self._stream.save()
+        with self._stream.lock:
+            self._check_values(len(values))
+            exact = self._read(values)
+            return self._stream.go_on(exact)[:, 0] * self._width if len(exact) else np.zeros(0)
 
     def restore(self, record: Record, saved: bytes | None = None) -> Counter:
         """A counter with these parameters that goes on where its record stands; an older state is refused."""
-        return Counter(Stream.restored(self.plan, record, saved)[0], self._cell, self._unit)
+        stream, extra = Stream.restored(self.plan, record, saved, name=stream_name("counter", self._caps, self._cell))
+        again = Counter(stream, self._caps, self._cell)
+        again._load_units(extra)
+        return again
 
-    def _answer(self, total: float, t: int) -> Answer:
+    def _answer(self, estimates: Floats) -> Answer:
+        t = self.position
         return Answer(
-            value=total * float(self._cell),
-            event=self.event,
-            cost=self.cost,
-            story=(f"{self.plan.strategy.story()}; {self.plan.noise.story()}", f"step {t}"),
-            accuracy=self.accuracy(t),
+            value=float(estimates[-1, 0]) * self._width,
+            event=self._event,
+            cost=self._cost,
+            story=(self._story, f"step {t}"),
+            accuracy=AfterSteps(self.plan, self._cell, t),
         )
 
     def _read(self, values: Sequence[Any] | NDArray[Any]) -> Integers:
@@ -123,6 +134,42 @@ class Counter(OverStream):
 
     def __repr__(self) -> str:
         return f"Counter({self.plan.strategy!r}, {self.cost}, position={self.position})"
+
+
+@dataclass(frozen=True, slots=True)
+class AfterSteps:
+    """The error bar after t steps, for so many keys at once: it is computed when somebody looks at it."""
+
+    plan: Plan
+    cell: Fraction
+    t: int
+    keys: int = 1
+
+    @property
+    def bar(self) -> Accuracy:
+        """From the weights of the noises."""
+        strategy = self.plan.strategy
+        inner = Sums(self.plan.noise, strategy.weight(self.t), self.keys, strategy.terms(self.t))
+        return in_cells(inner, self.cell, self.t)
+
+    @property
+    def expected_error(self) -> float:
+        """E|error|."""
+        return self.bar.expected_error
+
+    def error_at(self, confidence: Number) -> float:
+        """The error bar."""
+        return self.bar.error_at(confidence)
+
+
+def in_cells(bar: Sums, cell: Fraction, steps: int) -> Accuracy:
+    """A bar in the units of the values of so many steps, with an allowance for rounding them to cells."""
+    return bar if cell == 1 else Rounded(Scaled(bar, cell), steps * cell / 2)
+
+
+def stream_name(kind: str, caps: Caps, cell: Fraction) -> str:
+    """What two streams must agree on, beside their plan, to go on with one state."""
+    return f"{kind}; {caps!r}; cells of {cell}; "
 
 
 @dataclass(frozen=True)
@@ -168,7 +215,13 @@ def counter(
     cells, width = cells_of(sensitivity, cell)
     paid = read_stream_budget(budget)
     strategy = choose(horizon, paid, read_method(method), unit)
-    return Counter(Stream(plan_for(strategy, paid, unit, cells), 1, record), width, unit)
+    return make_counter(plan_for(strategy, paid, unit, cells), unit, cells, width, record)
+
+
+def make_counter(plan: Plan, unit: Appearances, each: int, cell: Fraction, record: Record | None) -> Counter:
+    """A counter for a unit that appears so often, and moves the value of a step by so many cells."""
+    caps = Caps(steps=unit.steps, separation=unit.separation, largest=each)
+    return Counter(Stream(plan, 1, record, name=stream_name("counter", caps, cell)), caps, cell)
 
 
 def plan_for(
@@ -247,8 +300,18 @@ def read_stream_budget(budget: Budget) -> Pure | ZCDP:
 def read_values(values: Any, cell: Fraction) -> Integers:
     """Exact values in cells; what is no finite number is refused without a word about it."""
     if isinstance(values, np.ndarray) and values.dtype.kind in "iu" and cell == 1 and values.ndim == 1:
-        return np.clip(values, -_FARTHEST, _FARTHEST).astype(np.int64)
+        return np.clip(values, -FARTHEST, FARTHEST).astype(np.int64)
     return np.array([_one(value, cell) for value in _listed(values)], dtype=np.int64)
+
+
+def read_rows(rows: Iterable[Any], size: int, cell: Fraction) -> Iterator[Any]:
+    """Rows whose last part is a finite number, with that number in cells; others are left out, without a word."""
+    for row in rows:
+        if not isinstance(row, tuple) or len(row) != size:
+            raise BadData("rows must be tuples: unit and value, with a key in between where there are keys")
+        exact = finite_real(row[-1])
+        if exact is not None:
+            yield *row[:-1], min(max(round(exact / cell), -FARTHEST), FARTHEST)
 
 
 def _listed(values: Any) -> Sequence[Any]:
@@ -261,12 +324,14 @@ def _listed(values: Any) -> Sequence[Any]:
 
 
 def _one(value: Any, cell: Fraction) -> int:
+    if type(value) is int and cell == 1:  # quickly
+        return min(max(value, -FARTHEST), FARTHEST)
     exact = finite_real(value)
     if exact is None:
         raise BadData("a step's value must be a finite number")
     if cell == 1 and exact.denominator != 1:
         raise BadData("a step's value must be a whole number; for reals give the counter a cell, such as cell='1/100'")
-    return min(max(round(exact / cell), -_FARTHEST), _FARTHEST)
+    return min(max(round(exact / cell), -FARTHEST), FARTHEST)
 
 
 def read_method(method: Method | str) -> Method:

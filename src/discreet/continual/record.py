@@ -3,16 +3,18 @@
 Promise: positions only grow, and each state goes on from the one before: of two streams that were restored from one
 state, only one goes on, however many steps the other takes at once. A state that is written before its answer leaves,
 together with its position, can be restored after a crash and gives the same answer again, not another one; an older
-state is refused, since going on from it would answer the same steps twice with fresh noise.
+state is refused, since going on from it would answer the same steps twice with fresh noise. A record that was closed
+takes no further state, so no stream of it answers again.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 from threading import Lock
-from typing import Protocol
+from typing import NoReturn, Protocol
 
-from discreet.errors import StaleState
+from discreet.errors import NotATheorem, StaleState
 
 
 class Record(Protocol):
@@ -29,11 +31,22 @@ class Record(Protocol):
         ...
 
     def advance(self, position: int, state: bytes, *, after: int) -> None:
-        """Store a state and its position, or raise StaleState unless exactly ``after`` steps, fewer, were answered."""
+        """Store a state and its position, or raise StaleState unless exactly ``after`` steps, fewer, were answered.
+
+        After ``close`` it raises NotATheorem.
+        """
         ...
 
     def latest(self) -> bytes | None:
         """The state of that position, if there is one."""
+        ...
+
+    def close(self) -> None:
+        """No step is answered any more, by whatever stream. Closing twice is the same as once."""
+        ...
+
+    def closed(self) -> bool:
+        """Whether it was closed."""
         ...
 
 
@@ -45,8 +58,15 @@ def too_old(answered: int, position: int) -> StaleState:
     )
 
 
+def was_closed() -> NotATheorem:
+    """The error for a stream that was closed; every record raises it in these words."""
+    return NotATheorem("this stream was closed, and something else may have been asked since; open another one")
+
+
 class MemoryRecord:
     """A record in this process: for streams that live no longer, and for tests.
+
+    It can be neither copied, nor stored, nor used after a fork: each copy would let the same steps be answered again.
 
     >>> record = MemoryRecord()
     >>> record.advance(3, b"three", after=0)
@@ -56,12 +76,14 @@ class MemoryRecord:
     discreet.errors.StaleState: 3 steps were answered already, so a state after 2 of them is too old; ...
     """
 
-    __slots__ = ("_lock", "_position", "_state")
+    __slots__ = ("_closed", "_lock", "_position", "_process", "_state")
 
     def __init__(self) -> None:
         self._position = 0
         self._state: bytes | None = None
+        self._closed = False
         self._lock = Lock()
+        self._process = os.getpid()
 
     def position(self) -> int:
         """How many steps have been answered."""
@@ -69,14 +91,34 @@ class MemoryRecord:
 
     def advance(self, position: int, state: bytes, *, after: int) -> None:
         """Store a state and its position, if it goes on from the one that is stored."""
+        self._check_process()
         with self._lock:
+            if self._closed:
+                raise was_closed()
             if after != self._position or position <= after:
                 raise too_old(self._position, min(after, position))
             self._position, self._state = position, state
 
     def latest(self) -> bytes | None:
         """The state of that position."""
+        self._check_process()
         return self._state
+
+    def close(self) -> None:
+        """No more steps."""
+        with self._lock:
+            self._closed = True
+
+    def closed(self) -> bool:
+        """Whether there are no more steps."""
+        return self._closed
+
+    def _check_process(self) -> None:
+        if os.getpid() != self._process:
+            raise NotATheorem("a record in memory belongs to the process that made it; a fork may have doubled it")
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("a record can be neither copied nor stored: two copies would let steps be answered twice")
 
 
 def check_latest(record: Record, position: int, state: bytes) -> None:

@@ -99,6 +99,8 @@ class _Convolved(Process):
         start, self._seen = self._seen, self._seen + len(values)
         self._values[start : self._seen] = values
         last = len(self._reversed)
+        if len(values) == 1:
+            return np.asarray(self._reversed[last - self._seen :] @ self._values[: self._seen])[None, :]
         return np.stack([self._reversed[last - t :] @ self._values[:t] for t in range(start + 1, self._seen + 1)])
 
     def estimate(self, noisy: NDArray[Any], steps: int) -> Floats:
@@ -106,6 +108,8 @@ class _Convolved(Process):
         start, self._told = self._told, self._told + steps
         self._rows[start : self._told] = noisy
         last = len(self._inverse)
+        if steps == 1:
+            return np.asarray(self._inverse[last - self._told :] @ self._rows[: self._told])[None, :]
         return np.stack([self._inverse[last - t :] @ self._rows[:t] for t in range(start + 1, self._told + 1)])
 
     def state(self) -> Plain:

@@ -110,7 +110,7 @@ class Tree(Strategy):
 class _Blocks(Process):
     """Sums of the blocks that are open; and estimates of those that make up the steps so far, the oldest first."""
 
-    __slots__ = ("_estimated", "_kind", "_measured", "_open", "_own", "_stack", "_tree")
+    __slots__ = ("_estimated", "_kind", "_measured", "_open", "_own", "_stack", "_sums", "_tree")
 
     def __init__(self, tree: Tree, keys: int, kind: type = np.int64) -> None:
         self._tree = tree
@@ -118,6 +118,7 @@ class _Blocks(Process):
         self._own = [_own_share(tree.variances, level + 1) for level in range(tree.levels)]  # one level up
         self._open: NDArray[Any] = np.zeros((tree.levels, keys), dtype=kind)
         self._stack: list[tuple[int, Floats]] = []
+        self._sums: list[Floats] = [np.zeros(keys)]  # of the first blocks of the stack: none, one, two, ...
         self._measured = self._estimated = 0
 
     def measure(self, values: Integers) -> Integers:
@@ -127,7 +128,7 @@ class _Blocks(Process):
             wide = _piece(self._measured, len(values) - done, self._tree.levels)
             rows += self._measure_piece(values[done : done + (1 << wide)], wide)
             done += 1 << wide
-        return np.concatenate(rows)
+        return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
     def _measure_piece(self, values: Integers, wide: int) -> list[Integers]:
         self._measured += len(values)
@@ -135,11 +136,11 @@ class _Blocks(Process):
         for _ in range(wide):
             level = level[0::2] + level[1::2]
             rows.append(level)
-        for above in range(wide + 1, self._tree.levels):
-            self._open[above] += level[0]
-            if self._measured % (1 << above) == 0:
-                rows.append(self._open[above : above + 1].copy())
-                self._open[above] = 0
+        self._open[wide + 1 :] += level[0]
+        ended = min((self._measured & -self._measured).bit_length(), self._tree.levels)  # all levels below it
+        if ended > wide + 1:
+            rows.append(self._open[wide + 1 : ended].copy())
+            self._open[wide + 1 : ended] = 0
         return rows
 
     def estimate(self, noisy: NDArray[Any], steps: int) -> Floats:
@@ -151,12 +152,15 @@ class _Blocks(Process):
             sums, row = self._estimate_piece(rows, row, wide)
             out.append(sums)
             done += 1 << wide
-        return np.concatenate(out)
+        return out[0] if len(out) == 1 else np.concatenate(out)
 
     def _estimate_piece(self, rows: Floats, row: int, wide: int) -> tuple[Floats, int]:
-        base = self._sum()
         joined = rows[row : row + (1 << wide)]
         row += 1 << wide
+        if not wide:
+            row = self._join_above(rows, row, wide, joined[0])
+            return self._sums[-1][None, :], row
+        base = self._sums[-1]
         place = np.arange(1, (1 << wide) + 1)
         out = np.zeros((1 << wide, rows.shape[1]))
         for level in range(wide + 1):
@@ -167,24 +171,31 @@ class _Blocks(Process):
             ended = place >> level & 1 == 1
             out[ended] += joined[(place[ended] >> level) - 1]
         out += base
+        row = self._join_above(rows, row, wide, joined[0])
+        out[-1] = self._sums[-1]
+        return out, row
+
+    def _join_above(self, rows: Floats, row: int, wide: int, block: Floats) -> int:
+        """One more block; where it ends larger ones, it is joined with the one before it."""
         self._estimated += 1 << wide
-        self._stack.append((wide, joined[0]))
         for above in range(wide + 1, self._tree.levels):
             if self._estimated % (1 << above):
                 break
-            (_, right), (_, left) = self._stack.pop(), self._stack.pop()
-            self._stack.append((above, self._join(above, rows[row], left + right)))
+            left = self._stack.pop()[1]
+            self._sums.pop()
+            block, wide = self._join(above, rows[row], left + block), above
             row += 1
-        out[-1] = self._sum()
-        return out, row
+        self._push(wide, block)
+        return row
+
+    def _push(self, level: int, block: Floats) -> None:
+        self._stack.append((level, block))
+        self._sums.append(self._sums[-1] + block)
 
     def _join(self, level: int, own: Floats, halves: Floats) -> Floats:
         weight = self._own[level - 1]
         joined: Floats = halves + weight * (own - halves)
         return joined
-
-    def _sum(self) -> Floats:
-        return np.asarray(sum((block for _, block in self._stack), np.zeros(self._open.shape[1])))
 
     def state(self) -> Plain:
         """Open sums, and the estimates so far."""
@@ -200,7 +211,9 @@ class _Blocks(Process):
         """Continue."""
         self._open = np.array(state["open"], dtype=self._kind)
         levels = map(int, state["levels"].split())
-        self._stack = [(n, np.array(block, dtype=np.float64)) for n, block in zip(levels, state["blocks"], strict=True)]
+        self._stack, self._sums = [], [np.zeros(self._open.shape[1])]
+        for level, block in zip(levels, state["blocks"], strict=True):
+            self._push(level, np.array(block, dtype=np.float64))
         self._measured, self._estimated = state["measured"], state["estimated"]
 
 

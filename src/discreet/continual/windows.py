@@ -22,12 +22,12 @@ from discreet.continual.counter import (
     Method,
     cells_of,
     choose,
+    make_counter,
     plan_for,
     read_stream_budget,
     read_window,
 )
 from discreet.continual.record import Record
-from discreet.continual.release import Stream
 from discreet.continual.strategies import Appearances, Floats, Integers, Plain, Process, Strategy, read_horizon
 from discreet.continual.toeplitz import LONGEST, Toeplitz
 from discreet.errors import BadParameter
@@ -169,7 +169,7 @@ def window(
     unit, paid = Appearances(steps=steps), read_stream_budget(budget)
     each, size = cells_of(sensitivity, cell)
     inner = choose(last, paid, Method.BEST, Appearances())
-    return Counter(Stream(plan_for(Spans(inner, last), paid, unit, each), 1, record), size, unit)
+    return make_counter(plan_for(Spans(inner, last), paid, unit, each), unit, each, size, record)
 
 
 def decayed(
@@ -197,7 +197,7 @@ def decayed(
     last = read_horizon(horizon, LONGEST, "decayed")
     unit = Appearances(steps=steps, separation=separation).within(last)
     each, size = cells_of(sensitivity, cell)
-    return Counter(Stream(plan_for(Toeplitz(last, gamma), paid, unit, each), 1, record), size, unit)
+    return make_counter(plan_for(Toeplitz(last, gamma), paid, unit, each), unit, each, size, record)
 
 
 def window_accuracy(counter: Counter, t: int, width: int) -> Accuracy:

@@ -254,12 +254,14 @@ class Board:
             stream.check(1)
 
     def _release(self, today: date, values: Sequence[Any]) -> None:
-        self._unsure = True  # until it is kept, what was drawn may be nowhere but here
-        for stream, line, sums in zip(self._streams, values, self._sums, strict=True):
-            sums.append(stream.push(line)[0])
-        self._days.append(today)
-        self._record.advance(len(self._days), self._state(), today.isoformat())
-        self._unsure = False
+        self._unsure = True  # until it is kept, what was drawn is nowhere but here, and nobody may see it
+        sums = [
+            [*before, stream.push(line)[0]]
+            for stream, line, before in zip(self._streams, values, self._sums, strict=True)
+        ]
+        days = [*self._days, today]
+        self._record.advance(len(days), self._state(days, sums), today.isoformat())
+        self._days, self._sums, self._unsure = days, sums, False
 
     # --- looking ----------------------------------------------------------------------------------------------------
 
@@ -303,15 +305,15 @@ class Board:
 
     # --- state ------------------------------------------------------------------------------------------------------
 
-    def _state(self) -> bytes:
+    def _state(self, days: Sequence[date], sums: Sequence[Sequence[Floats]]) -> bytes:
         body = {
             "version": VERSION,
             # the hash of a state is in the ledger for all to see: without a salt one could try who was counted
             "salt": secrets.token_hex(32),
             "plan": self._plan.fingerprint(),
-            "days": [day.isoformat() for day in self._days],
+            "days": [day.isoformat() for day in days],
             "streams": [stream.state() for stream in self._streams],
-            "sums": [[line.tolist() for line in sums] for sums in self._sums],
+            "sums": [[line.tolist() for line in lines] for lines in sums],
             "attendance": None if self._attendance is None else self._attendance.state(),
         }
         return json.dumps(body, separators=(",", ":")).encode()

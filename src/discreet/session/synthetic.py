@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from discreet.answer import CONFIDENCE, Answer
-from discreet.errors import BadParameter, EngineFailed, NoEstimate, NotATheorem, OverBudget
+from discreet.errors import BadParameter, EngineFailed, NoEstimate, NotATheorem, OverBudget, ReceiptRefused
 from discreet.exact import Number
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.budgets.filters import Filter, Open, currency_of
@@ -300,17 +300,22 @@ class ManyQuestions(KnownUnits):
 
         def begun(found: Counting, paying: Payment) -> Stream:
             def hold() -> None:
-                if alone and isinstance(self._budget_store, Filter):
+                if held:
+                    held[0].go_on()
+                elif alone and isinstance(self._budget_store, Filter):
                     held.append(self._budget_store.open(found.price))
                     paying.receipt = held[0].receipt
 
             try:
                 stream = work(PaidSource(found.source, paying, found.price, hold), found.budget)
+            except ReceiptRefused:  # asked for again twice: the first one is open, and stays so
+                raise
             except BaseException as error:
-                for one in held:
-                    one.close()
-                if isinstance(error, EngineFailed) and not held and paying.receipt and not paying.receipt.used:
+                unused = paying.receipt is not None and not paying.receipt.used
+                if isinstance(error, EngineFailed) and unused:
                     error.again = partial(begun, found, paying)
+                for one in held:
+                    one.wait() if unused else one.close()
                 raise
             stream.receipt, stream.closing = paying.receipt, [one.close for one in held]
             return stream

@@ -14,13 +14,13 @@ from enum import Enum
 from fractions import Fraction
 from math import ceil
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.answer import Accuracy, Answer
-from discreet.errors import BadParameter, BadQuestion
+from discreet.errors import BadParameter, BadQuestion, NotATheorem
 from discreet.exact import Number, float_up, integer, number, sqrt_down
 from discreet.mechanisms.selection.above_threshold import AboveThreshold, Run, above_threshold
 from discreet.mechanisms.statistics.budget import Moves
@@ -168,7 +168,7 @@ class _Factored:
 
 
 class Stream:
-    """Made by ``pmw``: ``ask`` answers one question after the other. Threads may share it."""
+    """Made by ``pmw``: ``ask`` answers one question after the other. Threads may share it; it cannot be copied."""
 
     def __init__(
         self,
@@ -258,6 +258,9 @@ class Stream:
             self._learned = self._hard
             for one in self.closing:
                 one()
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("a stream can be neither copied nor stored: a copy would go on after it was closed")
 
     def __enter__(self) -> Stream:
         return self

@@ -17,6 +17,7 @@ from discreet.errors import BadData, BadParameter, EngineFailed
 from discreet.exact import integer
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.synthetic.domain import Domain
+from discreet.unit_id import EXACT_IN_FLOATS
 
 Counts = NDArray[np.int64]
 Clique = tuple[int, ...]
@@ -197,7 +198,7 @@ def _mix(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def owners(arrow: Any, unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """A number for the unit of each row, and whether it has one."""
+    """A number for the unit of each row, and whether it has one: by the rule of ``unit_id``, for whole columns."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -206,10 +207,15 @@ def owners(arrow: Any, unit: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]
     column = arrow.column(unit).combine_chunks()
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
-    if not (text or pa.types.is_integer(kind)):
+    if not (text or pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise BadData("the unit must be a column of whole numbers or text")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
+    if pa.types.is_floating(kind):  # a whole number only where each of them is a float of its own
+        numbers = np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+        with np.errstate(invalid="ignore"):
+            known = (np.abs(numbers) < EXACT_IN_FLOATS) & (numbers == np.floor(numbers))
+        return np.where(known, numbers, 0).astype(np.int64), known
     known = ~np.asarray(pc.is_null(column))
     indices = column.dictionary_encode().indices
     return np.asarray(pc.fill_null(indices, 0)).astype(np.int64), known

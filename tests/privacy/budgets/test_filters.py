@@ -369,6 +369,30 @@ def test_rounding_the_spend_up_leaves_nothing_not_less() -> None:
     assert spending.remaining == Pure(0)
 
 
+def test_what_has_drawn_nothing_may_wait() -> None:
+    spending = Filter(ZCDP(4, "1e-6"))
+    held = spending.open(events.ZCDP(1))
+    with pytest.raises(NotATheorem, match="still open"):
+        spending.spend(events.ZCDP(1))
+    held.wait()
+    spending.spend(events.ZCDP(1))
+    other = spending.open(events.ZCDP(1))
+    with pytest.raises(NotATheorem, match="meanwhile"):
+        held.go_on()
+    other.close()
+    held.go_on()
+    assert spending.spent == ZCDP(3)
+    held.receipt.redeem(events.ZCDP(1))
+    with pytest.raises(NotATheorem, match="begun"):
+        held.wait()
+    with pytest.raises(NotATheorem, match="still open"):
+        spending.spend(events.ZCDP(1))
+    held.close()
+    with pytest.raises(NotATheorem, match="closed"):
+        held.go_on()
+    spending.spend(events.ZCDP(1))
+
+
 def test_threads_that_close_one_mechanism_close_it_once() -> None:
     spending = Filter(ZCDP(1, "1e-6"))
     held = spending.open(events.ZCDP("0.1"))

@@ -82,3 +82,25 @@ def test_it_cannot_be_copied(copied: object) -> None:
     assert callable(copied)
     with pytest.raises(ReceiptRefused, match="neither copied nor stored"):
         copied(Receipt(PAID, number=1))
+
+
+def test_who_is_to_be_told_of_the_end_is_told_and_again_if_that_failed() -> None:
+    told: list[str] = []
+    fails = [True]
+
+    def note() -> None:
+        if fails.pop() if fails else False:
+            raise OSError("the disk is full")
+        told.append("ended")
+
+    receipt = Receipt(events.Pure(1), number=1)
+    receipt.when_ended(note)
+    with pytest.raises(OSError, match="full"):
+        receipt.end()
+    assert receipt.ended
+    assert not told
+    receipt.end()
+    receipt.end()
+    assert told == ["ended"]
+    receipt.when_ended(lambda: told.append("at once"))
+    assert told == ["ended", "at once"]

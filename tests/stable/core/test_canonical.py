@@ -17,7 +17,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.stable.core.canonical import code, same_unit, shuffled_place
+from discreet.stable.core.canonical import code, shuffled_place
 from tests.helpers.stability import what
 from tests.stable.cases import Sulks
 
@@ -99,18 +99,6 @@ def endless() -> list[Any]:
 def test_what_cannot_be_told_apart_has_no_code() -> None:
     for row in [object(), Sulks(), hiding(), endless(), len, np.longdouble(1), {1: object()}, int, 1j]:
         assert code(row) is None
-
-
-def test_units_are_named_by_value() -> None:
-    same = [7, 7.0, np.int64(7), np.float32(7), Decimal("7.00"), Fraction(7)]
-    assert len({same_unit(v) for v in same}) == 1
-    assert len({same_unit(v) for v in (7, "7", b"7", "07", (7,), ("7",), (7, 7))}) == 7
-    assert same_unit(("a", "b")) != same_unit(("ab", ""))
-
-
-def test_what_names_nobody() -> None:
-    nobody: list[Any] = [None, math.nan, math.inf, 7.5, True, (1, None), [1], {}, Sulks(), 1 << 5000]
-    assert [same_unit(value) for value in nobody] == [None] * len(nobody)
 
 
 def test_the_salt_chooses_the_order() -> None:

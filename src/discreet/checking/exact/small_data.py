@@ -14,10 +14,10 @@ from random import Random
 from typing import Any
 
 from discreet.errors import BadParameter
-from discreet.stable.core.canonical import same_unit
 from discreet.stable.core.domains import Groups, Rows
 from discreet.stable.core.metrics import How, RowMetric
 from discreet.stable.core.total import attempt, reader
+from discreet.unit_id import unit_id
 
 VALUES: tuple[Any, ...] = (
     0, 1, None, math.nan, math.inf, -math.inf, -0.0, 2**63 - 1, -(2**63), 2**53 + 1, 2**53 - 1, 0.5, "", "1", True,
@@ -122,7 +122,7 @@ class Space:
 
     def _owner(self, element: Any) -> bytes | None:
         row = element if self.keys is None else element[1]
-        return same_unit(attempt(reader(self.metric.unit), row, None))
+        return unit_id(attempt(reader(self.metric.unit), row, None))
 
     def _others(self, data: Data, start: frozenset[int]) -> Iterator[Data]:
         """What may come in place of an element: another row, or up to two rows of one unit that is not there yet."""

@@ -197,9 +197,25 @@ class Filter:
 
     def _close(self, held: Open) -> None:
         with self._lock:
+            held.receipt.end()  # first: what cannot be told to end stays open
             self._open -= held._is_open
             held._is_open = False
-            held.receipt.end()
+
+    def _wait(self, held: Open) -> None:
+        with self._lock:
+            if held.receipt.used:
+                raise NotATheorem("this mechanism has begun to answer, so nothing can come before it; close it")
+            self._open -= held._is_open
+            held._is_open = False
+
+    def _go_on(self, held: Open) -> None:
+        with self._lock:
+            if held.receipt.ended:
+                raise NotATheorem("this mechanism was closed; pay for another one")
+            if not held._is_open and self._open and not self._currency.concurrent:
+                raise NotATheorem("an interactive mechanism was opened meanwhile; close it first")
+            self._open += not held._is_open
+            held._is_open = True
 
     def __reduce__(self) -> NoReturn:
         raise NotATheorem("a budget can be neither copied nor stored: each copy could be spent")
@@ -218,6 +234,14 @@ class Open:
     def close(self) -> None:
         """No more answers from it. Closing twice is the same as once."""
         self._filter._close(self)
+
+    def wait(self) -> None:
+        """Let other questions come first: nothing was drawn for it yet, as its receipt says, and it stays paid."""
+        self._filter._wait(self)
+
+    def go_on(self) -> None:
+        """The same as opening it now, without another payment: sums do not depend on the order of charges."""
+        self._filter._go_on(self)
 
     def __reduce__(self) -> NoReturn:
         raise NotATheorem("an open mechanism can be neither copied nor stored: a copy could be closed in its place")

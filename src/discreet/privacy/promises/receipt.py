@@ -7,6 +7,7 @@ was paid. A receipt can be neither copied, nor stored, nor used after a fork, so
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from threading import Lock
 from typing import NoReturn
 
@@ -25,7 +26,7 @@ class Receipt:
     True
     """
 
-    __slots__ = ("_ended", "_left", "_lock", "_number", "_price", "_process", "_used", "_what")
+    __slots__ = ("_closing", "_ended", "_left", "_lock", "_number", "_price", "_process", "_used", "_what")
 
     def __init__(
         self, what: Event | Measure, *, number: int, price: Measure | None = None, left: Measure | None = None
@@ -36,6 +37,7 @@ class Receipt:
         self._left = left
         self._used = False
         self._ended = False
+        self._closing: list[Callable[[], None]] = []
         self._process = os.getpid()
         self._lock = Lock()
 
@@ -70,8 +72,20 @@ class Receipt:
         return self._ended
 
     def end(self) -> None:
-        """No more answers for this payment; a mechanism that was opened with it stops."""
+        """No more answers for this payment; a mechanism that was opened with it stops.
+
+        Whoever was to be told is told before this returns. If that fails, it is told again the next time.
+        """
         self._ended = True
+        while self._closing:
+            self._closing[0]()
+            del self._closing[0]
+
+    def when_ended(self, tell: Callable[[], None]) -> None:
+        """Call ``tell`` when this ends: a mechanism that others may go on with keeps a note of it."""
+        self._closing.append(tell)
+        if self._ended:
+            self.end()
 
     def redeem(self, event: Event | Measure) -> None:
         """Use the receipt for a release; ``ReceiptRefused`` for anything but what was paid, and the second time."""

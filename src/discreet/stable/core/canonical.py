@@ -46,41 +46,6 @@ def shuffled_place(row_code: bytes, salt: bytes) -> bytes:
     return hashlib.blake2b(row_code, digest_size=16, key=salt).digest() + row_code
 
 
-def same_unit(value: Any) -> bytes | None:
-    """The identity of a unit: whole numbers by value whatever their type, text and bytes by content; else None.
-
-    Numbers that are not whole, NaN, None and everything else name nobody.
-
-    >>> same_unit(7) == same_unit(7.0) != same_unit("7"), same_unit(float("nan")) is None
-    (True, True)
-    """
-    return attempt(_same_unit, value, None)
-
-
-def _same_unit(value: Any) -> bytes | None:
-    if isinstance(value, (bool, np.bool_)):
-        return None
-    if isinstance(value, (int, np.integer)):
-        return b"i%d" % _small(int(value))
-    if isinstance(value, (float, np.floating, Fraction, Decimal)):
-        ratio = value.as_integer_ratio()  # raises for NaN and infinities
-        return b"i%d" % _small(int(ratio[0])) if ratio[1] == 1 else None
-    if isinstance(value, str):
-        return b"s" + str(value).encode("utf-8", "surrogatepass")
-    if isinstance(value, bytes):
-        return b"b" + bytes(value)
-    if isinstance(value, tuple):
-        parts = [_same_unit(part) for part in value]
-        return None if None in parts else b"t" + _join([part for part in parts if part is not None])
-    return None
-
-
-def _small(value: int) -> int:
-    if value.bit_length() > 4096:
-        raise _NoCodeError
-    return value
-
-
 def _code(value: Any, depth: int) -> bytes:
     kind = type(value)
     plain = _PLAIN.get(kind)

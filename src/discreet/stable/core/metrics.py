@@ -27,8 +27,9 @@ from typing import Any, TypeAlias
 from discreet.errors import BadParameter
 from discreet.exact import integer
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.stable.core.canonical import code, same_unit
+from discreet.stable.core.canonical import code
 from discreet.stable.core.total import Field, attempt, reader, show_field
+from discreet.unit_id import unit_id
 
 Steps: TypeAlias = int | float
 """A distance: a whole number, or infinity."""
@@ -86,7 +87,7 @@ class RowMetric:
         if self.unit is None:
             return Counter(rows)
         read = reader(self.unit)
-        owners = [same_unit(attempt(read, row, None)) for row in _rows(data)]
+        owners = [unit_id(attempt(read, row, None)) for row in _rows(data)]
         owned: dict[Hashable, list[Hashable]] = {}
         for owner, row in zip(owners, rows, strict=True):
             owned.setdefault(owner, []).append(row)

@@ -13,11 +13,12 @@ from typing import Any, ClassVar
 
 from discreet.errors import BadParameter
 from discreet.exact import integer
-from discreet.stable.core.canonical import code, same_unit, shuffled_place
+from discreet.stable.core.canonical import code, shuffled_place
 from discreet.stable.core.domains import Domain, Groups, Rows
 from discreet.stable.core.metrics import ADD_REMOVE, How, Metric, Relation, RowMetric, as_metric, steps
 from discreet.stable.core.stable_map import StableMap
 from discreet.stable.core.total import Field, attempt, check_field, reader, show_field
+from discreet.unit_id import unit_id
 
 _LONGEST_SALT = 64
 _FIRST = "must come first, or behind filter(..., neighbours=units(...)): a map of rows knows no units"
@@ -85,7 +86,7 @@ class CapRows(StableMap):
         read = reader(self.input_metric.unit)
         owned: dict[bytes, list[tuple[bytes, Any]]] = {}
         for row in data:
-            owner, row_code = same_unit(attempt(read, row, None)), code(row)
+            owner, row_code = unit_id(attempt(read, row, None)), code(row)
             if owner is not None and row_code is not None:
                 owned.setdefault(owner, []).append((row_code, row))
         return [row for rows in owned.values() for row in first_by_hash(rows, self.cap, self.salt)]
