@@ -1,11 +1,12 @@
 """Bits that can be played again, for tests and audits. No release accepts them.
 
 ``Recorder`` notes what a real source gave; ``Replay`` plays it back; ``exact_law`` runs a function on every
-bit path and returns the law of its result, exactly.
+bit path and returns the law of its result, exactly. ``WholeDraws`` is a source that gives noise whole.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import TypeVar
@@ -103,6 +104,24 @@ class Recorder:
     def replay(self) -> Replay:
         """A tape of all that was drawn so far."""
         return Replay(value=self._value, length=self._length)
+
+
+class WholeDraws(ABC):
+    """A source of bits that draws noise whole: an exact check tries every value of a law, not every string of bits."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def laplace(self, scale: Fraction) -> int:
+        """A draw of the discrete Laplace law."""
+
+    @abstractmethod
+    def geometric(self, scale: Fraction) -> int:
+        """A draw of the geometric law."""
+
+    @abstractmethod
+    def gaussian(self, sigma_squared: Fraction) -> int:
+        """A draw of the discrete Gaussian law."""
 
 
 def exact_law(draw: Callable[[Bits], T], *, depth: int) -> tuple[dict[T, Fraction], Fraction]:
