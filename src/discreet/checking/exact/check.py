@@ -80,7 +80,9 @@ def check(
     if isinstance(thing, Interactive):
         if pairs is None or claim is None:
             name, given = ("pairs", pairs) if pairs is None else ("claim", claim)
-            raise BadParameter(name, given, "must be given for an interactive mechanism: check(m, pairs=..., claim=...)")
+            raise BadParameter(
+                name, given, "must be given for an interactive mechanism: check(m, pairs=..., claim=...)"
+            )
         return check_interactive(thing, pairs, claim)
     if isinstance(thing, StableLike):
         if pairs is not None:
@@ -94,7 +96,11 @@ def check(
         return check_query(thing, tables=wanted, seconds=SECONDS if searches is None else None)
     if callable(thing):
         return _check_function(thing, pairs, claim, depth)
-    raise BadParameter("thing", thing, "must be a stable map, a release, a mechanism, an interactive one, a query or a function of bits")
+    raise BadParameter(
+        "thing",
+        thing,
+        "must be a stable map, a release, a mechanism, an interactive one, a query or a function of bits",
+    )
 
 
 def check_all(things: Mapping[str, Any] | Iterable[Any], **options: Any) -> Report:

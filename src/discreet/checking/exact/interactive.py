@@ -9,6 +9,7 @@ over moves of the sum over answers, from the last move back to the first.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ Reading = Callable[[tuple[Step, ...]], Fraction]
 MOST_RUNS = 1_000_000
 _COPY, _SAVE, _RESTORE = "copy", "save", "restore"
 _DONE = "done"
+_ADDRESS = re.compile(r"0x[0-9a-f]+")  # where an object lies differs from run to run
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,10 @@ class Interactive:
     >>> from discreet.privacy.promises.measures import Pure
     >>> class Once:
     ...     '''Answers one question about a bit, by randomized response.'''
+    ...
     ...     def __init__(self, answer, bits):
     ...         self.answer, self.bits, self.left = answer, bits, 1
+    ...
     ...     def ask(self):
     ...         if not self.left:
     ...             return "nothing left"
@@ -296,7 +300,9 @@ class _Game:
         """The paths of both sides by what is answered; and the mass of the second side that no path has."""
         laws = [self._law(side, data, before, move) for side, data in zip(hidden, self.data, strict=True)]
         missing = sum((w for _, w in hidden[1]), Fraction(0)) - sum((w for r in laws[1].values() for _, w in r))
-        return {answer: (laws[0].get(answer, ()), laws[1].get(answer, ())) for answer in {**laws[0], **laws[1]}}, missing
+        return {
+            answer: (laws[0].get(answer, ()), laws[1].get(answer, ())) for answer in {**laws[0], **laws[1]}
+        }, missing
 
     def _law(self, side: _Hidden, data: Any, before: tuple[Step, ...], move: str) -> dict[Hashable, _Hidden]:
         merged: dict[Hashable, dict[Hashable, tuple[tuple[int, ...], Fraction]]] = {}
@@ -346,7 +352,7 @@ class _World:
         except NoLaw:
             raise
         except Exception as error:  # what it is, and what it says, is an answer
-            return Refused(type(error).__name__, str(error))
+            return Refused(type(error).__name__, _ADDRESS.sub("0x", str(error)))
 
     def _do(self, name: str, place: int) -> Hashable:
         thing = self.thing
@@ -373,7 +379,7 @@ def _named(name: str, place: int) -> str:
 def _read(move: str) -> tuple[str, int]:
     """The inverse of ``_named``; restoring names a saved state."""
     if move.startswith(f"{_RESTORE} "):
-        return _RESTORE, int(move.split()[-1])
+        return _RESTORE, int(move.rsplit(maxsplit=1)[-1])
     name, _, place = move.rpartition(" @")
     return (name, int(place)) if name and place.isdigit() else (move, 0)
 
