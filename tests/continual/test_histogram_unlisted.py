@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from discreet.privacy.promises.measures import Pure
 from discreet.randomness import Bits
 
 EPSILON, DELTA = Fraction(3), Fraction(1, 20)
-Values = Mapping[str, int]
+Values = Mapping[Any, int]
 OTHERS: tuple[Values, Values] = ({"a": 1}, {"a": 1})
 COMES: tuple[Values, Values] = ({}, {"a": 1})
 CHANGES: tuple[Values, Values] = ({"a": 1}, {"b": 1})
@@ -35,7 +36,7 @@ class Sided:
 
     def point(self) -> Any:
         opened = self.histogram
-        return repr(opened._stream.state()), tuple(opened._keys), tuple(sorted(opened._named))
+        return repr(opened._stream.state()), tuple(opened._keys), frozenset(opened._named)
 
 
 def game(monkeypatch: pytest.MonkeyPatch, unit: tuple[Values, Values], keys: int) -> Interactive:
@@ -50,7 +51,7 @@ def game(monkeypatch: pytest.MonkeyPatch, unit: tuple[Values, Values], keys: int
     steps = {"unit": unit, "others": OTHERS}
     return Interactive(
         open=open,
-        moves={name: lambda m, step=step: m.push(step) for name, step in steps.items()},
+        moves={name: partial(Sided.push, step=step) for name, step in steps.items()},
         steps=horizon,
         allowed=lambda before, move: move not in before,
         state=Sided.point,

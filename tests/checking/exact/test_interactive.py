@@ -179,8 +179,9 @@ def test_the_best_strategy_is_the_best_of_all(seed: int) -> None:
     best, power = Fraction(0), Fraction(0)
     for choices in itertools.product(range(2), repeat=len(before)):
         p, q = (transcripts(table, data, dict(zip(before, choices, strict=True)).__getitem__, 3) for data in (0, 1))
-        best = max(best, sum(max(p[t] - exp_up(epsilon) * q.get(t, Fraction(0)), Fraction(0)) for t in p))
-        power = max(power, sum(p[t] ** 2 / q[t] for t in p if q.get(t))) if set(p) <= set(q) else power
+        best = max(best, sum((max(p[t] - exp_up(epsilon) * q.get(t, 0), Fraction(0)) for t in p), Fraction(0)))
+        if set(p) <= set(q):
+            power = max(power, sum((p[t] ** 2 / q[t] for t in p), Fraction(0)))
     thing = Interactive(
         open=lambda data, bits: Table(table, data, bits),
         moves={"zero": lambda m: m.move(0), "one": lambda m: m.move(1)},
@@ -200,7 +201,7 @@ def test_a_strategy_that_adapts_is_worth_more_than_any_list_of_moves() -> None:
 
     class Guide:
         def __init__(self, secret: int, bits: Bits) -> None:
-            self.secret, self.bits, self.where = secret, bits, None
+            self.secret, self.bits, self.where = secret, bits, 2
 
         def guide(self) -> int:
             self.where = self.bits.below(2)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,7 +27,7 @@ from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.budgets.odometers import Odometer, PureOdometer
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure, Renyi
-from discreet.randomness import Bits
+from discreet.randomness import Bits, SystemBits
 from discreet.stable.core import release as releases
 from discreet.stable.interact import Interaction, interact
 
@@ -110,7 +111,7 @@ class Charged:
 def charged(spending: Callable[[], Filter]) -> Interactive:
     return Interactive(
         open=lambda secret, bits: Charged(secret, bits, spending()),
-        moves={f"{odds} to 1": lambda m, odds=odds: m.ask(odds) for odds in ODDS},
+        moves={f"{odds} to 1": partial(Charged.ask, odds=odds) for odds in ODDS},
         steps=3,
         state=lambda m: 0,  # what was charged follows from the transcript
     )
@@ -153,13 +154,13 @@ class Read:
 
 
 def read_last(transcript: tuple[Step, ...]) -> Fraction:
-    return transcript[-1][1][1] if transcript else Fraction(0)  # type: ignore[index,no-any-return]
+    return transcript[-1][1][1] if transcript else Fraction(0)  # type: ignore[index]
 
 
 def reading(odometer: Callable[[], Any], steps: int) -> Interactive:
     return Interactive(
         open=lambda secret, bits: Read(secret, bits, odometer()),
-        moves={f"{odds} to 1": lambda m, odds=odds: m.ask(odds) for odds in ODDS},
+        moves={f"{odds} to 1": partial(Read.ask, odds=odds) for odds in ODDS},
         steps=steps,
         state=lambda m: 0,
     )
@@ -201,7 +202,7 @@ class Sides:
 
 
 def sides(pairs: tuple[tuple[int, int], ...]) -> dict[str, Callable[[Any], Any]]:
-    return {f"{a}|{b}": lambda m, pair=(a, b): m.ask(pair) for a, b in pairs}
+    return {f"{a}|{b}": partial(Sides.ask, answers=(a, b)) for a, b in pairs}
 
 
 @pytest.mark.parametrize(("monotone", "stop_after"), [(False, 1), (False, 2), (True, 1)])
@@ -237,7 +238,7 @@ def test_an_alarm_keeps_its_price_over_every_stream() -> None:
         def push(self, values: tuple[int, int]) -> bool:
             return bool(self.run.push(values[self.side]))
 
-    moves = {f"{a}|{b}": lambda m, pair=(a, b): m.push(pair) for a, b in ((0, 1), (0, 0), (1, 1))}
+    moves = {f"{a}|{b}": partial(Stream.push, values=(a, b)) for a, b in ((0, 1), (0, 0), (1, 1))}
     game = Interactive(
         open=lambda side, bits: Stream(Alarm(mechanism, Run(mechanism, bits)), side),
         moves=moves,
@@ -285,7 +286,7 @@ def pushing(given: Given, record: type[MemoryRecord], method: str, restore: Any 
 
     return Interactive(
         open=open,
-        moves={f"{a}|{b}": lambda m, pair=(a, b): m.push(pair) for a, b in ((0, 0), (0, 1))},
+        moves={f"{a}|{b}": partial(Pushed.push, values=(a, b)) for a, b in ((0, 0), (0, 1))},
         steps=4,
         allowed=_once_in_each_future,
         save=Pushed.save,
@@ -338,10 +339,6 @@ def test_a_record_that_takes_an_old_state_is_found(given: Given) -> None:
 
 def test_what_a_copy_is_refused_with_is_the_same_on_both_sides(given: Given) -> None:
     game = pushing(given, MemoryRecord, "values")
-    opened = game.open(0, _Nothing())
+    opened = game.open(0, SystemBits())
     with pytest.raises(DiscreetError, match="neither copied"):
         copy.deepcopy(opened)
-
-
-class _Nothing:
-    """No bits: nothing is drawn."""

@@ -184,7 +184,7 @@ def strongest(
 
 @dataclass(frozen=True, slots=True)
 class _Hockey:
-    """max(0, p - g q): adds up over transcripts. ``lost`` is mass of q that no transcript was given: g times it goes."""
+    """max(0, p - g q): adds up over transcripts. ``lost`` is mass of q that no transcript has: g times it goes."""
 
     growth: Fraction
 
@@ -431,9 +431,9 @@ def _add_conditions(
             for epsilon in EPSILONS:
                 at(epsilon, zcdp_to_approx(promise, epsilon=epsilon).delta)
         case Renyi(bounds=bounds):
-            for order, epsilon in bounds:
-                if order.denominator == 1:
-                    at_order(int(order), epsilon)
+            for at_which, bound in bounds:
+                if at_which.denominator == 1:
+                    at_order(int(at_which), bound)
         case GDP():
             for epsilon in EPSILONS:
                 at(epsilon, Fraction(gdp_delta(promise, epsilon).upper))
