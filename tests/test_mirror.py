@@ -8,7 +8,18 @@ TESTS = Path(__file__).resolve().parent
 SOURCE = TESTS.parent / "src" / "discreet"
 # Not about one module: suites over all mechanisms and engines, text cases, attacks, benchmarks, and the project itself.
 ASIDE = {"contracts", "cases", "attacks", "bench", "helpers"}
-ABOUT_THE_PROJECT = {"cases", "docs", "layers", "mirror", "package", "proofs", "servers", "site", "slow_tests"}
+ABOUT_THE_PROJECT = {
+    "cases",
+    "claims",
+    "docs",
+    "layers",
+    "mirror",
+    "package",
+    "proofs",
+    "servers",
+    "site",
+    "slow_tests",
+}
 
 
 def names_in(folder: Path) -> set[str]:

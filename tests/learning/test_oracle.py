@@ -1,9 +1,14 @@
 """The statistical-query oracle: error bars that hold, budget that ends, learners in a few lines."""
 
+import copy
+import os
+import pickle
+from typing import Any
+
 import numpy as np
 import pytest
 
-from discreet.errors import BadData, BadParameter, OverBudget, ReceiptRefused
+from discreet.errors import BadData, BadParameter, NotATheorem, OverBudget, ReceiptRefused
 from discreet.learning.budget import event_of
 from discreet.learning.estimator import WIDEST
 from discreet.learning.oracle import Oracle, oracle
@@ -84,3 +89,38 @@ def test_answers_that_cannot_be_bounded_are_refused() -> None:
         with pytest.raises(BadData, match="f must give"):
             asked.mean(f, range=(0, 1))
     assert asked.remaining == 100
+
+
+@pytest.mark.parametrize("made", [copy.copy, copy.deepcopy, pickle.dumps], ids=["copy", "deepcopy", "pickle"])
+def test_a_budget_is_there_once(made: Any) -> None:
+    """A shallow copy had what was left a second time: two answers for the price of one."""
+    asked = oracle(np.zeros(10), budget=BUDGET, queries=1)
+    with pytest.raises(NotATheorem, match="neither copied nor stored"):
+        made(asked)
+    asked.mean(lambda x: x, range=(0, 1))
+    with pytest.raises(OverBudget):
+        asked.mean(lambda x: x, range=(0, 1))
+
+
+def test_a_budget_without_that_rule_is_found_to_answer_twice() -> None:
+    """The planted twin: what may be copied answers once for each copy."""
+
+    class Copied(Oracle):
+        def __copy__(self) -> Oracle:
+            again = Oracle.__new__(Copied)
+            again.__dict__.update(self.__dict__)
+            return again
+
+    asked = Copied(np.zeros(10), BUDGET, 1)
+    for one in (copy.copy(asked), asked):
+        one.mean(lambda x: x, range=(0, 1))
+
+
+def test_a_fork_does_not_double_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = oracle(np.zeros(10), budget=BUDGET, queries=1)
+    here = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: here + 1)
+    with pytest.raises(NotATheorem, match="fork"):
+        asked.mean(lambda x: x, range=(0, 1))
+    monkeypatch.undo()
+    asked.mean(lambda x: x, range=(0, 1))

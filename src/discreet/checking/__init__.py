@@ -2,6 +2,7 @@
 
 from discreet.checking import attacks
 from discreet.checking.exact.check import check, check_all
+from discreet.checking.exact.interactive import Interactive
 from discreet.checking.exact.queries import check_query
 from discreet.checking.exact.replay import Tape, publish, replay
 from discreet.checking.exact.report import Counterexample, Report
@@ -12,6 +13,7 @@ from discreet.checking.sampling.samples import Samples
 __all__ = [
     "AuditReport",
     "Counterexample",
+    "Interactive",
     "OneRunReport",
     "Report",
     "Samples",

@@ -213,7 +213,8 @@ def histogram(
 ) -> Histogram:
     """Running totals of public ``keys``; or, with ``delta`` in their place, of keys that are named when they are many.
 
-    ``keys_per_step`` and ``keys_per_unit`` say how many keys one unit touches in a step and in all.
+    ``keys_per_step`` and ``keys_per_unit`` say how many keys one unit touches in a step and in all. They hold for a
+    unit that is added or removed; to protect one that is changed, count its old keys and its new ones.
 
     >>> from discreet.privacy.promises.measures import ZCDP
     >>> clinics = histogram(horizon=365, budget=ZCDP("0.1"), keys=["North", "South"])

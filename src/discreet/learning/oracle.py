@@ -9,16 +9,17 @@ integers on a public grid plus exact noise, over a noisy number of rows that was
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from threading import Lock
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from discreet.answer import Answer, confidence_level
-from discreet.errors import BadData, BadParameter, OverBudget
+from discreet.errors import BadData, BadParameter, NotATheorem, OverBudget
 from discreet.exact import Number, float_up, integer, number, positive, significant
 from discreet.learning.budget import Budget, event_of, mu_squared
 from discreet.learning.estimator import WIDEST
@@ -61,7 +62,10 @@ def _reach(risk: float) -> float:
 
 
 class Oracle:
-    """Made by ``oracle(data, budget=..., queries=...)``. It answers until its budget is used up."""
+    """Made by ``oracle(data, budget=..., queries=...)``. It answers until its budget is used up.
+
+    Its budget is there once: it can be neither copied, nor stored, nor used after a fork. Threads may share it.
+    """
 
     def __init__(self, rows: Any, budget: Budget, queries: int, receipt: Receipt | None = None) -> None:
         self._total = mu_squared(budget)
@@ -73,6 +77,7 @@ class Oracle:
         if receipt is not None:
             check_receipt(receipt).redeem(self._event)
         self._lock = Lock()
+        self._process = os.getpid()
         self._left = self._total
         square = self._take(self._share(None))
         noisy, self._count_sigma = release(ExactSums(np.array([len(self._rows)]), 1), square)
@@ -167,8 +172,13 @@ class Oracle:
         return square
 
     def _check(self, square: Fraction) -> None:
+        if os.getpid() != self._process:
+            raise NotATheorem("an oracle belongs to the process that opened it; a fork may have doubled its budget")
         if square > self._left:
             raise OverBudget(asked=f"mu squared {show(square)}", left=f"mu squared {show(self._left)}")
+
+    def __reduce__(self) -> NoReturn:
+        raise NotATheorem("an oracle can be neither copied nor stored: each copy could answer as many questions")
 
 
 def _array(rows: Any) -> Any:

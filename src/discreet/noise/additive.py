@@ -1,6 +1,7 @@
 """Additive noise from any source of bits: through a table where there is one or where it pays, else one by one.
 
-Both ways have exactly the same law, so the choice, which follows from public parameters alone, is invisible.
+Both ways have exactly the same law, so the choice, which follows from public parameters alone, is invisible. A source
+that draws whole noise, for exact checks, is asked for it; no release accepts one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from discreet.noise.blocks import Blocks, Law
 from discreet.noise.cache import Key, keep, known
 from discreet.noise.gaussian import GaussianLaw, draw_gaussian
 from discreet.noise.laplace import LaplaceLaw, draw_geometric, draw_laplace
-from discreet.randomness import Bits
+from discreet.randomness import Bits, WholeDraws
 
 TABLE_FROM = 256  # draws of a new parameter from which building its table pays
 LARGEST = 1 << 54  # the largest scale whose draws fit into int64
@@ -28,6 +29,8 @@ def laplace(scale: Fraction, size: None, bits: Bits, key: Key | None = None) -> 
 def laplace(scale: Fraction, size: int, bits: Bits, key: Key | None = None) -> NDArray[Any]: ...
 def laplace(scale: Fraction, size: int | None, bits: Bits, key: Key | None = None) -> int | NDArray[Any]:
     """Discrete Laplace noise; ``key`` is how the caller will look for the table next time."""
+    if isinstance(bits, WholeDraws):
+        return _whole(lambda: bits.laplace(scale), size)
     law, draw = lambda: LaplaceLaw(scale), lambda: draw_laplace(scale, bits)
     return _noise(key or ("laplace", scale), scale <= LARGEST, law, draw, size=size, bits=bits)
 
@@ -38,6 +41,8 @@ def geometric(scale: Fraction, size: None, bits: Bits, key: Key | None = None) -
 def geometric(scale: Fraction, size: int, bits: Bits, key: Key | None = None) -> NDArray[Any]: ...
 def geometric(scale: Fraction, size: int | None, bits: Bits, key: Key | None = None) -> int | NDArray[Any]:
     """One-sided geometric noise."""
+    if isinstance(bits, WholeDraws):
+        return _whole(lambda: bits.geometric(scale), size)
     law, draw = lambda: LaplaceLaw(scale, one_sided=True), lambda: draw_geometric(scale, bits)
     return _noise(key or ("geometric", scale), scale <= LARGEST, law, draw, size=size, bits=bits)
 
@@ -48,6 +53,8 @@ def gaussian(sigma_squared: Fraction, size: None, bits: Bits, key: Key | None = 
 def gaussian(sigma_squared: Fraction, size: int, bits: Bits, key: Key | None = None) -> NDArray[Any]: ...
 def gaussian(sigma_squared: Fraction, size: int | None, bits: Bits, key: Key | None = None) -> int | NDArray[Any]:
     """Discrete Gaussian noise."""
+    if isinstance(bits, WholeDraws):
+        return _whole(lambda: bits.gaussian(sigma_squared), size)
     law, draw = lambda: GaussianLaw(sigma_squared), lambda: draw_gaussian(sigma_squared, bits)
     return _noise(
         key or ("gaussian squared", sigma_squared), sigma_squared <= LARGEST**2, law, draw, size=size, bits=bits
@@ -68,6 +75,10 @@ def _noise(
         table = Blocks(law())
         keep(key, table)
     return table.sample(size, bits)
+
+
+def _whole(draw: Callable[[], int], size: int | None) -> int | NDArray[Any]:
+    return draw() if size is None else np.array([draw() for _ in range(size)], dtype=np.int64)
 
 
 def objects(values: list[int]) -> NDArray[Any]:

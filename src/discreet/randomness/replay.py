@@ -1,7 +1,7 @@
 """Bits that can be played again, for tests and audits. No release accepts them.
 
 ``Recorder`` notes what a real source gave; ``Replay`` plays it back; ``exact_law`` runs a function on every
-bit path and returns the law of its result, exactly.
+bit path and returns the law of its result, exactly. ``WholeDraws`` is a source that gives noise whole.
 """
 
 from __future__ import annotations
@@ -103,6 +103,27 @@ class Recorder:
     def replay(self) -> Replay:
         """A tape of all that was drawn so far."""
         return Replay(value=self._value, length=self._length)
+
+
+class WholeDraws:
+    """A source of bits that draws noise whole: an exact check tries every value of a law, not every string of bits.
+
+    No release accepts it. Subclasses say what is drawn.
+    """
+
+    __slots__ = ()
+
+    def laplace(self, scale: Fraction) -> int:
+        """A draw of the discrete Laplace law."""
+        raise NotImplementedError
+
+    def geometric(self, scale: Fraction) -> int:
+        """A draw of the geometric law."""
+        raise NotImplementedError
+
+    def gaussian(self, sigma_squared: Fraction) -> int:
+        """A draw of the discrete Gaussian law."""
+        raise NotImplementedError
 
 
 def exact_law(draw: Callable[[Bits], T], *, depth: int) -> tuple[dict[T, Fraction], Fraction]:

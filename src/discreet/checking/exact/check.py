@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from discreet.checking.exact.calling import needs_bits
+from discreet.checking.exact.interactive import Interactive, check_interactive
 from discreet.checking.exact.outputs import additive_in, pair_of
 from discreet.checking.exact.privacy_claims import Claim, at_one_step, check_pairs, check_rows, natural_pairs, of_bits
 from discreet.checking.exact.queries import check_query
@@ -53,6 +54,7 @@ def check(
     - a release (a map, then a mechanism): the stability of its map, and both output laws against every price;
     - a mechanism: both output laws on ``pairs`` of neighbouring inputs; on rows where ``values`` are given;
     - a function of data and bits: every bit path of at most ``depth`` bits on ``pairs``, against ``claim``;
+    - an ``Interactive`` mechanism: every strategy of a few moves on ``pairs``, against ``claim``;
     - a query of a session: its exact aggregates on ``searches`` made-up tables (unless said: as many as five seconds
       allow) with and without each unit, on the session's own engine, against the noise that was planned
       (``check_query`` has more options).
@@ -75,6 +77,13 @@ def check(
     rows, most_pairs = integer(rows, "rows", at_least=0), integer(most_pairs, "most_pairs", at_least=1)
     wanted = SEARCHES if searches is None else integer(searches, "searches", at_least=0)
     effort: dict[str, Any] = {"rows": rows, "most_pairs": most_pairs, "searches": wanted}
+    if isinstance(thing, Interactive):
+        if pairs is None or claim is None:
+            name, given = ("pairs", pairs) if pairs is None else ("claim", claim)
+            raise BadParameter(
+                name, given, "must be given for an interactive mechanism: check(m, pairs=..., claim=...)"
+            )
+        return check_interactive(thing, pairs, claim)
     if isinstance(thing, StableLike):
         if pairs is not None:
             return check_stability_pairs(thing, pairs)
@@ -87,7 +96,11 @@ def check(
         return check_query(thing, tables=wanted, seconds=SECONDS if searches is None else None)
     if callable(thing):
         return _check_function(thing, pairs, claim, depth)
-    raise BadParameter("thing", thing, "must be a stable map, a release, a mechanism, a query or a function of bits")
+    raise BadParameter(
+        "thing",
+        thing,
+        "must be a stable map, a release, a mechanism, an interactive one, a query or a function of bits",
+    )
 
 
 def check_all(things: Mapping[str, Any] | Iterable[Any], **options: Any) -> Report:
