@@ -54,6 +54,8 @@ leave out the row."""
 _OTHER = StoredKind.OTHER
 KEPT = "discreet_kept"
 """The table of a prepared copy that says which columns it keeps beside its own."""
+UNTYPED = "discreet: text of a file without types"
+"""The comment of such a column in a prepared copy."""
 _MOST_DIGITS = 18
 _UNREADABLE = ("halffloat", "decimal256")
 """What Arrow calls types that DuckDB refuses to scan, also inside others."""
@@ -114,6 +116,8 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection, *, w
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
             kept = _kept(label, schema, table, cursor)
             found = _typed(item, cursor, text="{0} COLLATE C", kept=kept, whole=whole)
+            text = dict.fromkeys(_untyped(label, schema, table, cursor), Stored(StoredKind.TEXT, untyped=True))
+            found = replace(found, stored={**found.stored, **text})
             return replace(found, view=not _is_table(label, schema, table, cursor))
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
@@ -165,6 +169,13 @@ def _is_table(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnec
     """Whether a table of that name is stored; a view is none. DuckDB finds names whatever their case."""
     text = "SELECT 1 FROM duckdb_tables() WHERE lower(database_name) = lower(?) AND lower(schema_name) = lower(?) "
     return cursor.execute(f"{text}AND lower(table_name) = lower(?)", [label, schema, table]).fetchone() is not None
+
+
+def _untyped(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> list[str]:
+    """The columns that a prepared copy has from a file without types, by the comment that it gave them."""
+    text = "SELECT column_name FROM duckdb_columns() WHERE lower(database_name) = lower(?) AND lower(schema_name) = "
+    text += "lower(?) AND lower(table_name) = lower(?) AND comment = ?"
+    return [str(name) for (name,) in cursor.execute(text, [label, schema, table, UNTYPED]).fetchall()]
 
 
 def _kept(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> dict[str, str]:

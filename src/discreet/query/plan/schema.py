@@ -259,8 +259,8 @@ def table(
             "person of its own, public=True if nobody is in it)",
         )
     if unit == EACH_ROW:
-        if (max_rows, max_groups, max_rows_per_group) != (None, None, None):
-            raise BadParameter("max_rows", max_rows, "must be left out: each person has one row here")
+        if max_rows not in (None, 1) or (max_groups, max_rows_per_group) != (None, None):
+            raise BadParameter("max_rows", max_rows, "must be 1, or left out: each person has one row here")
         return Table(source=source, unit=EACH_ROW, columns=_declared(columns), caps=Caps(max_rows=1))
     column, through = _unit(unit)
     if max_rows == AUTO and (max_groups, max_rows_per_group) != (None, None):
