@@ -86,15 +86,17 @@ def test_keys_of_joins_are_cast(tmp_path: Path, on: str, right: int) -> None:
 @pytest.mark.parametrize("odd", ["n/a", "7", "2024-01-01", "1e99", "9" * 400, "NaN", "-inf", "true"])
 def test_one_value_decides_about_no_outcome(tmp_path: Path, odd: str) -> None:
     """Today's state gave a preview for one of these files and a refusal for another."""
-    opened = session(tmp_path, odd, cost=dp.bounds(0, 100))
+    usual, other = tmp_path / "usual", tmp_path / "other"
+    usual.mkdir()
+    other.mkdir()
     for sql in (
         "SELECT SUM(cost) FROM visits",
         "SELECT COUNT(*) FROM visits WHERE day < DATE '2024-02-02' AND ok",
         "SELECT AVG(CLAMP(age, 0, 99)) FROM visits WHERE at > TIMESTAMP '2024-01-01 00:00:00'",
     ):
-        assert str(opened.sql(sql).preview(epsilon=1)) == str(
-            session(tmp_path, cost=dp.bounds(0, 100)).sql(sql).preview(epsilon=1)
-        )
-        opened.sql(sql).release(epsilon=1)
+        one = session(usual, cost=dp.bounds(0, 100)).sql(sql)
+        two = session(other, odd, cost=dp.bounds(0, 100)).sql(sql)
+        assert str(one.preview(epsilon=1)) == str(two.preview(epsilon=1))
+        two.release(epsilon=1)
     with pytest.raises(BadQuestion, match="bounds of age"):
-        opened.sql("SELECT SUM(age) FROM visits").preview(epsilon=1)
+        session(other, odd).sql("SELECT SUM(age) FROM visits").preview(epsilon=1)
