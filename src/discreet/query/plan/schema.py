@@ -385,6 +385,8 @@ def _as_declared(stored: Stored, said: Declared) -> Stored:
     if not stored.untyped:
         return stored
     if said.auto or isinstance(said.low, Fraction):
+        if any(isinstance(end, Fraction) and abs(end) >= 10**18 for end in (said.low, said.high)):
+            raise BadParameter("bounds", f"{said.low} to {said.high}", "must be below 10^18: no more digits are read")
         known = stored.kind is StoredKind.DECIMAL
         return replace(stored, kind=StoredKind.DECIMAL, scale=stored.scale if known else _digits(said))
     if isinstance(said.low, date):
