@@ -32,7 +32,7 @@ LAYERS = """
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
     engines.memory engines.sql
-    engines.sources engines.data_paths
+    engines.sources engines.data_paths engines.csv_lines
     query.profile
     query.answer
     query.run+query.key_selection

@@ -126,6 +126,8 @@ def write_config(  # noqa: PLR0917 - one line of the file each
 
 def _column(name: str, stored: Stored) -> str:
     column = f"# columns.{_key(name)} ="
+    if stored.untyped:
+        return f'{column} {{bounds = [0, 100]}}    # numbers; or bounds = ["2025-01-01", "2025-12-31"], or keys = [..]'
     match stored.kind:
         case StoredKind.INTEGER:
             return f'{column} {{bounds = [0, 100]}}    # whole numbers: bounds (or "auto"), or keys = [1, 2, 3]'

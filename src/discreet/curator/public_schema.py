@@ -46,6 +46,7 @@ def _column(name: str, field: Field, found: Schema) -> dict[str, Any]:
         "kind": kind,
         "stored": stored.kind.value,
         "scale": stored.scale,
+        "untyped": stored.untyped,
         "unit": found.table.unit == name,
         "low": low,
         "high": high,
@@ -104,7 +105,10 @@ def read(tables: Mapping[str, Any]) -> dict[str, Schema]:
 
 
 def _schema(name: str, data: Mapping[str, Any]) -> Schema:
-    stored = {one["name"]: Stored(StoredKind(one["stored"]), int(one["scale"])) for one in data["columns"]}
+    stored = {
+        one["name"]: Stored(StoredKind(one["stored"]), int(one["scale"]), bool(one.get("untyped", False)))
+        for one in data["columns"]
+    }
     stored |= {column: Stored(StoredKind.OTHER, type=str(kind)) for column, kind in data["unusable"].items()}
     declared = {one["name"]: _declared(one) for one in data["columns"]}
     table = Table(

@@ -9,9 +9,10 @@ what was learned ends in an underscore). Its tags are handed over when scikit-le
 from __future__ import annotations
 
 import inspect
+import math
 import sys
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +73,7 @@ class Estimator:
             transformer_tags=TransformerTags() if hasattr(self, "transform") else None,
             classifier_tags=ClassifierTags(poor_score=True) if self.kind == "classifier" else None,
             regressor_tags=RegressorTags(poor_score=True) if self.kind == "regressor" else None,
-            input_tags=InputTags(),
+            input_tags=InputTags(allow_nan=True),
             non_deterministic=True,
         )
 
@@ -120,37 +121,46 @@ def _not_fitted() -> type[NotFitted]:
 
 
 def read_rows(data: Any) -> Floats:
-    """Rows of finite numbers as doubles, or ``BadData`` without a word about their values."""
+    """Rows as doubles; NaN where a value is missing or no number. ``BadData`` is about their shape alone."""
     if hasattr(data, "toarray"):
         raise BadData("sparse rows are not taken here: pass a dense array, data.toarray()")
     if getattr(getattr(data, "dtype", None), "kind", "") == "c":
         raise BadData("Complex data not supported: X must hold real numbers")
-    try:
-        rows = np.asarray(data, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise BadData("X must be a two-dimensional array of real numbers") from None
+    rows = numbers(data)
     if rows.ndim != 2:
         raise BadData(f"X must be a 2D array, and it has {rows.ndim}. Reshape your data: one row for each sample")
     if not 1 <= rows.shape[1] <= WIDEST:
         shape = f"{rows.shape[1]} feature(s) (shape={rows.shape})"
         raise BadData(f"Found array with {shape} while a minimum of 1 is required, and a maximum of {WIDEST}")
-    if not np.isfinite(rows).all():
-        raise BadData("X holds NaN or infinity; fill or drop such rows by a public rule first")
     return rows
 
 
-def read_target(values: Any, rows: int) -> Floats:
-    """Finite numbers, one for each row."""
+def numbers(values: Any) -> Floats:
+    """An array of doubles of the same shape; what is no number is NaN, so that no value makes a fit fail.
+
+    >>> numbers([[1, "2.5"], [None, "x"]]).tolist()
+    [[1.0, 2.5], [nan, nan]]
+    """
+    given = as_given(values)
+    if given.dtype.kind in "biuf":
+        return given.astype(np.float64)
+    return np.array([_number(value) for value in given.ravel().tolist()], dtype=np.float64).reshape(given.shape)
+
+
+def _number(value: Any) -> float:
     try:
-        target = np.asarray(values, dtype=np.float64)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        raise BadData("y must be a flat array of real numbers") from None
+        return math.nan
+
+
+def read_target(values: Any, rows: int) -> Floats:
+    """Numbers, one for each row; NaN where there is none."""
+    target = numbers(values)
     if values is None or target.ndim != 1:
         raise BadData("requires y to be passed, but the target y is None" if values is None else "y must be 1D")
     if len(target) != rows:
         raise BadData("X and y must have as many rows as each other")
-    if not np.isfinite(target).all():
-        raise BadData("y holds NaN or infinity; fill or drop such rows by a public rule first")
     return target
 
 
@@ -168,21 +178,31 @@ def read_classes(classes: Sequence[Any] | None) -> NDArray[Any]:
     return listed
 
 
-def read_labels(labels: Any, classes: NDArray[Any], rows: int) -> Integers:
-    """Each label's place in the public list."""
+Row = TypeVar("Row", bound=np.generic)
+
+
+def read_labels(rows: NDArray[Row], labels: Any, classes: NDArray[Any]) -> tuple[NDArray[Row], Integers]:
+    """The rows whose label is one of the classes, and each label's place among them; other rows are left out.
+
+    >>> rows, places = read_labels(np.array([[1], [2], [3]]), ["b", "x", "a"], np.array(["a", "b"]))
+    >>> rows.tolist(), places.tolist()
+    ([[1], [3]], [1, 0])
+    """
     if labels is None:
         raise BadData("requires y to be passed, but the target y is None")
     given = as_given(labels)
-    if given.ndim != 1 or len(given) != rows:
+    if given.ndim != 1 or len(given) != len(rows):
         raise BadData("y must be a flat array with one label for each row of X")
+    listed = {label: place for place, label in enumerate(classes.tolist())}
+    places = np.array([_place(listed, label) for label in given.tolist()], dtype=np.int64)
+    return rows[places >= 0], places[places >= 0]
+
+
+def _place(listed: Mapping[Any, int], label: Any) -> int:
     try:
-        place = np.searchsorted(classes, given)
-        known = classes[np.minimum(place, len(classes) - 1)] == given
-    except TypeError:
-        raise BadData("y holds labels of another type than the declared classes") from None
-    if not np.all(known):
-        raise BadData("y holds labels outside the declared classes")
-    return place.astype(np.int64)
+        return listed.get(label, -1)
+    except TypeError:  # a list, say: no label that could have been declared
+        return -1
 
 
 def as_given(values: Any) -> NDArray[Any]:
@@ -239,6 +259,6 @@ def _end(value: Number) -> float:
 
 
 def scaled(rows: Floats, middle: Floats, half: Floats) -> Floats:
-    """Each column's public range mapped to [-1, 1]; values beyond it are moved to its ends."""
+    """Each column's public range mapped to [-1, 1]; values beyond it are moved to its ends, and NaN to its middle."""
     with np.errstate(over="ignore"):
-        return np.clip((rows - middle) / half, -1.0, 1.0)
+        return np.nan_to_num(np.clip((rows - middle) / half, -1.0, 1.0), nan=0.0)

@@ -165,6 +165,12 @@ PROBES: dict[str, Sequence[Expression]] = {
     "date_to_text": [f("date_to_text", D), f("date_to_text", E)],
     "boolean_to_integer": [f("boolean_to_integer", B), f("boolean_to_integer", f("lt", X, Y))],
     "text_to_date": [f("text_to_date", T), f("text_to_date", f("trim", S)), f("text_to_date", f("date_to_text", D))],
+    "text_to_decimal": [
+        f("read_coarse", f("text_to_decimal", x), 20, power, -BIG, BIG)
+        for x in (T, f("trim", S))
+        for power in (-6, -1, -18)
+    ],
+    "text_to_timestamp": [f("text_to_timestamp", T), f("text_to_timestamp", f("trim", S))],
     "timestamp_to_date": [f("timestamp_to_date", M), f("timestamp_to_date", Z), f("timestamp_to_date", READ["nanos"])],
     "date_to_timestamp": [f("date_to_timestamp", D), f("date_to_timestamp", E)],
     **{

@@ -306,7 +306,7 @@ def test_new_rows_and_new_columns_are_no_change(source: str, engine: Isolated) -
 
 
 def test_of_csv_the_header_counts_and_no_value_does(tmp_path: Path, engine: Isolated) -> None:
-    """Types of CSV are guessed from values: a refusal by them would depend on a person."""
+    """A refusal by values would depend on a person."""
     path = tmp_path / "t.csv"
     path.write_text("id,city\n" + "".join(f"{i},a\n" for i in range(10)))
     session = question(str(path), engine)

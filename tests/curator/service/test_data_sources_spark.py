@@ -20,7 +20,7 @@ from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
 from discreet.curator.service.reply_timing import Grid
 from discreet.curator.service.service import read_answer
-from discreet.errors import AlreadyProtected, BadData, BadParameter, EngineUnreachable
+from discreet.errors import AlreadyProtected, BadData, EngineUnreachable
 from discreet.privacy.promises.measures import Pure
 from tests.curator.service.test_data_sources import ASKED, EXPECTED, ROWS, ann, configured, counts
 from tests.helpers.extent import only_in_audit
@@ -113,9 +113,9 @@ def test_spark_that_is_away_is_unreachable() -> None:
         engine.close()
 
 
-def test_spark_guesses_no_types_for_a_curator(tmp_path: Path) -> None:
-    with pytest.raises(BadParameter, match="guesses types"):
-        read_config(configured(tmp_path, "sc://host:15002::/data/visits.csv"))
+def test_a_curator_takes_csv_files_of_spark(tmp_path: Path) -> None:
+    """Nothing is guessed from their values any more."""
+    read_config(configured(tmp_path, "sc://host:15002::/data/visits.csv"))
 
 
 @only_in_audit  # a cluster's worth of time; what differs from Spark Connect is where the driver runs

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.engines.spark.source import frame_of
 from discreet.errors import BadData
+from discreet.query.plan.schema import Stored, StoredKind
+from tests.helpers.csv_lines import HOSTILE, fields_by_hand
 from tests.helpers.spark_rows import COUNTS, ROWS, counted
 
 if TYPE_CHECKING:
@@ -40,6 +45,33 @@ def test_frames_tables_and_files(spark: SparkSession, frame: Any, tmp_path: Path
     for name, source in sources.items():
         assert counted(source, engine) == COUNTS, name
     spark.catalog.dropTempView("some_trips")
+
+
+def test_a_line_of_a_csv_file_decides_about_itself_alone(spark: SparkSession, tmp_path: Path) -> None:
+    """The same lines as on DuckDB: the rows of everybody else stay as they are, and so do the types."""
+    engine = dp.engines.spark(spark)
+    good = "".join(f"{i},ok\n" for i in range(300)).encode()
+    path = tmp_path / "cell.csv"
+    hostile = [(odd, kept) for name, (odd, kept) in HOSTILE.items() if "long" not in name]
+    path.write_bytes(b"u,t\n" + good + b"".join(odd + b"\n" for odd, _ in hostile) + good)
+    assert engine.columns(str(path)) == dict.fromkeys("ut", Stored(StoredKind.TEXT, untyped=True))
+    found = [row.t for row in frame_of(str(path), spark).collect() if "\ufffd" not in (row.t or "")]
+    assert found.count("ok") == 600
+    assert sorted(text for text in found if text not in (None, "ok")) == sorted(t for _, kept in hostile for t in kept)
+    lines = ["".join(letters) for letters in product('ab,"', repeat=5)]
+    path.write_text("u,t\n" + "".join(f"{line}\n" for line in lines))
+    read = [fields_by_hand(line) for line in lines]
+    right = [tuple(fields) for fields in read if fields is not None and len(fields) == 2]
+    assert sorted(map(repr, map(tuple, frame_of(str(path), spark).collect()))) == sorted(map(repr, right))
+
+
+def test_csv_files_of_one_table_agree(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("u,n\n1,5\n")
+    (tmp_path / "2.csv.gz").write_bytes(gzip.compress(b"u,n\n2,6\n"))
+    assert sorted(map(tuple, frame_of(f"{tmp_path}/*.csv*", spark).collect())) == [("1", "5"), ("2", "6")]
+    (tmp_path / "3.csv").write_text("n,u\n1,5\n")
+    with pytest.raises(BadData, match="same columns"):
+        frame_of(f"{tmp_path}/*.csv", spark)
 
 
 def test_the_page_works_as_it_is_written(spark: SparkSession) -> None:

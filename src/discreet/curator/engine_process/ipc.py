@@ -58,7 +58,7 @@ def _exactly(read: Callable[[int], bytes], size: int) -> bytes:
 def write_columns(columns: dict[str, Stored]) -> bytes:
     """The stored columns of a source."""
     return json.dumps(
-        {"columns": [[name, one.kind.value, one.scale, one.type] for name, one in columns.items()]}
+        {"columns": [[name, one.kind.value, one.scale, one.untyped, one.type] for name, one in columns.items()]}
     ).encode()
 
 
@@ -66,7 +66,10 @@ def read_columns(payload: bytes) -> dict[str, Stored]:
     """What ``write_columns`` wrote."""
     try:
         found = json.loads(payload)["columns"]
-        return {str(name): Stored(StoredKind(kind), int(scale), *map(str, word)) for name, kind, scale, *word in found}
+        return {
+            str(name): Stored(StoredKind(kind), int(scale), bool(untyped), *map(str, word))
+            for name, kind, scale, untyped, *word in found
+        }
     except (KeyError, TypeError, ValueError, RecursionError):
         raise EngineFailed from None
 

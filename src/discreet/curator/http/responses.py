@@ -116,6 +116,8 @@ class ColumnOut(BaseModel):
     stored: str
     """How it is stored; ``scale`` is the number of digits after the point."""
     scale: int
+    untyped: bool = False
+    """Whether it is text of a CSV file, which is read as ``stored`` says."""
     unit: bool
     low: str | None
     high: str | None

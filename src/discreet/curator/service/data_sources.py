@@ -76,8 +76,6 @@ def read_source(source: str) -> RemoteTable | None:
     if password is not None or any(secret in address.lower() for secret in ("password=", "token=")):
         how = "must not hold a password or token: use PGPASSWORD, a password file or SPARK_CONNECT_AUTHENTICATE_TOKEN"
         raise BadParameter("source", shown, how)
-    if _KINDS[scheme] == "spark" and table.lower().endswith((".csv", ".csv.gz")):
-        raise BadParameter("source", shown, "must be a table or Parquet files: of CSV, Spark guesses types from values")
     return RemoteTable(_KINDS[scheme], address, table)
 
 

@@ -29,7 +29,7 @@ from typing import Any
 import duckdb as driver
 
 from discreet.engines.duckdb.kept_columns import add_kept, narrowest, wanted
-from discreet.engines.duckdb.source import KEPT, UNUSED_OPTIMIZERS, describe, needs, no_progress_bar, scannable
+from discreet.engines.duckdb.source import KEPT, UNTYPED, UNUSED_OPTIMIZERS, describe, needs, no_progress_bar, scannable
 from discreet.engines.sources import DatabaseTable, Files, Opened, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
@@ -119,6 +119,9 @@ def _copy(
                 raise BadParameter("unit", unit, "must be a column of the table")
             rows, kept = _rows(connection, origin, unit, works)
             connection.execute(f"CREATE TABLE {DUCKDB.identifier(table)} AS SELECT * FROM {rows}")
+            for column in (name for name, how in origin.stored.items() if how.untyped):
+                named = f"{DUCKDB.identifier(table)}.{DUCKDB.identifier(column)}"
+                connection.execute(f"COMMENT ON COLUMN {named} IS {DUCKDB.text(UNTYPED)}")
             connection.execute(f"CREATE TABLE {KEPT} (copy VARCHAR, holds VARCHAR, name VARCHAR)")
             for holds, name in kept:
                 connection.execute(f"INSERT INTO {KEPT} VALUES (?, ?, ?)", [table, holds, name])

@@ -7,10 +7,8 @@ No stored value can make a question fail. Text of a frame that is not UTF-8 is N
 part of UTF-8 is read as "?". Moments that DuckDB can only read by turning them into microseconds on the way, which is
 an error where they are too far away, cannot be used: those of Parquet in milliseconds.
 
-CSV: delimiter, quotes, header and types are sniffed from the beginning of each file when it is opened; later on, a
-value that does not fit its column's type is NULL, and a line that does not fit the table is left out. So no line can
-make a question fail. An empty field is NULL. A file should be well formed all the same: a quote that does not end takes
-the lines that follow with it.
+CSV: of a file only its first line is looked at when it is opened, and every column is text; ``csv_lines.py`` says how
+lines are read. A line that does not fit is left out, whatever it holds: it takes no other line with it.
 """
 
 from __future__ import annotations
@@ -23,6 +21,7 @@ from typing import Any
 
 import duckdb as driver
 
+from discreet.engines.csv_lines import NEVER, read_header
 from discreet.engines.sources import STORED_AS, DatabaseTable, Files, Format, Frame, Opened
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
@@ -50,11 +49,13 @@ _PLAIN = {
 UNUSED_OPTIMIZERS = "'statistics_propagation,filter_pushdown,join_filter_pushdown,type_pushdown'"
 """Nothing may rest on the statistics of a file: because of them no clamp may be left out (NaN is in none), and in a
 scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one person would
-decide how the rows of others are read. Nor may a reader turn types by itself: where TRY_CAST gives NULL, that of CSV
-files would leave out the row."""
+decide how the rows of others are read. Nor may a reader turn types by itself: where a cast gives NULL, a reader could
+leave out the row."""
 _OTHER = StoredKind.OTHER
 KEPT = "discreet_kept"
 """The table of a prepared copy that says which columns it keeps beside its own."""
+UNTYPED = "discreet: text of a file without types"
+"""The comment of such a column in a prepared copy."""
 _MOST_DIGITS = 18
 _UNREADABLE = ("halffloat", "decimal256")
 """What Arrow calls types that DuckDB refuses to scan, also inside others."""
@@ -109,11 +110,14 @@ def describe(opened: Opened, label: str, cursor: driver.DuckDBPyConnection, *, w
         case Files(Format.PARQUET, paths):
             return _typed(_parquet(paths, cursor), cursor, hidden=_in_milliseconds(paths, cursor), whole=whole)
         case Files(_, paths):
-            return _typed(_csv(paths, cursor), cursor, whole=whole)
+            found = _typed(_csv(paths), cursor, whole=whole)
+            return replace(found, stored={name: Stored(StoredKind.TEXT, untyped=True) for name in found.stored})
         case DatabaseTable(_, table, schema):
             item = ".".join(DUCKDB.identifier(name) for name in (label, schema, table))
             kept = _kept(label, schema, table, cursor)
             found = _typed(item, cursor, text="{0} COLLATE C", kept=kept, whole=whole)
+            text = dict.fromkeys(_untyped(label, schema, table, cursor), Stored(StoredKind.TEXT, untyped=True))
+            found = replace(found, stored={**found.stored, **text})
             return replace(found, view=not _is_table(label, schema, table, cursor))
         case Frame(arrow):
             hidden = {field.name for field in arrow.schema if _turned_on_the_way(field.type)}
@@ -165,6 +169,13 @@ def _is_table(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnec
     """Whether a table of that name is stored; a view is none. DuckDB finds names whatever their case."""
     text = "SELECT 1 FROM duckdb_tables() WHERE lower(database_name) = lower(?) AND lower(schema_name) = lower(?) "
     return cursor.execute(f"{text}AND lower(table_name) = lower(?)", [label, schema, table]).fetchone() is not None
+
+
+def _untyped(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> list[str]:
+    """The columns that a prepared copy has from a file without types, by the comment that it gave them."""
+    text = "SELECT column_name FROM duckdb_columns() WHERE lower(database_name) = lower(?) AND lower(schema_name) = "
+    text += "lower(?) AND lower(table_name) = lower(?) AND comment = ?"
+    return [str(name) for (name,) in cursor.execute(text, [label, schema, table, UNTYPED]).fetchall()]
 
 
 def _kept(label: str, schema: str, table: str, cursor: driver.DuckDBPyConnection) -> dict[str, str]:
@@ -268,58 +279,37 @@ def _list(paths: Sequence[str]) -> str:
     return f"[{', '.join(DUCKDB.text(path) for path in paths)}]"
 
 
-def _csv(paths: Sequence[str], cursor: driver.DuckDBPyConnection) -> str:
-    parts = []
-    sniffed = [_sniff(path, cursor) for path in paths]
-    names = list(sniffed[0].columns)
-    if any(list(one.columns) != names for one in sniffed):
+def _csv(paths: Sequence[str]) -> str:
+    """The fields of all lines but the first of each file, as text."""
+    headers = [read_header(path) for path in paths]
+    if any(header.names != headers[0].names for header in headers):
         raise BadData("CSV files of one table must have the same columns in the same order")
-    kinds = {name: _common({one.columns[name] for one in sniffed}) for name in names}
-    for path, one in zip(paths, sniffed, strict=True):
-        values = ", ".join(f"{_value(name, kinds[name], one)} AS {DUCKDB.identifier(name)}" for name in names)
-        parts.append(f"SELECT {values} FROM read_csv({_list([path])}, {one.options})")
-    return f"({' UNION ALL '.join(parts)})"
+    parts = []
+    for path, header in zip(paths, headers, strict=True):
+        options = {"delim": NEVER, "quote": "", "escape": "", "comment": ""}
+        written = [f"{name}={DUCKDB.text(mark)}" for name, mark in options.items()]
+        written += ["header=false", "skip=1", "columns={'line': 'VARCHAR'}", "auto_detect=false", "ignore_errors=true"]
+        written += ["strict_mode=false", "null_padding=false"]
+        lines = f"read_csv({_list([path])}, {', '.join(written)})"
+        parts.append(f"SELECT {fields_of('line', header.delimiter)} AS f FROM {lines}")
+    names = headers[0].names
+    listed = ", ".join(f"f[{i + 1}] AS {DUCKDB.identifier(name)}" for i, name in enumerate(names))
+    return f"(SELECT {listed} FROM ({' UNION ALL '.join(parts)}) WHERE len(f) = {len(names)})"
 
 
-@dataclass(frozen=True, slots=True)
-class _Sniffed:
-    columns: dict[str, str]
-    options: str
-    dates: str | None
-    moments: str | None
-
-
-def _sniff(path: str, cursor: driver.DuckDBPyConnection) -> _Sniffed:
-    found = cursor.execute(
-        'SELECT "Delimiter", "Quote", "Escape", "Comment", "SkipRows", "HasHeader", "Columns", "DateFormat", '
-        f'"TimestampFormat" FROM sniff_csv({DUCKDB.text(path)})'
-    ).fetchone()
-    if found is None:
-        raise BadData(f"the file {path} must be a CSV file")
-    marks = [None if mark == "(empty)" else str(mark) for mark in found[:4]]
-    skip, header, columns, dates, moments = found[4:]
-    quote = marks[1] or '"'  # there may be quotes later, if there are none at the beginning
-    given = {"delim": marks[0] or ",", "quote": quote, "escape": marks[2] or quote, "comment": marks[3] or ""}
-    names = {str(column["name"]): str(column["type"]) for column in columns}
-    texts = ", ".join(f"{DUCKDB.text(name)}: 'VARCHAR'" for name in names)  # turned into their types by TRY_CAST later
-    options = [f"{name}={DUCKDB.text(mark)}" for name, mark in given.items()]
-    options += [f"skip={int(skip)}", f"header={'true' if header else 'false'}", f"columns={{{texts}}}"]
-    options += ["auto_detect=false", "ignore_errors=true", "null_padding=true", "strict_mode=false"]
-    options += ["parallel=false"]  # or a line break inside quotes is an error, next to null_padding
-    return _Sniffed(names, ", ".join(options), dates, moments)
-
-
-def _common(kinds: set[str]) -> str:
-    if len(kinds) == 1:
-        return kinds.pop()
-    return "DOUBLE" if kinds == {"BIGINT", "DOUBLE"} else "VARCHAR"
-
-
-def _value(name: str, kind: str, sniffed: _Sniffed) -> str:
-    column = DUCKDB.identifier(name)
-    pattern = {"DATE": sniffed.dates, "TIMESTAMP": sniffed.moments}.get(kind)
-    if kind == "VARCHAR":
-        return column
-    if pattern:
-        return f"CAST(try_strptime({column}, {DUCKDB.text(pattern)}) AS {kind})"
-    return f"TRY_CAST({column} AS {kind})"
+def fields_of(line: str, delimiter: str) -> str:
+    """The fields of a line as a list; NULL if its quotes are not those of RFC 4180. See ``csv_lines.py``."""
+    d, never = DUCKDB.text(delimiter), DUCKDB.text(NEVER)
+    plain = f"list_transform(string_split({line}, {d}), lambda x: nullif(x, ''))"
+    hidden = (
+        f"array_to_string(list_transform(string_split({line}, '\"'), "
+        f"lambda x, i: CASE WHEN i % 2 = 0 THEN translate(x, {d}, {never}) ELSE x END), '\"')"
+    )
+    is_quoted = "(length(x) > 1 AND starts_with(x, '\"') AND ends_with(x, '\"'))"
+    good = f"(NOT contains(x, '\"') OR ({is_quoted} AND NOT contains(replace(x[2:-2], '\"\"', ''), '\"')))"
+    inside = f"replace(translate(x[2:-2], {never}, {d}), '\"\"', '\"')"
+    value = f"CASE WHEN {is_quoted} THEN {inside} ELSE nullif(x, '') END"
+    split = f"string_split({hidden}, {d})"
+    quoted = f"CASE WHEN len(list_filter({split}, lambda x: NOT {good})) = 0 THEN "
+    quoted += f"list_transform({split}, lambda x: {value}) END"
+    return f"CASE WHEN contains({line}, '\"') THEN {quoted} ELSE {plain} END"

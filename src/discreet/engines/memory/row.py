@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
 from functools import reduce
 from operator import eq, ge, gt, le, lt, ne
@@ -171,6 +171,26 @@ def text_to_integer(x: str) -> int | None:
     return int(x) if re.fullmatch("[+-]?[0-9]{1,18}", x) else None
 
 
+def text_to_decimal(x: str) -> Decimal | None:
+    """The whole text as a number, in plain notation or with an exponent; 20 digits after the point."""
+    plain, short = r"[+-]?[0-9]{1,18}(\.[0-9]{0,20})?", r"[+-]?[0-9](\.[0-9]{0,17})?[eE][+-]?[0-9]{1,2}"
+    if not re.fullmatch(plain, x) and not (re.fullmatch(short, x) and int(re.split("[eE]", x)[1]) <= 17):
+        return None
+    with localcontext(prec=150):
+        return Decimal(x).quantize(Decimal(1).scaleb(-20), ROUND_HALF_UP)
+
+
+def text_to_timestamp(x: str) -> datetime | None:
+    """The whole text as YYYY-MM-DD, or with a time."""
+    day = text_to_date(x[:10])
+    clock = re.fullmatch(r"(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,6}))?)?)?", x[10:])
+    if day is None or clock is None:
+        return None
+    digits = zip(clock.groups(), (2, 2, 2, 6), strict=True)
+    hour, minute, second, part = (int((text or "0").ljust(width, "0")) for text, width in digits)
+    return None if hour > 23 or minute > 59 or second > 59 else datetime.combine(day, time(hour, minute, second, part))
+
+
 def text_to_date(x: str) -> date | None:
     """The whole text as YYYY-MM-DD."""
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", x):
@@ -281,7 +301,9 @@ STRICT: dict[str, Callable[..., Any]] = {
     "integer_to_text": str,
     "date_to_text": lambda x: x.isoformat(),
     "boolean_to_integer": int,
+    "text_to_decimal": text_to_decimal,
     "text_to_date": text_to_date,
+    "text_to_timestamp": text_to_timestamp,
     "timestamp_to_date": lambda x: x.date(),
     "date_to_timestamp": lambda x: datetime.combine(x, time()),
     # dates

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from discreet.engines.csv_lines import NEVER, parse_header
 from discreet.engines.sql.dialects import SPARK
 from discreet.engines.sql.relations import Origin
 from discreet.errors import BadData
@@ -48,7 +49,10 @@ _READ = {
 }
 _DECIMAL = re.compile(r"decimal\(([0-9]+),(-?[0-9]+)\)")
 _TEXT = re.compile(r"(string|char|varchar)\b.*")
-_PATH = re.compile(r"[/\\*]|\.(parquet|csv)$|^[a-z][a-z0-9+.-]*:")
+_CSV = re.compile(r"\.(csv|tsv)(\.(gz|zst|bz2))?[/*]*$", re.IGNORECASE)
+_PATH = re.compile(r"[/\\*]|\.(parquet|(csv|tsv)(\.(gz|zst|bz2))?)$|^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
+UNTYPED = "discreet: untyped"
+"""The mark of a column that is text in a file without types, in its metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,7 @@ def frame_of(source: object, session: SparkSession) -> Any:
         if not _PATH.search(source):
             session.catalog.refreshTable(source)  # its files may be others than this session remembers
             return session.table(source)
-        if source.lower().endswith(".csv"):
-            return session.read.csv(source, header=True, inferSchema=True)
-        return session.read.parquet(source)
+        return _csv(source, session) if _CSV.search(source) else session.read.parquet(source)
     import pyarrow as pa  # heavy, and other engines do without it
 
     if isinstance(source, pa.Table):
@@ -88,6 +90,51 @@ def frame_of(source: object, session: SparkSession) -> Any:
     if type(source).__module__.startswith("pandas"):
         return session.createDataFrame(_plain(pa.Table.from_pandas(source, preserve_index=False)))
     raise BadData("the source must be a DataFrame of Spark, the name of a table, or a path of Parquet or CSV files")
+
+
+def _csv(path: str, session: SparkSession) -> Any:
+    """CSV files as ``csv_lines.py`` says: lines as they are, split here, all fields text. Of data, headers are read."""
+    from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
+
+    def lines(*paths: str) -> Any:
+        marks = {"sep": NEVER, "quote": "", "escape": "", "comment": ""}
+        reader = session.read.options(**marks).option("maxCharsPerColumn", -1).option("mode", "PERMISSIVE")
+        return reader.csv(list(paths), header=True, inferSchema=False)
+
+    whole = lines(path)
+    headers = {parse_header(_first(lines(one)).encode(), path) for one in whole.inputFiles()}
+    if len({header.names for header in headers}) != 1:
+        raise BadData("CSV files of one table must have the same columns in the same order, after the same header")
+    if len(headers) != 1:
+        raise BadData("CSV files of one table must have the same delimiter")
+    (header,) = headers
+    split = whole.select(F.expr(_fields_of(SPARK.identifier(whole.columns[0]), header.delimiter)).alias("f"))
+    fitting = split.where(F.size("f") == len(header.names))
+    marked = {UNTYPED: True}
+    return fitting.select(*(F.col("f").getItem(i).alias(name, metadata=marked) for i, name in enumerate(header.names)))
+
+
+def _first(frame: Any) -> str:
+    """The first line of a file, which Spark takes for the name of its column."""
+    return str(frame.columns[0]) if frame.columns else ""
+
+
+def _fields_of(line: str, delimiter: str) -> str:
+    """The fields of a line as an array; NULL if its quotes are not those of RFC 4180."""
+    d, never, by = SPARK.text(delimiter), SPARK.text(NEVER), SPARK.text(re.escape(delimiter))
+    plain = f"transform(split({line}, {by}, -1), x -> nullif(x, ''))"
+    hidden = (
+        f"array_join(transform(split({line}, '\"', -1), "
+        f"(x, i) -> CASE WHEN i % 2 = 1 THEN translate(x, {d}, {never}) ELSE x END), '\"')"
+    )
+    is_quoted = "(length(x) > 1 AND startswith(x, '\"') AND endswith(x, '\"'))"
+    inner = "substring(x, 2, length(x) - 2)"
+    good = f"(NOT contains(x, '\"') OR ({is_quoted} AND NOT contains(replace({inner}, '\"\"', ''), '\"')))"
+    inside = f"replace(translate({inner}, {never}, {d}), '\"\"', '\"')"
+    value = f"CASE WHEN {is_quoted} THEN {inside} ELSE nullif(x, '') END"
+    parts = f"split({hidden}, {by}, -1)"
+    quoted = f"CASE WHEN forall({parts}, x -> {good}) THEN transform({parts}, x -> {value}) END"
+    return f"CASE WHEN contains({line}, '\"') THEN {quoted} ELSE {plain} END"
 
 
 def _plain(table: pa.Table) -> pa.Table:
@@ -111,12 +158,15 @@ def describe(source: Source, session: SparkSession) -> Origin:
     """How each column is stored, and how all of them are read. Nothing is computed."""
     source.register()
     try:
-        kinds = session.table(source.name).dtypes  # a frame of another session would not be found
+        found = session.table(source.name)  # a frame of another session would not be found
+        kinds = found.dtypes
+        untyped = {field.name for field in found.schema.fields if field.metadata.get(UNTYPED)}
     finally:
         source.unregister(session)
     if len({name.lower() for name, _ in kinds}) != len(kinds):
         raise BadData("the source must have columns whose names differ in more than upper and lower case")
-    stored = {name: _stored(kind) for name, kind in kinds}
+    text = Stored(StoredKind.TEXT, untyped=True)
+    stored = {name: text if name in untyped else _stored(kind) for name, kind in kinds}
     reach = {name: 1 << _BITS[kind] for name, kind in kinds if kind in _BITS}
     return Origin(read_as(source.name, stored), stored, reach)
 

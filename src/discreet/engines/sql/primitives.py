@@ -27,16 +27,19 @@ from discreet.engines.sql.scope import (
     truth,
 )
 from discreet.errors import Unsupported
+from discreet.query.plan.evaluate import DIGITS
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.types import Value
 
 _INTEGER = "[+-]?[0-9]{1,18}"
+_DECIMAL = "[+-]?(?:[0-9]{1,18}(?:[.][0-9]{0,20})?|[0-9](?:[.][0-9]{0,17})?[eE](?:[+]?(?:0?[0-9]|1[0-7])|-[0-9]{1,2}))"
 _LEAP = "(?:0[48]|[2468][048]|[13579][26])"
 _DATE = (  # a real day of the years 1 to 9999
     "(?:000[1-9]|00[1-9][0-9]|0[1-9][0-9]{2}|[1-9][0-9]{3})-"
     "(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
     f"|(?:[0-9]{{2}}{_LEAP}|{_LEAP}00)-02-29"
 )
+_CLOCK = "(?:[ T](?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:[.][0-9]{1,6})?)?)?"
 _LONGEST = 1 << 30  # no text has more characters
 _MANY = 1000
 
@@ -343,7 +346,8 @@ def _matching(scope: Scope, x: Piece, pattern: str, sort: Sort) -> Piece:
     if own in d.templates:  # no regular expression is needed there, or there is none
         return replace(_filled(own, scope, [x]), sort=sort, reach=10**18)
     found = _filled("matching", scope, [x], d.text(d.whole_text.format(pattern)))
-    return replace(found, sql=d.cast(found.sql, sort), sort=sort, reach=10**18)
+    cast = d.call("decimal", found.sql, "38", str(DIGITS)) if sort is Sort.DECIMAL else d.cast(found.sql, sort)
+    return replace(found, sql=cast, sort=sort, reach=10**18)
 
 
 def _date_trunc(scope: Scope, x: Piece, unit: str) -> Piece:
@@ -403,7 +407,9 @@ _WITH_LITERALS: Mapping[str, Callable[..., Piece]] = {
     "root": _root,
     "curve": _curve,
     "text_to_integer": lambda scope, x: _matching(scope, x, _INTEGER, Sort.INTEGER),
+    "text_to_decimal": lambda scope, x: _matching(scope, x, _DECIMAL, Sort.DECIMAL),
     "text_to_date": lambda scope, x: _matching(scope, x, _DATE, Sort.DATE),
+    "text_to_timestamp": lambda scope, x: _matching(scope, x, f"(?:{_DATE}){_CLOCK}", Sort.TIMESTAMP),
     "date_trunc": _date_trunc,
     "add_days": _add_days,
     "add_seconds": _add_seconds,

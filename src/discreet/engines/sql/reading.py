@@ -60,6 +60,7 @@ def _shifted(sql: str, width: int, digits: int, d: Dialect) -> str:
 
 def read_coarse(scope: Scope, column: Piece, scale: int, power: int, *ends: int) -> Piece:
     """Clamped first, so that it has at most 38 digits; then rounded to its digits, or divided as 127 bits."""
+    column = column if column.simple else scope.named(column)
     d, x, reach = scope.dialect, column.sql, max(map(abs, ends))
     own = (end * 10 ** (power + scale) for end in ends)
     a, b = (
@@ -74,7 +75,7 @@ def read_coarse(scope: Scope, column: Piece, scale: int, power: int, *ends: int)
     else:
         whole = d.call("decimal", sql, "38", "0") if scale else sql
         sql = d.call("wide_quotient", f"CAST({whole} AS {d.wide})", str(10**power))
-    return Piece(d.cast(sql, Sort.INTEGER), Sort.INTEGER, reach)
+    return Piece(d.cast(sql, Sort.INTEGER), Sort.INTEGER, reach, level=column.level)
 
 
 def _decimal(cells: int, digits: int) -> str:

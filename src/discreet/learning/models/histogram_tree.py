@@ -262,7 +262,7 @@ class HistogramTree(Bayes):
         columns, classes = read_columns(self.columns, square), read_classes(self.classes)
         read_depth(self.depth)
         codes = codes_of(X, columns)
-        labels = read_labels(y, classes, len(codes))
+        codes, labels = read_labels(codes, y, classes)
         self._pay(receipt)
         return self.fit_histograms(CodedRows(codes, labels, tuple(c.size for c in columns), len(classes)))
 

@@ -104,7 +104,7 @@ class LogisticRegression(_Linear):
         values = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, values.shape[1])
         length = default_length(values.shape[1]) if self.length is None else float(positive(self.length, "length"))
-        labels = read_labels(y, classes, len(values))
+        values, labels = read_labels(values, y, classes)
         self.classes_, self._middle, self._half, self._length = classes, middle, half, length
         self._learn(DenseRows.of(scaled(values, middle, half), length), labels, self.budget, receipt)
         self.n_features_in_ = values.shape[1]
@@ -143,7 +143,7 @@ class TabularClassifier(_Linear):
         columns = read_columns(self.columns, mu_squared(self.budget))
         classes = read_classes(self.classes)
         codes = codes_of(X, columns)
-        labels = read_labels(y, classes, len(codes))
+        codes, labels = read_labels(codes, y, classes)
         self.classes_, self._columns = classes, columns
         self._learn(OneHotRows(codes, self._sizes), labels, self.budget, receipt)
         self.n_features_in_ = len(columns)

@@ -96,7 +96,7 @@ class CategoricalNB(Bayes):
         columns = read_columns(self.columns, square)
         classes = read_classes(self.classes)
         codes = codes_of(X, columns)
-        labels = read_labels(y, classes, len(codes))
+        codes, labels = read_labels(codes, y, classes)
         sizes = [column.size for column in columns]
         self._pay(receipt)
         noisy, sigma = release(_histograms(codes, labels, sizes, len(classes)), square)
@@ -174,7 +174,7 @@ class GaussianNB(Bayes):
         classes = read_classes(self.classes)
         rows = self._rows_to_fit(X)
         middle, half = read_bounds(self.bounds, rows.shape[1])
-        labels = read_labels(y, classes, len(rows))
+        rows, labels = read_labels(rows, y, classes)
         exact = moments_by_class(scaled(rows, middle, half), labels, len(classes))
         self._pay(receipt)
         noisy, sigma = release(exact, square)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, integer, number
-from discreet.learning.estimator import as_given
-from discreet.learning.sums import Floats, Integers
+from discreet.learning.estimator import as_given, numbers
+from discreet.learning.sums import Integers
 
 FINE_BINS, COARSE_BINS = 32, 16
 _FINE_FROM = Fraction(1, 100)  # the squared mu from which finer bins pay; about epsilon 0.4 at delta 1e-5
@@ -59,8 +59,11 @@ class Numeric:
         return (self.bins or COARSE_BINS) if self.edges is None else len(self.edges) + 1
 
     def codes(self, values: Any) -> Integers:
-        """The bin of each value; values beyond the bounds are in the first or the last one."""
-        column = _numbers(values)
+        """The bin of each value; values beyond the bounds are in the first or the last one, and missing ones in the
+        bin of their middle.
+        """
+        column = numbers(values)
+        column = np.where(np.isnan(column), float(number(self.low)) / 2 + float(number(self.high)) / 2, column)
         if self.edges is not None:
             return np.searchsorted(np.array([float(number(e)) for e in self.edges]), column, side="right")
         low, high = float(number(self.low)), float(number(self.high))
@@ -93,7 +96,7 @@ class Categorical:
     def codes(self, values: Any) -> Integers:
         """The place of each value in the list."""
         if isinstance(self.values, int):
-            column = _numbers(values)
+            column = numbers(values)
             inside = (column >= 0) & (column < self.values) & (column == np.floor(column))
             return np.where(inside, column, self.values).astype(np.int64)
         places = {value: i for i, value in enumerate(self.values)}
@@ -166,13 +169,3 @@ def _plain(column: Any) -> NDArray[Any]:
     if hasattr(column, "null_count") and not column.null_count() and column.dtype.is_integer():
         return np.asarray(column.to_numpy())
     return np.fromiter(column.to_list(), dtype=object, count=len(column))
-
-
-def _numbers(values: Any) -> Floats:
-    try:
-        column = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise BadData("a column that is declared as numbers or codes holds something else") from None
-    if not np.isfinite(column).all():
-        raise BadData("X holds NaN or infinity in a numeric column; fill or drop such rows by a public rule first")
-    return column

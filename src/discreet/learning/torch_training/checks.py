@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from discreet.errors import BadData, BadParameter
+from discreet.errors import BadParameter
 from discreet.learning.torch_training.layers import rule_for
 
 _NEAR = 2.0**-6, 2.0**-20  # by how much of its length a gradient, and a buffer, may move for reasons of rounding
@@ -71,21 +71,19 @@ def check_losses(losses: Any, rows: int) -> Any:
     return losses if losses.dim() == 1 else losses.flatten(1).mean(1)
 
 
-def check_targets(loss: Any, outputs: Any, targets: Tensor) -> None:
-    """Refuse classes that the model has no output for, where the loss is torch's own, which would stop in mid-run.
+def known_targets(loss: Any, outputs: Any, targets: Tensor) -> Tensor:
+    """The targets; a class that the model has no output for is one that the loss leaves out.
+
+    torch's own losses would stop in mid-run, and tell that somebody has such a class.
 
     >>> import torch
-    >>> check_targets(nn.CrossEntropyLoss(), torch.zeros(2, 3), torch.tensor([0, 2, 3]))
-    Traceback (most recent call last):
-        ...
-    discreet.errors.BadData: the targets hold classes that the model has no output for: they must be 0 to 2
+    >>> known_targets(nn.CrossEntropyLoss(), torch.zeros(2, 3), torch.tensor([0, 2, 3])).tolist()
+    [0, 2, -100]
     """
     if not isinstance(loss, (nn.CrossEntropyLoss, nn.NLLLoss)) or targets.is_floating_point() or outputs.dim() < 2:
-        return
-    last = outputs.shape[1] - 1
-    known = ((targets >= 0) & (targets <= last)) | (targets == loss.ignore_index)
-    if not bool(known.all()):
-        raise BadData(f"the targets hold classes that the model has no output for: they must be 0 to {last}")
+        return targets
+    known = (targets >= 0) & (targets < outputs.shape[1])
+    return targets.masked_fill(~known, loss.ignore_index)
 
 
 def check_rows_apart(

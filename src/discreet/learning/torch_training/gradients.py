@@ -23,7 +23,7 @@ from discreet.learning.torch_training.checks import (
     check_losses,
     check_model,
     check_rows_apart,
-    check_targets,
+    known_targets,
     unsupported,
 )
 from discreet.learning.torch_training.feed_forward import FeedForward
@@ -80,17 +80,17 @@ class ClippedSums:
         return totals.views
 
     @torch.no_grad()
-    def check_loss(self, x: Tensor, y: Tensor) -> None:
-        """Refuse a loss that is not one number for each row, on two rows of zeros; and classes without an output."""
+    def check_loss(self, x: Tensor, y: Tensor) -> Tensor:
+        """Refuse a loss that is not one number for each row, on two rows of zeros. The targets that the loss knows."""
         two, targets = (t.new_zeros((2, *t.shape[1:])) for t in (x, y))
         try:
             outputs = self.model(two)
             losses = self.loss(outputs, targets)
         except (RuntimeError, ValueError, IndexError):  # of types that fit under autocast, or zeros that mean nothing
-            return
+            return y
         check_losses(losses, 2)
-        check_targets(self.loss, outputs, y)
         check_rows_apart(self.model, self._first_row, x, y)
+        return known_targets(self.loss, outputs, y)
 
     def _first_row(self, x: Tensor, y: Tensor) -> list[Tensor]:
         """The direction and the length of the first row's gradient."""

@@ -164,7 +164,7 @@ class PrivateTraining:
         x, y = _read_data(data)
         length = read_clip(clip)
         self._sums = ClippedSums(model, loss, float(length))
-        self._sums.check_loss(x, y)
+        y = self._sums.check_loss(x, y)
         made = RecordedMicroBatches if recorded and x.device.type == "cuda" else MicroBatches
         self._rows = made(self._sums, x, y, Ready.of(x) if _is_table(x) else None)
         declared = integer(rows, "rows", at_least=1)
@@ -360,6 +360,11 @@ def _read_data(data: Any) -> tuple[Tensor, Tensor]:
         raise BadData("rows and targets must have the same length")
     if not len(x):
         raise BadData("the data must hold at least one row, so that its shape is known")
-    if x.is_floating_point() and not bool(torch.isfinite(x).all()):
-        raise BadData("the rows hold NaN or infinity; fill or drop such rows by a public rule first")
-    return x, y
+    return _without_gaps(x), _without_gaps(y)
+
+
+def _without_gaps(values: Tensor) -> Tensor:
+    """NaN and infinities as 0: an error would tell that somebody has one. Nothing is copied where there are none."""
+    if not values.is_floating_point() or bool(torch.isfinite(values).all()):
+        return values
+    return torch.nan_to_num(values, nan=0.0, posinf=0.0, neginf=0.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, NoReturn
 
 from discreet.errors import BadQuestion
-from discreet.query.plan.expressions import Column, Expression, Literal
+from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.names import quoted
 from discreet.query.plan.types import LARGEST, Boolean, Date, Kind, Number, Real, Text, Timestamp, Value
 
@@ -37,6 +37,8 @@ class TypedColumn:
     """The range that it has where all columns are within their declared bounds, if that is narrower than ``kind``."""
     clamped: bool = False
     """Whether it was computed from values that were moved into their declared bounds."""
+    untyped: bool = False
+    """Whether it is text of a file without types, of which nobody said anything: how it is used decides its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +124,9 @@ def bound(*parts: Typed) -> str:
             if x.origin is None:
                 return f"write CLAMP({name}, low, high)"
             return CLAMP.replace("its bounds", f"bounds of {quoted(x.origin[1])}").replace("(x,", f"({name},")
+        match x.lowered:
+            case Call("read_coarse", (Call("text_to_decimal", (Call("trim", (Column(read),)),)), *_)) if is_wide(x):
+                return CLAMP.replace("its bounds", f"bounds of {quoted(read)}").replace("(x,", f"({quoted(read)},")
     return CLAMP
 
 

@@ -24,6 +24,7 @@ from discreet.query.plan.types import Kind, Number, Real
 from discreet.query.typing.declared_bounds import bounded
 from discreet.query.typing.infer import no_such
 from discreet.query.typing.key_domains import known
+from discreet.query.typing.untyped import as_kind, key_of_kind
 
 _NONE: Mapping[tuple[str, str], tuple[str, str]] = {}
 
@@ -56,6 +57,9 @@ def join(
         raise Unsupported("a join without equal columns", "say which columns must be equal, as in ON a.id = b.id")
     for a, b in asked.on:
         _check_pair(a, left, b, right)
+    if not (left.private and right.private):
+        left, right, read = _read_alike(left, right, asked)
+        stored = {**stored, **read}
     if right.private and not left.private and asked.how is How.LEFT:
         raise Unsupported("a LEFT JOIN from a public to a private table", "write the private table first, or JOIN")
     both = left.private and right.private
@@ -80,7 +84,8 @@ def join(
         fields[renamed[name]] = column
     if asked.how is How.INNER:
         for a, b in asked.on:
-            _share(fields, a, renamed[b])
+            if type(left.fields[a].kind) is type(right.fields[b].kind):
+                _share(fields, a, renamed[b])
     unit = f"{UNIT}_right" if both else UNIT
     other = right.relation
     hides = both or bool(stored)
@@ -94,7 +99,8 @@ def join(
         on = ((UNIT, unit), *((a, renamed[b]) for a, b in others))
     joined: Relation = Join(left.relation, other, on, asked.how)
     if hides:
-        joined = Project(joined, (*((name, Column(name)) for name in fields), (UNIT, Column(UNIT))))
+        units = ((UNIT, Column(UNIT)),) if left.private or right.private else ()
+        joined = Project(joined, (*((name, Column(name)) for name in fields), *units))
     return Lowered(
         relation=joined,
         fields=fields,
@@ -113,7 +119,10 @@ def _check_pair(a: str, left: Lowered, b: str, right: Lowered) -> None:
     for name, side in ((a, left), (b, right)):
         if name not in side.fields:
             refuse(f"there is no column {name} to join on{no_such(name, side.fields)}")
-    x, y = left.fields[a].kind, right.fields[b].kind
+    first, second = (at(name, side.fields[name]) for name, side in ((a, left), (b, right)))
+    if not (left.private and right.private):
+        first, second = key_of_kind(first, second.kind), key_of_kind(second, first.kind)
+    x, y = first.kind, second.kind
     if isinstance(x, Real) or isinstance(y, Real):
         refuse(f"{a} and {b} cannot be joined on: floats are not exact")
     same = type(x) is type(y) and (not isinstance(x, Number) or not isinstance(y, Number) or x.step == y.step)
@@ -121,6 +130,29 @@ def _check_pair(a: str, left: Lowered, b: str, right: Lowered) -> None:
         refuse(
             f"{a} is {words(left.fields[a])} and {b} is {words(right.fields[b])} (or of another step): CAST one first"
         )
+
+
+def _read_alike(
+    left: Lowered, right: Lowered, asked: Join
+) -> tuple[Lowered, Lowered, dict[tuple[str, str], tuple[str, str]]]:
+    """Both with hidden columns for pairs of which one is text without a type: that is read as the other's kind."""
+    hidden: list[list[tuple[str, Expression]]] = [[], []]
+    names: dict[tuple[str, str], tuple[str, str]] = {}
+    for i, (a, b) in enumerate(asked.on):
+        x, y = at(a, left.fields[a]), at(b, right.fields[b])
+        if type(x.kind) is type(y.kind):
+            continue
+        names[a, b] = f"{UNIT}_left_key_{i}", f"{UNIT}_right_key_{i}"
+        keys = key_of_kind(x, y.kind), key_of_kind(y, x.kind)
+        for place, name, key in zip(hidden, names[a, b], keys, strict=True):
+            place.append((name, key.lowered))
+    if not names:
+        return left, right, names
+    sides = [
+        replace(side, relation=Project(side.relation, (*((n, Column(n)) for n in side.fields), *carried(side), *more)))
+        for side, more in zip((left, right), hidden, strict=True)
+    ]
+    return sides[0], sides[1], names
 
 
 def _names_the_unit(x: TypedColumn, y: TypedColumn, catalog: Catalog) -> bool:
@@ -187,6 +219,9 @@ def union_all(parts: list[Lowered]) -> Lowered:
 def _united(columns: list[Typed], name: str) -> tuple[TypedColumn, list[Expression]]:
     """One column of a union: of one kind; it is the unit only if it is in every part."""
     declared: Kind | None = None
+    typed_ones = [c.kind for c in columns if not c.untyped]
+    if typed_ones:
+        columns = [as_kind(c, typed_ones[0]) for c in columns]
     if all(isinstance(c.kind, Real) for c in columns):
         kind: Kind = Real()
     else:
@@ -204,6 +239,7 @@ def _united(columns: list[Typed], name: str) -> tuple[TypedColumn, list[Expressi
         keys_from=first.keys_from if all(c.keys_from == first.keys_from for c in columns) else None,
         copies=max(c.copies for c in columns),
         declared=declared,
+        untyped=all(c.untyped for c in columns),
     )
     return column, [c.lowered for c in columns]
 

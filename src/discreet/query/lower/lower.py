@@ -45,6 +45,7 @@ from discreet.query.typing.declared_bounds import bounded, notes
 from discreet.query.typing.infer import predicate, typed
 from discreet.query.typing.refine import meet
 from discreet.query.typing.released import Sort, check_outcome, sort_of_kind
+from discreet.query.typing.untyped import as_number
 
 __all__ = ["UNIT", "Catalog", "Lowered", "LoweredKey", "LoweredMeasure", "LoweredQuestion", "lower_question",
            "lower_relation"]  # fmt: skip
@@ -188,10 +189,7 @@ def _those_listed(x: Typed, catalog: Catalog) -> str:
 
 
 _FEW_KEYS = 8
-_NO_NUMBER = (
-    "it needs a number: CAST(x AS BIGINT) and CAST(x AS DECIMAL(10, 2)) read text (a CSV in which one value is no "
-    "number is read as text)"
-)
+_NO_NUMBER = "it needs a number: CAST(x AS BIGINT) and CAST(x AS DECIMAL(10, 2)) read text"
 
 
 # --- measures -------------------------------------------------------------------------------------------------------
@@ -248,7 +246,7 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
         refuse(f"{what} takes {_ARGUMENTS.get(aggregate, 1)} argument(s), not {len(arguments)}")
     if aggregate is Aggregate.QUANTILE and (measure.level is None or not 0 <= Fraction(measure.level) <= 1):
         refuse("the level of a quantile lies between 0 and 1")
-    arguments = tuple(bounded(x) for x in arguments)
+    arguments = tuple(bounded(as_number(x) if x.untyped else x) for x in arguments)
     if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
         days, span = since(arguments[0], what, _names(measure.arguments[0]))
         return LoweredMeasure(measure, (days,), where, span)

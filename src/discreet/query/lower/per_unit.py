@@ -34,6 +34,7 @@ from discreet.query.plan.nodes import Aggregate, Measure, PerUnit, Project, Rela
 from discreet.query.plan.types import LARGEST, Boolean, Kind, Number, Real
 from discreet.query.typing.declared_bounds import bounded
 from discreet.query.typing.infer import predicate, typed
+from discreet.query.typing.untyped import as_number
 
 COUNTED = Number(Fraction(1), 0, LARGEST)
 FRACTION_BITS = 20
@@ -109,6 +110,8 @@ def _measure(
     x = typed(measure.arguments[0], fields)
     if is_null_literal(x):
         refuse(f"{what} of NULL has no value")
+    if x.untyped and aggregate not in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT):
+        x = as_number(x)
     match aggregate:
         case Aggregate.COUNT:
             return _one(measure, present(x), where, TypedColumn(COUNTED, nullable=False))

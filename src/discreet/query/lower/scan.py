@@ -11,6 +11,7 @@ from discreet.query.plan.nodes import Join, Project, Relation, Scan
 from discreet.query.plan.schema import EACH_ROW, MOST_STEPS, Schema, Stored, StoredKind, own_step
 from discreet.query.plan.types import LARGEST, Date, Kind, Number, Text, Timestamp, Value
 from discreet.query.typing.infer import no_such
+from discreet.query.typing.untyped import read_from_text
 
 
 def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = ()) -> Lowered:
@@ -36,6 +37,7 @@ def scan(name: str, catalog: Catalog, *, bare: bool = False, stored: Columns = (
             origin=(name, column),
             keys_from=(name, column) if given.public and known_.keys is None else None,
             declared=None if declared == kind else declared,
+            untyped=schema.stored[column] == Stored(StoredKind.TEXT, untyped=True),
         )
         read = as_stored(column, schema) if schema.is_whole(column) else _read(column, schema.stored[column], kind)
         reads.append((column, read if known_.nullable else _filled(read, known_.kind)))
@@ -80,6 +82,8 @@ def stored_kind(stored: Stored, declared: Kind) -> Kind:
         case Number(step=step):
             room = {StoredKind.REAL: FLOAT_ROOM, StoredKind.DECIMAL: DECIMAL_ROOM}.get(stored.kind, LARGEST)
             end = room if reach(declared) < room else LARGEST
+            if stored.untyped:  # text of a number has at most 18 digits before the point
+                end = min(end, int((10**18 - 1) / step))
             if stored.kind is not StoredKind.REAL and step > own_step(stored):  # no more digits than a DECIMAL has
                 end = min(end, int((MOST_STEPS - 1) * own_step(stored) / step))
             return Number(step, -end, end)
@@ -97,6 +101,8 @@ def _longest_key(keys: tuple[Value, ...] | None) -> Text:
 def _read(column: str, stored: Stored, kind: Kind) -> Expression:
     """How a stored column is read; numbers beyond the ends of the kind are the ends."""
     x = Column(column)
+    if stored.untyped:
+        return read_from_text(Call("read_text", (x,)), stored, kind)
     match stored.kind, kind:
         case StoredKind.INTEGER | StoredKind.DECIMAL, Number(step=step, low=low, high=high) if step > own_step(stored):
             return Call("read_coarse", (x, *map(Literal, (stored.scale, _power_of_ten(step), low, high))))

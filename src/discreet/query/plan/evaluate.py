@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from datetime import MAXYEAR, date, datetime, time, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -20,10 +20,16 @@ from discreet.query.plan.expressions import Call, Column, Expression, Literal
 Row: TypeAlias = Mapping[str, Any]
 Program: TypeAlias = Callable[[Row], Any]
 
+DIGITS = 20
+"""Digits after the point of a number that is read from text."""
+_WIDE = Context(prec=60)
 _ORDINALS = 1, date(MAXYEAR, 12, 31).toordinal()
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _TO_LOWER, _TO_UPPER = str.maketrans(_UPPER, _LOWER), str.maketrans(_LOWER, _UPPER)
 _INTEGER = re.compile("[+-]?[0-9]{1,18}")
+_DECIMAL = re.compile(
+    "[+-]?(?:[0-9]{1,18}(?:[.][0-9]{0,20})?|[0-9](?:[.][0-9]{0,17})?[eE](?:[+]?(?:0?[0-9]|1[0-7])|-[0-9]{1,2}))"
+)
 _DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]{1,6})?)?")
 
@@ -234,6 +240,19 @@ def _text_to_integer(x: str) -> int | None:
     return int(x) if _INTEGER.fullmatch(x) else None
 
 
+def _text_to_decimal(x: str) -> Decimal | None:
+    if not _DECIMAL.fullmatch(x):
+        return None
+    exact = Fraction(x)
+    cells = round_div(exact.numerator * 10**DIGITS, exact.denominator)
+    return Decimal(cells).scaleb(-DIGITS, _WIDE)
+
+
+def _text_to_timestamp(x: str) -> datetime | None:
+    found = text_to_moment(x)
+    return found if found is None or isinstance(found, datetime) else datetime.combine(found, time())
+
+
 def text_to_date(x: str) -> date | None:
     """A day written YYYY-MM-DD, or None."""
     if not _DATE.fullmatch(x):
@@ -361,7 +380,9 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "integer_to_text": str,
     "date_to_text": lambda x: x.isoformat(),
     "boolean_to_integer": int,
+    "text_to_decimal": _text_to_decimal,
     "text_to_date": text_to_date,
+    "text_to_timestamp": _text_to_timestamp,
     "timestamp_to_date": lambda x: x.date(),
     "date_to_timestamp": lambda x: datetime.combine(x, time()),
     "year": lambda x: x.year,

@@ -34,7 +34,13 @@ proven that no integer result leaves ±2^63, so an engine need not check.
               split_part(x, separator, n)         the n-th part between literal separators (not empty); else empty
   turning     text_to_integer(x)                  [+-]?[0-9]{1,18}, the whole text; else NULL
               integer_to_text  date_to_text (ISO)  boolean_to_integer
+              text_to_decimal(x)                  [+-]?[0-9]{1,18}, perhaps a point and up to 20 digits; or one digit, a
+                                                  point, up to 17 digits, e and an exponent of -99 to 17. A stored
+                                                  DECIMAL of 20 digits, halves away from zero, for read_coarse only;
+                                                  else NULL
               text_to_date(x)                     YYYY-MM-DD and a real day of years 1 to 9999; else NULL
+              text_to_timestamp(x)                such a day, perhaps a space or T and HH:MM, HH:MM:SS or that with up
+                                                  to six digits; else NULL
               timestamp_to_date  date_to_timestamp
   dates       year quarter month day day_of_week (Monday 1) day_of_year   of a date or a time
               hour minute second                  of a time

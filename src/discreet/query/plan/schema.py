@@ -12,7 +12,7 @@ with ``nullable=False`` is read as the value between them that is nearest to 0, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from difflib import get_close_matches
 from enum import Enum
@@ -59,11 +59,13 @@ UNIT_KINDS = (StoredKind.INTEGER, StoredKind.TEXT, StoredKind.REAL)
 class Stored:
     """The type of a stored column; ``scale`` is the number of digits after the point of a DECIMAL.
 
-    ``type`` is the engine's word for a type that cannot be used.
+    ``type`` is the engine's word for a type that cannot be used. ``untyped``: it is text in a file without types (CSV),
+    which ``kind`` says how to read; what cannot be read so is NULL.
     """
 
     kind: StoredKind
     scale: int = 0
+    untyped: bool = False
     type: str = field(default="", compare=False, repr=False)
 
 
@@ -257,8 +259,8 @@ def table(
             "person of its own, public=True if nobody is in it)",
         )
     if unit == EACH_ROW:
-        if (max_rows, max_groups, max_rows_per_group) != (None, None, None):
-            raise BadParameter("max_rows", max_rows, "must be left out: each person has one row here")
+        if max_rows not in (None, 1) or (max_groups, max_rows_per_group) != (None, None):
+            raise BadParameter("max_rows", max_rows, "must be 1, or left out: each person has one row here")
         return Table(source=source, unit=EACH_ROW, columns=_declared(columns), caps=Caps(max_rows=1))
     column, through = _unit(unit)
     if max_rows == AUTO and (max_groups, max_rows_per_group) != (None, None):
@@ -329,6 +331,7 @@ class Schema:
 
     table: Table
     stored: Mapping[str, Stored]
+    """How each column is stored; of files without types, as what its text is read."""
     fields: Mapping[str, Field]
 
     def is_whole(self, column: str) -> bool:
@@ -357,6 +360,7 @@ def resolve(name: str, given: Table, stored: Mapping[str, Stored]) -> Schema:
             )
         if given.unit in given.columns and given.columns[given.unit] != Declared():
             raise BadParameter(f"columns[{given.unit!r}]", "declared", "must be left out: it is the unit")
+    stored = {column: _as_declared(how, given.columns.get(column, Declared())) for column, how in stored.items()}
     fields = {
         column: _field(name, column, how, given.columns.get(column, Declared()))
         for column, how in _as_read(given.unit, stored).items()
@@ -369,6 +373,41 @@ def _as_read(unit: str | None, stored: Mapping[str, Stored]) -> dict[str, Stored
     """A unit of floats is read as whole numbers."""
     whole = Stored(StoredKind.INTEGER)
     return {name: whole if (name, how.kind) == (unit, StoredKind.REAL) else how for name, how in stored.items()}
+
+
+def _as_declared(stored: Stored, said: Declared) -> Stored:
+    """As what the text of a file without types is read: only what the owner says of the column decides.
+
+    >>> text = Stored(StoredKind.TEXT, untyped=True)
+    >>> _as_declared(text, bounds("2024-01-01", "2024-12-31")).kind, _as_declared(text, keys([1, 2])).kind
+    (<StoredKind.DATE: 'date'>, <StoredKind.INTEGER: 'integer'>)
+    """
+    if not stored.untyped:
+        return stored
+    if said.auto or isinstance(said.low, Fraction):
+        if any(isinstance(end, Fraction) and abs(end) >= 10**18 for end in (said.low, said.high)):
+            raise BadParameter("bounds", f"{said.low} to {said.high}", "must be below 10^18: no more digits are read")
+        known = stored.kind is StoredKind.DECIMAL
+        return replace(stored, kind=StoredKind.DECIMAL, scale=stored.scale if known else _digits(said))
+    if isinstance(said.low, date):
+        times = isinstance(said.low, datetime) or isinstance(said.high, datetime)
+        return Stored(StoredKind.TIMESTAMP if times else StoredKind.DATE, untyped=True)
+    listed = next((key for key in said.keys or () if key is not None), None)
+    return stored if listed is None else Stored(_KEY_KINDS.get(type(listed), StoredKind.TEXT), untyped=True)
+
+
+_KEY_KINDS = {bool: StoredKind.BOOLEAN, int: StoredKind.INTEGER, date: StoredKind.DATE, datetime: StoredKind.TIMESTAMP}
+UNTYPED_DIGITS = 6
+"""Digits after the point of a number in a file without types, where nobody says how large it is."""
+_MOST_DIGITS = 18
+
+
+def _digits(said: Declared) -> int:
+    """Digits after the point: as many as make 10^9 steps between the bounds."""
+    if not isinstance(said.low, Fraction) or not isinstance(said.high, Fraction):
+        return UNTYPED_DIGITS
+    width = said.high - said.low
+    return next((n for n in range(1, _MOST_DIGITS) if width * 10**n >= 10**9), _MOST_DIGITS)
 
 
 def unusable(column: str, schemas: Mapping[str, Schema]) -> str | None:
@@ -401,7 +440,7 @@ def _field(name: str, column: str, stored: Stored, said: Declared) -> Field:
     numeric = stored.kind in (StoredKind.INTEGER, StoredKind.DECIMAL, StoredKind.REAL)
     fit = f"must fit the column, which is stored as {stored.kind.value}"
     if stored.kind is StoredKind.TEXT:
-        fit += ": store it as numbers, dates or times (one odd value in a CSV makes a whole column text)"
+        fit += ": store it as numbers, dates or times"
     if said.auto and not (numeric or stored.kind in (StoredKind.DATE, StoredKind.TIMESTAMP)):
         raise BadParameter(place, "bounds", fit)
     if isinstance(said.low, Fraction) and not numeric:

@@ -21,6 +21,7 @@ from discreet.query.plan.names import quoted
 from discreet.query.plan.types import LARGEST, Boolean, Number, Real, Text
 from discreet.query.typing.declared_bounds import apply
 from discreet.query.typing.key_domains import keys_of, may_select
+from discreet.query.typing.untyped import as_kind, as_used
 
 __all__ = ["Typed", "TypedColumn", "no_such", "predicate", "typed"]
 
@@ -60,7 +61,7 @@ def typed(expression: Expression, fields: Mapping[str, TypedColumn], *, keyed: b
 
 def predicate(expression: Expression, fields: Mapping[str, TypedColumn], what: str) -> Typed:
     """A condition: an expression that must be true or false."""
-    found = typed(expression, fields, keyed=False)
+    found = as_kind(typed(expression, fields, keyed=False), Boolean())
     if not isinstance(found.kind, Boolean) or found.lowered == Literal(None):
         refuse(f"{what} needs a condition that is true or false")
     return found
@@ -81,7 +82,7 @@ class _Typing:
                 return literal(expression)
             case Call(function=name, arguments=arguments):
                 parts = [self.visit(a) for a in arguments]
-                found = apply(name, parts)
+                found = as_used(name, parts, apply)
                 if all(isinstance(part.lowered, Literal) for part in parts):
                     found = _folded(found)
                 size, depth, copies, _ = self._measure(found.lowered)
