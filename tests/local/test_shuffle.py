@@ -77,7 +77,7 @@ def test_devices_with_a_memory_are_refused_by_name() -> None:
     for remembering in (made, made.device()):
         for price in (shuffled_price, shuffled_event, shuffled_closed_form):
             with pytest.raises(NotATheorem, match=r"rappor devices remember .*one_time"):
-                price(remembering, 1000, delta="1e-6")  # type: ignore[operator]
+                price(remembering, 1000, delta="1e-6")  # type: ignore[arg-type]
     assert shuffled_event(made.one_time, 1000, delta="1e-6").epsilon < made.one_time.epsilon / 3
     for wrong in (heavy_hitters(epsilon=1, length=2, alphabet=b"ab"), 1, None):
         with pytest.raises(BadParameter):
