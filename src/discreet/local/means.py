@@ -26,6 +26,7 @@ from discreet.local.oracle import Law, Reports, Values, bytes_for, pack, read_do
 from discreet.noise.coin import flips, rational
 from discreet.noise.uniform import uniforms
 from discreet.privacy.promises import events
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits, SystemBits
 
 PLACES = 1 << 12
@@ -48,11 +49,15 @@ class Mean:
 
 
 class MeanOracle(ABC):
-    """A randomizer of a place 0, 1, ..., ``places``, and what each report says about it, without bias."""
+    """A randomizer of a place 0, 1, ..., ``places``, and what each report says about it, without bias.
+
+    It draws fresh randomness for each report, so the costs of several reports add up, whatever the numbers are.
+    """
 
     __slots__ = ()
 
     name: ClassVar[str]
+    neighbours: ClassVar[Neighbours] = Neighbours.CHANGE_ONE
     low: Fraction
     high: Fraction
     epsilon: Fraction
