@@ -26,6 +26,7 @@ from discreet.local.oracle import Law, Reports, Values, bytes_for, pack, read_do
 from discreet.noise.coin import flips, rational
 from discreet.noise.uniform import uniforms
 from discreet.privacy.promises import events
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits, SystemBits
 
 PLACES = 1 << 12
@@ -81,8 +82,8 @@ class MeanOracle(ABC):
 
     @property
     def event(self) -> events.Event:
-        """What one report writes into the ledger of its sender."""
-        return events.Pure(self.epsilon)
+        """What one report writes into the ledger of its sender, for changing the own value."""
+        return events.Pure(self.epsilon).about(Neighbours.CHANGE_ONE)
 
     @property
     def k(self) -> int:

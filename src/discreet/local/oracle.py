@@ -23,6 +23,7 @@ from discreet.exact import Number, integer, positive, significant
 from discreet.local.consistency import on_simplex
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Pure
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits, SystemBits
 
 Reports = NDArray[np.uint8]
@@ -109,8 +110,8 @@ class Oracle(ABC):
 
     @property
     def event(self) -> events.Event:
-        """What one report writes into the ledger of its sender."""
-        return events.Pure(self.epsilon)
+        """What one report writes into the ledger of its sender, for changing the own value."""
+        return events.Pure(self.epsilon).about(Neighbours.CHANGE_ONE)
 
     @property
     def check(self) -> bytes:

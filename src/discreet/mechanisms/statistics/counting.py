@@ -154,7 +154,9 @@ class Shares(Estimate[tuple[Any, int], NoisyShares]):
     @property
     def event(self) -> Event:
         """What a release writes into the ledger."""
-        return self.counted.event if self.size is None else Composed([self.counted.event, self.size.event])
+        if self.size is None:
+            return self.counted.event.about(Neighbours.CHANGE_ONE)  # what is divided by is public only then
+        return Composed([self.counted.event, self.size.event])
 
     @property
     def cost(self) -> str:

@@ -130,7 +130,7 @@ class Quantiles(Estimate[Ordered, tuple[float, ...]]):
     def event(self) -> Event:
         """What a release writes into the ledger."""
         events = [ask.choice.event for ask in self.asks]
-        return events[0] if len(events) == 1 else Composed(events)
+        return (events[0] if len(events) == 1 else Composed(events)).about(self.neighbours)
 
     @property
     def cost(self) -> str:
