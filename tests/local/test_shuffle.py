@@ -3,14 +3,17 @@
 from collections import Counter
 from fractions import Fraction
 from itertools import permutations
+from math import comb
 
 import numpy as np
 import pytest
 
-from discreet.errors import NotATheorem
+from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import exp_up
 from discreet.local.hadamard import hadamard
+from discreet.local.heavy_hitters import heavy_hitters
 from discreet.local.means import mean
+from discreet.local.rappor import rappor
 from discreet.local.response import response
 from discreet.local.shuffle import (
     LocalShuffler,
@@ -69,6 +72,50 @@ def test_local_shuffled_and_central_releases_share_one_budget() -> None:
     spending.spend(oracle.event)
     spending.spend(shuffled_event(oracle, 2000, delta="1e-6"))
     assert spending.remaining is not None
+
+
+# --- devices with a memory --------------------------------------------------------------------------------------------
+
+
+def test_devices_with_a_memory_are_refused_by_name() -> None:
+    made = rappor(k=2, noise="1/2", one="999/1000", zero="1/1000")
+    for remembering in (made, made.device()):
+        for price in (shuffled_price, shuffled_event, shuffled_closed_form):
+            with pytest.raises(NotATheorem, match=r"rappor devices remember .*one_time"):
+                price(remembering, 1000, delta="1e-6")  # type: ignore[arg-type]
+    assert shuffled_event(made.one_time, 1000, delta="1e-6").epsilon < made.one_time.epsilon / 3
+    for wrong in (heavy_hitters(epsilon=1, length=2, alphabet=b"ab"), 1, None):
+        with pytest.raises(BadParameter):
+            shuffled_event(wrong, 1000, delta="1e-6")  # type: ignore[arg-type]
+
+
+def at_most(successes: int, trials: int, chance: Fraction) -> Fraction:
+    """P[Bin(trials, chance) <= successes], exactly."""
+    return sum((comb(trials, i) * chance**i * (1 - chance) ** (trials - i) for i in range(successes + 1)), Fraction(0))
+
+
+def test_why_devices_with_a_memory_are_refused() -> None:
+    """999 devices report 0 in two shuffled rounds, a newcomer reports 0 or 1 in the second round: it stands alone.
+
+    An attacker pairs reports of the two rounds that differ in at most 4 of 64 bits. Devices keep their permanent bits,
+    so all but the newcomer's report have a partner, up to a chance that is bounded here.
+    """
+    made = rappor(k=64, noise="1/2", one="999/1000", zero="1/1000")
+    charge = shuffled_price(made.one_time, 1000, delta="1e-6")
+    assert (round(float(2 * charge.epsilon), 2), 2 * charge.delta) == (1.29, Fraction(2, 10**6))  # for both rounds
+    turned = max(2 * p * (1 - p) for p in (made.one, made.zero))  # two reports of one permanent bit differ
+    apart = 2 * made.other * (1 - made.other)  # reports of two devices differ, at the 62 other places
+    failed = 999 * (1 - at_most(4, 64, turned)) + 999 * at_most(4, 62, apart)
+    assert failed < Fraction(1, 1000)
+    # the report without a partner has bit 0 set and bit 1 not
+    if_zero = made.keep * (1 - made.other) - failed
+    if_one = made.other * (1 - made.keep) + failed
+    true = if_zero - exp_up(2 * charge.epsilon) * if_one
+    assert true > Fraction(186, 1000)
+    assert true > 10**5 * 2 * charge.delta
+
+
+# --- the theorem ------------------------------------------------------------------------------------------------------
 
 
 def counted(ones: int, zeros: int, flip: Fraction) -> list[Fraction]:

@@ -1,8 +1,13 @@
 """Noise in shares: each of n clients adds a little to its number, so that the sum has the noise that was priced.
 
-Guarantee: whoever sees only the sum, as behind a secure sum, sees it with at least the stated noise, as long as at most
-``dropouts`` clients drop out; more clients only add noise. For clients who are honest about their shares, which are as
-many as do not drop out. Proof: distributed.md.
+Guarantee, for CHANGE_ONE: which clients take part is public and fixed, and one of them changes its number, or has none
+and sends a ``dummy``. The sum, as behind a secure sum, is private as ``event`` says as long as at most ``dropouts`` of
+the n shares are missing, whatever the reason but the numbers themselves: clients who drop out, who add no noise, or
+who tell others their noise. Numbers are clamped to [low, high] by each client; more shares only add noise.
+
+It does not hold for adding or removing a client: who stays away takes a share of the noise away, and the amount of
+noise tells. So whoever is absent sends a ``dummy``, or counts among those who drop out in both worlds. Proof:
+distributed.md.
 
 ``LaplaceShares``: the sum has exactly discrete Laplace noise (negative binomial shares), ε-private. ``GaussianShares``:
 a sum of discrete Gaussians, which is not a discrete Gaussian; its price has the proven gap (Kairouz, Liu and Steinke
@@ -11,18 +16,22 @@ a sum of discrete Gaussians, which is not a discrete Gaussian; its price has the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import numbers
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import BadParameter
+from discreet.errors import BadData, BadParameter
 from discreet.exact import Number, exp_down, exp_up, integer, log_down, log_up, positive, sqrt_up
 from discreet.noise import additive
 from discreet.noise.lazy import count_below
 from discreet.privacy.promises import events
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import Bits, SystemBits
 
 _GUARD = 64
@@ -30,43 +39,15 @@ _FIRST = 32
 _PI_DOWN_SQUARED = Fraction(98696, 10000)
 
 
-@dataclass(frozen=True, slots=True)
-class LaplaceShares:
-    """Made by ``laplace_shares(...)``: each client adds X - Y, both negative binomial with parameter 1/honest."""
+class Shares(ABC):
+    """What both kinds of shares have in common: who sends, and what."""
 
-    scale: Fraction
-    sensitivity: int
-    clients: int
-    dropouts: int
+    __slots__ = ()
 
-    @property
-    def honest(self) -> int:
-        """So many shares make up the whole noise."""
-        return self.clients - self.dropouts
-
-    @property
-    def event(self) -> events.DiscreteLaplace:
-        """What the sum writes into the ledger."""
-        return events.DiscreteLaplace(self.scale, self.sensitivity)
-
-    def share(self, bits: Bits | None = None) -> int:
-        """One client's noise."""
-        source = SystemBits() if bits is None else bits
-        r = Fraction(1, self.honest)
-        return negative_binomial(r, self.scale, source) - negative_binomial(r, self.scale, source)
-
-    def masked(self, value: int) -> int:
-        """One client's whole number with its share of the noise, to be handed to the secure sum."""
-        return integer(value, "value") + self.share()
-
-
-@dataclass(frozen=True, slots=True)
-class GaussianShares:
-    """Made by ``gaussian_shares(...)``: each client adds a discrete Gaussian of parameter ``each``."""
-
-    each: Fraction
-    """σ² of one share."""
-    sensitivity: int
+    neighbours: ClassVar[Neighbours] = Neighbours.CHANGE_ONE
+    """What ``event`` is true for: one client's number changes, and that client sends its share in both worlds."""
+    low: int
+    high: int
     clients: int
     dropouts: int
 
@@ -74,6 +55,65 @@ class GaussianShares:
     def honest(self) -> int:
         """So many shares make up the priced noise."""
         return self.clients - self.dropouts
+
+    @property
+    def sensitivity(self) -> int:
+        """How far the sum moves when one client changes its number."""
+        return self.high - self.low
+
+    @property
+    @abstractmethod
+    def event(self) -> events.Event:
+        """What the sum writes into the ledger, for CHANGE_ONE."""
+
+    @abstractmethod
+    def share(self, bits: Bits | None = None) -> int:
+        """One client's noise."""
+
+    def masked(self, value: int) -> int:
+        """One client's whole number, clamped to [low, high], with its share of the noise: for the secure sum."""
+        given: object = value
+        if isinstance(given, bool) or not isinstance(given, numbers.Integral):
+            raise BadData("a client's value must be a whole number")
+        return min(max(int(given), self.low), self.high) + self.share()
+
+    def dummy(self) -> int:
+        """What a client without a number sends: the number in [low, high] that is nearest to 0, and its share."""
+        return self.masked(0)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceShares(Shares):
+    """Made by ``laplace_shares(...)``: each client adds X - Y, both negative binomial with parameter 1/honest."""
+
+    scale: Fraction
+    low: int
+    high: int
+    clients: int
+    dropouts: int
+
+    @property
+    def event(self) -> events.DiscreteLaplace:
+        """What the sum writes into the ledger, for CHANGE_ONE."""
+        return events.DiscreteLaplace(self.scale, self.sensitivity).about(self.neighbours)
+
+    def share(self, bits: Bits | None = None) -> int:
+        """One client's noise."""
+        source = SystemBits() if bits is None else bits
+        r = Fraction(1, self.honest)
+        return negative_binomial(r, self.scale, source) - negative_binomial(r, self.scale, source)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianShares(Shares):
+    """Made by ``gaussian_shares(...)``: each client adds a discrete Gaussian of parameter ``each``."""
+
+    each: Fraction
+    """σ² of one share."""
+    low: int
+    high: int
+    clients: int
+    dropouts: int
 
     @property
     def gap(self) -> Fraction:
@@ -88,8 +128,8 @@ class GaussianShares:
 
     @property
     def event(self) -> events.ZCDP:
-        """What the sum writes into the ledger."""
-        return events.ZCDP(self.rho)
+        """What the sum writes into the ledger, for CHANGE_ONE."""
+        return events.ZCDP(self.rho).about(self.neighbours)
 
     def share(self, bits: Bits | None = None) -> int:
         """One client's noise."""
@@ -99,36 +139,32 @@ class GaussianShares:
         """Many clients' noise at once, for simulation."""
         return np.asarray(additive.gaussian(self.each, integer(count, "count", at_least=0), SystemBits()))
 
-    def masked(self, value: int) -> int:
-        """One client's whole number with its share of the noise."""
-        return integer(value, "value") + self.share()
 
+def laplace_shares(*, epsilon: Number, clients: int, dropouts: int = 0, low: int = 0, high: int = 1) -> LaplaceShares:
+    """Shares of discrete Laplace noise of scale (high - low)/ε, for numbers from low to high.
 
-def laplace_shares(*, epsilon: Number, clients: int, dropouts: int = 0, sensitivity: int = 1) -> LaplaceShares:
-    """Shares of discrete Laplace noise of scale sensitivity/ε.
-
-    >>> shares = laplace_shares(epsilon=1, clients=100, dropouts=20)
-    >>> shares.event, isinstance(shares.masked(3), int)
-    (DiscreteLaplace(scale=1, sensitivity=1), True)
+    >>> shares = laplace_shares(epsilon=1, clients=100, dropouts=20, high=5)
+    >>> shares.event, shares.neighbours
+    (DiscreteLaplace(scale=5, sensitivity=5), <Neighbours.CHANGE_ONE: 'change one unit'>)
+    >>> total = sum(shares.masked(3) for _ in range(99)) + shares.dummy()  # in place of a secure sum
     """
-    moved = integer(sensitivity, "sensitivity", at_least=1)
-    n, lost = _read(clients, dropouts)
-    return LaplaceShares(moved / positive(epsilon, "epsilon"), moved, n, lost)
+    bottom, top, n, lost = _read(low, high, clients, dropouts)
+    return LaplaceShares((top - bottom) / positive(epsilon, "epsilon"), bottom, top, n, lost)
 
 
-def gaussian_shares(*, rho: Number, clients: int, dropouts: int = 0, sensitivity: int = 1) -> GaussianShares:
-    """Shares whose sum costs at most ρ, gap included.
+def gaussian_shares(*, rho: Number, clients: int, dropouts: int = 0, low: int = 0, high: int = 1) -> GaussianShares:
+    """Shares whose sum costs at most ρ, gap included, for numbers from low to high.
 
     >>> shares = gaussian_shares(rho="1/8", clients=10)
     >>> shares.rho <= Fraction(1, 8), float(shares.each)
     (True, 0.544...)
     """
     price = positive(rho, "rho")
-    moved = integer(sensitivity, "sensitivity", at_least=1)
-    n, lost = _read(clients, dropouts)
-    made = GaussianShares(max(moved**2 / (2 * price * (n - lost)), Fraction(1, 4)), moved, n, lost)
+    bottom, top, n, lost = _read(low, high, clients, dropouts)
+    smallest = (top - bottom) ** 2 / (2 * price * (n - lost))
+    made = GaussianShares(max(smallest, Fraction(1, 4)), bottom, top, n, lost)
     while made.rho > price:  # the gap falls exponentially with each, so this ends
-        made = GaussianShares(_short(made.each * Fraction(33, 32)), moved, n, lost)
+        made = replace(made, each=_short(made.each * Fraction(33, 32)))
     return made
 
 
@@ -183,8 +219,11 @@ def _short(x: Fraction) -> Fraction:
     return Fraction(-((-x.numerator << 64) // x.denominator), 1 << 64)
 
 
-def _read(clients: int, dropouts: int) -> tuple[int, int]:
+def _read(low: int, high: int, clients: int, dropouts: int) -> tuple[int, int, int, int]:
+    bottom, top = integer(low, "low"), integer(high, "high")
+    if not bottom < top:
+        raise BadParameter("low", low, f"must be below high, which is {top}")
     n, lost = integer(clients, "clients", at_least=1), integer(dropouts, "dropouts", at_least=0)
     if lost >= n:
         raise BadParameter("dropouts", dropouts, f"must be below the number of clients, which is {n}")
-    return n, lost
+    return bottom, top, n, lost

@@ -24,6 +24,7 @@ from discreet.local.hashing import Hashing, local_hashing
 from discreet.local.oracle import Reports
 from discreet.noise.uniform import uniforms
 from discreet.privacy.promises import events
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import SystemBits
 
 _DOMAIN = 1 << 30
@@ -44,6 +45,7 @@ class HeavyHitters:
     """Made by ``heavy_hitters(...)``: texts of up to ``length`` bytes, found ``step`` bytes at a time."""
 
     name: ClassVar[str] = "heavy_hitters"
+    neighbours: ClassVar[Neighbours] = Neighbours.CHANGE_ONE
 
     oracle: Hashing
     length: int

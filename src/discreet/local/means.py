@@ -49,11 +49,15 @@ class Mean:
 
 
 class MeanOracle(ABC):
-    """A randomizer of a place 0, 1, ..., ``places``, and what each report says about it, without bias."""
+    """A randomizer of a place 0, 1, ..., ``places``, and what each report says about it, without bias.
+
+    It draws fresh randomness for each report, so the costs of several reports add up, whatever the numbers are.
+    """
 
     __slots__ = ()
 
     name: ClassVar[str]
+    neighbours: ClassVar[Neighbours] = Neighbours.CHANGE_ONE
     low: Fraction
     high: Fraction
     epsilon: Fraction

@@ -59,16 +59,18 @@ class Frequencies:
         return f"[{shown}{more}] ± {significant(self.error, 4)} ({float(100 * self.confidence):g} %)"
 
 
-class Oracle(ABC):
-    """A randomizer of one of ``k`` values, and the counts that its reports give."""
+class Decoder(ABC):
+    """The half of the server: reports that *support* some of ``k`` values, and the counts that they give.
+
+    It says nothing about privacy: reports of devices with a memory (``rappor``) are counted by a decoder, too.
+    """
 
     __slots__ = ()
 
     name: ClassVar[str]
     k: int
-    epsilon: Fraction
 
-    # --- what each oracle says of itself ----------------------------------------------------------------------------
+    # --- what each decoder says of itself ---------------------------------------------------------------------------
 
     @property
     @abstractmethod
@@ -86,10 +88,6 @@ class Oracle(ABC):
         """How many bytes a report has."""
 
     @abstractmethod
-    def randomize(self, values: Values, bits: Bits) -> Reports:
-        """One report for each value."""
-
-    @abstractmethod
     def supports(self, reports: Reports) -> NDArray[np.int64]:
         """How many reports support each value."""
 
@@ -97,21 +95,7 @@ class Oracle(ABC):
     def valid(self, reports: Reports) -> NDArray[np.bool_]:
         """Which reports could have been sent at all."""
 
-    @abstractmethod
-    def law(self, value: int) -> Law:
-        """The exact probability of each report of one value; for small k."""
-
     # --- what follows -----------------------------------------------------------------------------------------------
-
-    @property
-    def price(self) -> Pure:
-        """The promise to each sender, for one report."""
-        return Pure(self.epsilon)
-
-    @property
-    def event(self) -> events.Event:
-        """What one report writes into the ledger of its sender, for changing the own value."""
-        return events.Pure(self.epsilon).about(Neighbours.CHANGE_ONE)
 
     @property
     def check(self) -> bytes:
@@ -140,6 +124,51 @@ class Oracle(ABC):
         away = log / (3 * n) * (1 + math.sqrt(1 + 18 * n * most / log))
         return away / (p - q) * _ROUNDED
 
+    def estimate(self, reports: Reports, confidence: Number = CONFIDENCE) -> Frequencies:
+        """The shares of all values among those who sent these reports."""
+        counts = np.zeros(self.k, dtype=np.int64)
+        for start in range(0, len(reports), PIECE):
+            counts += self.supports(reports[start : start + PIECE])
+        return self.frequencies(counts, len(reports), confidence)
+
+    def frequencies(self, supported: NDArray[np.int64], people: int, confidence: Number = CONFIDENCE) -> Frequencies:
+        """The same from counts of support."""
+        n = integer(people, "people", at_least=1)
+        p, q = self.keep, self.other
+        shares = (supported / n - float(q)) / float(p - q)
+        return Frequencies(shares, self.error_at(confidence, n), confidence_level(confidence), n)
+
+
+class Oracle(Decoder):
+    """Both halves: a randomizer of one of ``k`` values, which draws fresh randomness for each report, and the counts.
+
+    So each report costs its sender ``event`` anew, whatever the values are, and the costs of several reports add up.
+    The relation is CHANGE_ONE: who sends a report is public, and what it is about is not.
+    """
+
+    __slots__ = ()
+
+    neighbours: ClassVar[Neighbours] = Neighbours.CHANGE_ONE
+    epsilon: Fraction
+
+    @abstractmethod
+    def randomize(self, values: Values, bits: Bits) -> Reports:
+        """One report for each value."""
+
+    @abstractmethod
+    def law(self, value: int) -> Law:
+        """The exact probability of each report of one value; for small k."""
+
+    @property
+    def price(self) -> Pure:
+        """The promise to each sender, for one report."""
+        return Pure(self.epsilon)
+
+    @property
+    def event(self) -> events.Event:
+        """What one report writes into the ledger of its sender, for changing the own value."""
+        return events.Pure(self.epsilon).about(Neighbours.CHANGE_ONE)
+
     def client(self, value: int) -> bytes:
         """One report of one person's value, with fresh randomness: the payload that goes over the wire."""
         return bytes(self.randomize(self.read([value]), SystemBits())[0].tobytes())
@@ -155,26 +184,17 @@ class Oracle(ABC):
 
     def read(self, values: Any) -> Values:
         """Values from 0 to k - 1."""
-        array = np.asarray(values)
-        if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
-            raise BadData("the values must be a flat list of whole numbers")
-        if array.size and not (int(array.min()) >= 0 and int(array.max()) < self.k):
-            raise BadData(f"the values must be whole numbers from 0 to {self.k - 1}")
-        return array.astype(np.int64)
+        return read_values(values, self.k)
 
-    def estimate(self, reports: Reports, confidence: Number = CONFIDENCE) -> Frequencies:
-        """The shares of all values among those who sent these reports."""
-        counts = np.zeros(self.k, dtype=np.int64)
-        for start in range(0, len(reports), PIECE):
-            counts += self.supports(reports[start : start + PIECE])
-        return self.frequencies(counts, len(reports), confidence)
 
-    def frequencies(self, supported: NDArray[np.int64], people: int, confidence: Number = CONFIDENCE) -> Frequencies:
-        """The same from counts of support."""
-        n = integer(people, "people", at_least=1)
-        p, q = self.keep, self.other
-        shares = (supported / n - float(q)) / float(p - q)
-        return Frequencies(shares, self.error_at(confidence, n), confidence_level(confidence), n)
+def read_values(values: Any, k: int) -> Values:
+    """Values from 0 to k - 1, or a refusal that shows none of them."""
+    array = np.asarray(values)
+    if array.ndim != 1 or (array.dtype.kind not in "iu" and array.size):
+        raise BadData("the values must be a flat list of whole numbers")
+    if array.size and not (int(array.min()) >= 0 and int(array.max()) < k):
+        raise BadData(f"the values must be whole numbers from 0 to {k - 1}")
+    return array.astype(np.int64)
 
 
 def read_domain(k: int, epsilon: Number) -> tuple[int, Fraction]:

@@ -2,21 +2,25 @@
 
 Guarantee: n reports that are each ε₀-private, of the same randomizer, in uniformly random order, are (ε, δ)-private for
 changing one person's value: ``shuffled_price``, numerical and certified; ``shuffled_closed_form``, larger and simple.
+Each person hides behind the *fresh* randomness of the others. A device with a memory (``rappor``) has none that earlier
+rounds did not show, so it is refused.
 Believes: whoever shuffles does it, and keeps nothing; privacy/accountants/shuffling.py for the theorem.
 """
 
 from __future__ import annotations
 
+import numbers
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.errors import NotATheorem
+from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number, exp_up, integer, log_up, positive, sqrt_up
 from discreet.local.means import MeanOracle
 from discreet.local.oracle import Oracle, Reports
+from discreet.local.rappor import Device, Rappor
 from discreet.privacy.accountants.shuffling import shuffled
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx, small_probability
@@ -67,11 +71,11 @@ def shuffled_price(oracle: Oracle | MeanOracle, people: int, *, delta: Number) -
     >>> 0.18 < shuffled_price(response(k=2, epsilon=1), 1000, delta="1e-6").epsilon < 0.19
     True
     """
-    return shuffled(oracle.epsilon, people, delta=delta)
+    return shuffled(_fresh(oracle).epsilon, people, delta=delta)
 
 
 def shuffled_event(oracle: Oracle | MeanOracle, people: int, *, delta: Number) -> events.Approx:
-    """What a shuffled collection writes into a ledger, for changing one person's value."""
+    """What a shuffled collection writes into a ledger, for changing one person's value (CHANGE_ONE)."""
     price = shuffled_price(oracle, people, delta=delta)
     return events.Approx(price.epsilon, price.delta).about(Neighbours.CHANGE_ONE)
 
@@ -85,7 +89,7 @@ def shuffled_closed_form(local: Oracle | MeanOracle | Number, people: int, *, de
     >>> 0.05 < shuffled_closed_form(1, 100_000, delta="1e-6").epsilon < 0.1
     True
     """
-    own = local.epsilon if isinstance(local, (Oracle, MeanOracle)) else positive(local, "local")
+    own = positive(local, "local") if isinstance(local, (numbers.Number, str)) else _fresh(local).epsilon
     n = integer(people, "people", at_least=1)
     d = small_probability(delta)
     if not d or exp_up(own) * 16 * log_up(4 / d) > n:
@@ -96,6 +100,18 @@ def shuffled_closed_form(local: Oracle | MeanOracle | Number, people: int, *, de
     inner = 8 * sqrt_up(grown * log_up(4 / d) / n) + 8 * grown / n
     factor = (1 - 1 / grown) / (1 + 1 / (grown * (1 + inner)))  # grows with e^ε₀
     return Approx(min(own, log_up(1 + factor * inner)), d)
+
+
+def _fresh(oracle: object) -> Oracle | MeanOracle:
+    """The randomizer, if each of its reports has randomness of its own."""
+    if isinstance(oracle, (Rappor, Device)):
+        raise NotATheorem(
+            "rappor devices remember their permanent bits, which earlier rounds have shown: nobody hides behind them "
+            "in shuffled reports. Shuffle reports of rappor(...).one_time, or of another randomizer without memory"
+        )
+    if not isinstance(oracle, (Oracle, MeanOracle)):
+        raise BadParameter("oracle", oracle, "must be a randomizer such as dp.local.response(k=2, epsilon=1)")
+    return oracle
 
 
 def largest_local(epsilon: Number, people: int, *, delta: Number) -> Fraction:

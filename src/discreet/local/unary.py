@@ -12,15 +12,36 @@ from numpy.typing import NDArray
 from discreet.errors import BadParameter
 from discreet.exact import Number, log_up
 from discreet.local.chances import flip_chance
-from discreet.local.oracle import Law, Oracle, Reports, Values, read_domain
+from discreet.local.oracle import Decoder, Law, Oracle, Reports, Values, read_domain
 from discreet.noise.coin import flips, rational
 from discreet.randomness import Bits
 
 _MOST = 1 << 16
 
 
+class BitDecoder(Decoder):
+    """Reports of k bits; a report supports the values whose bits are 1."""
+
+    __slots__ = ()
+
+    @property
+    def width(self) -> int:
+        """k bits."""
+        return -(-self.k // 8)
+
+    def supports(self, reports: Reports) -> NDArray[np.int64]:
+        """How many reports have a 1 for each value."""
+        bits = np.unpackbits(reports, axis=1, bitorder="little")[:, : self.k]
+        return np.asarray(bits.sum(axis=0, dtype=np.int64))
+
+    def valid(self, reports: Reports) -> NDArray[np.bool_]:
+        """Bits beyond k are 0."""
+        beyond = np.unpackbits(reports, axis=1, bitorder="little")[:, self.k :]
+        return np.asarray(~beyond.any(axis=1))
+
+
 @dataclass(frozen=True, slots=True)
-class Unary(Oracle):
+class Unary(BitDecoder, Oracle):
     """The own bit is sent as 1 with chance ``own``, every other one with ``others``; own > others."""
 
     name = "unary"
@@ -39,29 +60,12 @@ class Unary(Oracle):
         """Another bit is."""
         return self.others
 
-    @property
-    def width(self) -> int:
-        """k bits."""
-        return -(-self.k // 8)
-
     def randomize(self, values: Values, bits: Bits) -> Reports:
         """All bits by the chance of a 0, then each own bit by its own."""
         n = len(values)
         sent = flips(rational(self.other), n * self.k, bits).reshape(n, self.k)
         sent[np.arange(n), values] = flips(rational(self.keep), n, bits)
         return np.packbits(sent, axis=1, bitorder="little")
-
-    def supports(self, reports: Reports) -> NDArray[np.int64]:
-        """A report supports the values whose bits are 1."""
-        return np.asarray(self._bits(reports).sum(axis=0, dtype=np.int64))
-
-    def _bits(self, reports: Reports) -> NDArray[np.uint8]:
-        return np.unpackbits(reports, axis=1, bitorder="little")[:, : self.k]
-
-    def valid(self, reports: Reports) -> NDArray[np.bool_]:
-        """Bits beyond k are 0."""
-        beyond = np.unpackbits(reports, axis=1, bitorder="little")[:, self.k :]
-        return np.asarray(~beyond.any(axis=1))
 
     def law(self, value: int) -> Law:
         """Bits are independent."""

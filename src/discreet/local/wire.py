@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from discreet.answer import CONFIDENCE
 from discreet.errors import BadData
 from discreet.exact import Number
-from discreet.local.oracle import PIECE, Frequencies, Oracle, Reports
+from discreet.local.oracle import PIECE, Decoder, Frequencies, Reports
 
 VERSION = 1
 _MARK = 0xD1
@@ -132,7 +132,7 @@ class Server:
 
     __slots__ = ("_counts", "_ignored", "_oracle", "_people", "_waiting")
 
-    def __init__(self, oracle: Oracle) -> None:
+    def __init__(self, oracle: Decoder) -> None:
         self._oracle = oracle
         self._counts = np.zeros(oracle.k, dtype=np.int64)
         self._waiting: list[bytes] = []
