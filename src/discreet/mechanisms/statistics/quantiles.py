@@ -241,7 +241,7 @@ def quantile(
 
     >>> m = quantile("1/4", low=0, high=100, step=1, epsilon=1)
     >>> m.event, m.rank_error_at(0.95)
-    (PermuteAndFlip(epsilon=1), 11.25)
+    (PermuteAndFlip(epsilon=1).about(Neighbours.ADD_REMOVE), 11.25)
     >>> m.release([20.2] * 1500 + [80.0] * 2500 + [float("nan")]).value
     20.0
     """
