@@ -121,9 +121,9 @@ def test_the_certifier_agrees(sensitivity: object, epsilon: object, gamma: objec
 
 
 def test_event_price_and_story(mechanism: BiasedLaplace) -> None:
-    assert mechanism.event == events.Pure(1)
+    assert mechanism.event == events.Biased(1)
     answer = mechanism.release(42)
-    assert (answer.event, answer.cost) == (events.Pure(1), "epsilon 1")
+    assert (answer.event, answer.cost) == (events.Biased(1), "epsilon 1")
     assert "gamma 1/10" in answer.explain()
     assert answer.error_at("0.95") == mechanism.error_at("0.95")
 

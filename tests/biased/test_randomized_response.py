@@ -6,8 +6,10 @@ import pytest
 
 from discreet.biased.randomized_response import BiasedResponse, biased_randomized_response
 from discreet.biased.sources import Biased, worst_against
-from discreet.errors import BadData, BadParameter
+from discreet.errors import BadData, BadParameter, NotATheorem
+from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises import events
+from discreet.privacy.promises.measures import Pure
 from discreet.randomness import Bits, Replay, exact_law
 from discreet.randomness.replay import TapeEnded
 from tests.helpers.biased import frontier, law_under, proven_loss
@@ -94,7 +96,7 @@ def test_event_price_accuracy_and_story() -> None:
     m = biased_randomized_response("0.5", "0.1", categories=3)
     answer = m.release(2)
     assert answer.value in {0, 1, 2}
-    assert answer.event == events.Pure("0.5")
+    assert answer.event == events.Biased("0.5")
     assert answer.accuracy is None
     assert "3 categories" in answer.explain()
     assert m.truth_at_least < m.truth_fair
@@ -120,3 +122,58 @@ def test_only_categories_are_read(value: object) -> None:
 def test_bad_parameters_are_refused(arguments: dict[str, object]) -> None:
     with pytest.raises(BadParameter):
         biased_randomized_response(**arguments)  # type: ignore[arg-type]
+
+
+# --- several reports ------------------------------------------------------------------------------------------------
+
+
+def game(payoffs: list[tuple[int, int, Fraction]], gamma: Fraction, depth: int) -> Fraction:
+    """The most that a source can expect: a payoff for each stretch of strings, nothing elsewhere; by backward steps."""
+
+    def value(start: int, end: int) -> Fraction:
+        inside = [(a, b, paid) for a, b, paid in payoffs if a < end and b > start]
+        if not inside:
+            return Fraction(0)
+        if len(inside) == 1 and inside[0][0] <= start and end <= inside[0][1]:
+            return inside[0][2]
+        middle = (start + end) // 2
+        low, high = sorted((value(start, middle), value(middle, end)))
+        return ((1 - gamma) * low + (1 + gamma) * high) / 2
+
+    return value(0, 1 << depth)
+
+
+def test_two_reports_from_one_source_cost_more_than_twice_one() -> None:
+    """Both report 0, of somebody who holds 0 or 1, each priced at 1: the source makes the loss 2.0503 and not 2.
+
+    After first bits that report 0 for either truth it plays against the second report; after first bits that report 0
+    for the truth alone it makes the second report likely. So a filter may not add them up, and does not.
+    """
+    m = biased_randomized_response(1, "0.1")
+    gamma, depth = m.model.gamma, 17
+    always, if_true = ((1 - m.share) / 2 * 2**depth, ((1 - m.share) / 2 + m.share) * 2**depth)
+    assert always.denominator == if_true.denominator == 1  # so 17 bits decide every report
+    base, whole = int(always), int(if_true)
+    told = strings(m, 0, 0, 8)  # the stretches are those of the sampler, but for two strings that 8 bits leave open
+    assert [i for i in range(256) if told[i] != ((i + 1) << 9 <= whole)] == [base >> 9]
+
+    def gain(factor: Fraction) -> Fraction:
+        """max over sources of P[0, 0 | truth 0] - factor P[0, 0 | truth 1]."""
+        either = game([(0, base, 1 - factor), (base, whole, Fraction(1))], gamma, depth)
+        alone = game([(0, whole, Fraction(1))], gamma, depth)
+        return game([(0, base, either), (base, whole, alone)], gamma, depth)
+
+    def gain_of_one(factor: Fraction) -> Fraction:
+        return game([(0, base, 1 - factor), (base, whole, Fraction(1))], gamma, depth)
+
+    assert gain_of_one(Fraction(math.e) + Fraction(1, 10**9)) <= 0  # one report keeps its price
+    assert gain(Fraction(math.exp(2.0503))) > 0 >= gain(Fraction(math.exp(2.0505)))
+    planted = Filter(Pure(2))  # as a filter once saw them: anything that is ε-differentially private
+    planted.spend(events.Pure(m.epsilon))
+    planted.spend(events.Pure(m.epsilon))
+    spending = Filter(Pure(2))
+    spending.spend(m.event)
+    with pytest.raises(NotATheorem, match="biased bits"):
+        spending.spend(m.event)
+    spending.spend(events.Pure(1))  # fair bits, of another source
+    assert spending.remaining == Pure(0)

@@ -16,4 +16,8 @@ def test_a_ledger_of_ask_can_be_looked_at_and_checked(visits: Path, tmp_path: Pa
     assert "the chain is whole" in run("ledger", "verify", kept).output
     (one,) = json.loads(run("budget", kept, "--household", "3", "--json").stdout)
     assert one["remaining"]["epsilon"] == "3/2"
-    assert one["household"] == {"people": 3, "spent": {"kind": "Pure", "epsilon": "3/2", "text": "epsilon 3/2"}}
+    assert one["household"] == {
+        "people": 3,
+        "charged": {"kind": "Pure", "epsilon": "3/2", "text": "epsilon 3/2"},
+        "promised": {"kind": "Pure", "epsilon": "6", "text": "epsilon 6"},
+    }

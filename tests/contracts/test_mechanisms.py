@@ -11,7 +11,7 @@ from discreet.checking.exact.laws import Law, Refutation, refutations
 from discreet.errors import BadData, BadParameter, ReceiptRefused
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
-from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.events import Event, stated_for
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import SystemBits
 from tests.contracts.cases import CASES, Case
@@ -148,3 +148,11 @@ def test_a_sampler_with_another_law_is_caught() -> None:
         draw = wrong.draw
 
     assert surprise(replace(case, mechanism=Planted()), 0) > 1  # type: ignore[arg-type]
+
+
+@every_mechanism
+def test_an_event_is_stated_for_the_neighbours_of_its_mechanism(case: Case) -> None:
+    """What knows its neighbours names them; a price for one relation is then never added to one for another."""
+    relation = getattr(case.mechanism, "neighbours", None)
+    if relation is not None:
+        assert stated_for(case.mechanism.event) is relation

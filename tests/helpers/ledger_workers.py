@@ -129,7 +129,7 @@ def check_history(place: Place, log: Path) -> int:
         lines = ledger.entries(kind="charge", limit=-1)
         by_key = {line.entry.body["key"]: line for line in lines}
         assert len(by_key) == len(lines), "a key was charged twice"
-        assert ledger.standing("town").spent == Pure(PRICE.epsilon * len(lines))
+        assert ledger.standing("town").charged == Pure(PRICE.epsilon * len(lines))
         delivered: dict[str, str] = {}
         for line in log.read_text().splitlines():
             key, sequence, answer = line.split("\t")

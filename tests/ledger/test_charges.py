@@ -57,11 +57,11 @@ def test_prices_of_any_length_are_written_down(lite: Place) -> None:
             event = events.Gaussian(sigma=Fraction(7**310 + i, 3**500), sensitivity=Fraction(3**400, 7**200 + 3 * i))
             truth += event.mu_squared / 2
             ask(ledger, f"k{i}", event)
-        spent = ledger.standing("town").spent
+        spent = ledger.standing("town").charged
         assert isinstance(spent, ZCDP)
         assert truth <= spent.rho < truth + Fraction(1, 2**1000)
     with lite.open() as again:
-        assert again.standing("town").spent == spent
+        assert again.standing("town").charged == spent
 
 
 BUDGETS: list[tuple[Measure, Rule | None, Measure | events.Event]] = [
@@ -94,9 +94,9 @@ def test_the_ledger_counts_as_the_filter_does(
             charge, receipt = ask(ledger, f"k{i}", event), model.spend(event)
             assert charge.receipt is not None
             assert (charge.price, charge.receipt.left) == (receipt.price, receipt.left)
-        assert ledger.standing("town").spent == ledger.standing("town", "ann").spent == model.spent
+        assert ledger.standing("town").charged == ledger.standing("town", "ann").charged == model.charged
     with lite.open() as again:
-        assert again.standing("town").spent == model.spent
+        assert again.standing("town").charged == model.charged
         assert again.standing("town").remaining == model.remaining
         assert again.populations["town"].budget == budget
 
@@ -113,7 +113,7 @@ def test_colluding_analysts_share_the_budget(place: Place) -> None:
             ask(ledger, f"k{i}", analyst="bob")  # the same keys: they are bound to the analyst
         with pytest.raises(OverBudget):
             ask(ledger, "the town's", analyst="bob")
-        assert ledger.standing("town", "ann").spent == Pure("0.7")
+        assert ledger.standing("town", "ann").charged == Pure("0.7")
 
 
 ADDED = events.Parallel([events.Pure("0.1")])
@@ -146,3 +146,13 @@ def test_interactive_mechanisms_under_approximate_zcdp_are_refused(lite: Place) 
         ledger.owner.register("farms", "village", marks=["farms"])
         ledger.owner.grant("ann", "village")
         ledger.spend("farms", "ann", events.AboveThreshold("0.1"), key="k2", query="q")
+
+
+def test_a_population_pays_for_its_own_neighbours_only(lite: Place) -> None:
+    with prepared(lite) as ledger:
+        ask(ledger, "own", events.Pure("0.1").about(Neighbours.ADD_REMOVE))
+        with pytest.raises(NotATheorem, match="neighbours"):
+            ask(ledger, "other", events.Pure("0.1").about(Neighbours.CHANGE_ONE))
+        with pytest.raises(NotATheorem, match="biased bits"):
+            ask(ledger, "biased", events.Biased("0.1"))
+        assert (ledger.standing("town").charged, charges(ledger)) == (Pure("0.1"), 1)

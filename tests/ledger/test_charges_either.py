@@ -46,7 +46,7 @@ def test_it_is_the_default_and_a_charge_holds_both_accounts(lite: Place) -> None
         assert charge.record.total.after == charge.record.price
         assert charge.price == Approx("0.1", "1e-8")
         found = ledger.standing("town")
-        assert found.spent == Approx("0.1", "1e-8")
+        assert found.charged == Approx("0.1", "1e-8")
         assert isinstance(found.remaining, Approx)
         assert found.remaining.epsilon > Fraction(9, 10)  # by rho more is left than by the sum
         assert found.accounts[0] == Approx("0.9", "4.9e-7")
@@ -73,9 +73,9 @@ def test_analysts_interleaved_are_one_filter(asked: list[Event], who: list[bool]
             ask(ledger, f"k{i}", event, analyst=analyst)
             for budget in (whole, own) if capped else (whole,):
                 budget.spend(event)
-        assert ledger.standing("town").spent == whole.spent
+        assert ledger.standing("town").charged == whole.charged
         assert ledger.standing("town").remaining == whole.remaining
-        assert ledger.standing("town", "ann").spent == own.spent
+        assert ledger.standing("town", "ann").charged == own.charged
     with place.open() as again:
         assert again.standing("town").remaining == whole.remaining
     assert place.verify().good
@@ -131,10 +131,10 @@ def test_a_household_is_told_the_smaller_of_both(lite: Place) -> None:
     with prepared(lite, BUDGET) as ledger:
         ask(ledger, "k", Pure("0.1"))
         found = ledger.household("town", 2)
-        assert found.spent == Approx("0.2", 0)
+        assert found.charged == Approx("0.2", 0)
         assert found.promised == BUDGET.group(2)
         ask(ledger, "k2", ZCDP("1e-4"))
-        second = ledger.household("town", 2).spent
+        second = ledger.household("town", 2).charged
         assert isinstance(second, Approx)
         assert second.epsilon > Fraction(1, 5)
 
@@ -208,8 +208,11 @@ def test_a_stored_ledger_of_this_rule_is_read_as_it_was_written() -> None:
         body = read_record(entry).body()
         assert digest(canonical(json.loads(entry.text) | {"body": body})) == entry.hash
     found = standing(state, state.populations["town"])
-    assert (str(found.spent), str(found.remaining)) == ("epsilon 0.2877, delta 2.6e-07", "epsilon 1.971, delta 2.4e-07")
+    assert (str(found.charged), str(found.remaining)) == (
+        "epsilon 0.2877, delta 2.6e-07",
+        "epsilon 1.971, delta 2.4e-07",
+    )
     assert found.accounts[0] == Approx(
         0, 0
     )  # a write-off has no epsilon: the sum was left, and a raise changes nothing
-    assert str(standing(state, state.populations["town"], "ann").spent) == "epsilon 0.11, delta 1e-08"
+    assert str(standing(state, state.populations["town"], "ann").charged) == "epsilon 0.11, delta 1e-08"

@@ -88,7 +88,7 @@ def test_a_rollback_under_a_running_server_is_found_out(place: Place) -> None:
         one.owner.acknowledge(reason="a mistake of the administrator")
         ask(one, "k3")
         ask(two, "k4")  # it sees that the owner has acted, and starts from there
-        assert two.standing("town").spent == one.standing("town").spent == Pure("0.3")
+        assert two.standing("town").charged == one.standing("town").charged == Pure("0.3")
 
 
 def test_the_memory_of_a_server_is_a_witness_too(place: Place) -> None:
@@ -115,7 +115,7 @@ def test_a_file_that_is_replaced_under_a_running_server(lite: Place, tmp_path: P
             ask(ledger, "k2")
         ledger.owner.acknowledge(reason="restored")
         ask(ledger, "k2")
-        assert ledger.standing("town").spent == Pure("0.2")
+        assert ledger.standing("town").charged == Pure("0.2")
     assert lite.verify().good
 
 

@@ -92,7 +92,7 @@ def test_a_ledger_of_every_version_opens_and_goes_on(place: Place, version: int)
         assert ledger.trouble is not None  # no head file came with it
         ledger.owner.acknowledge(reason="moved here from an old machine")
         for name, spent in SPENT.items():
-            assert ledger.standing(name).spent == spent
+            assert ledger.standing(name).charged == spent
         assert ledger.standing("pure").budget == Pure(2)
         charge = ledger.spend("pure data", "ann", events.Pure("0.1"), key="new", query="q")
         assert verify_receipt(charge.proof, ledger.public_key).sequence == len(V1) + 2

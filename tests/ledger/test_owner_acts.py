@@ -39,11 +39,11 @@ def test_the_owner_raises_a_budget_and_nothing_comes_back(lite: Place) -> None:
         ask(ledger, "k1")
         ledger.owner.set_budget("town", Pure("0.05"), reason="less after all")
         assert ledger.standing("town").remaining == Pure(0)
-        assert ledger.standing("town").spent == Pure("0.2")
+        assert ledger.standing("town").charged == Pure("0.2")
         with pytest.raises(BadParameter):
             ledger.owner.set_budget("town", ZCDP(1), reason="another kind")
         ledger.owner.write_off("town", Pure(3), reason="published elsewhere")
-        assert ledger.standing("town").spent == Pure("3.2")
+        assert ledger.standing("town").charged == Pure("3.2")
     assert lite.verify().good
 
 
@@ -56,7 +56,7 @@ def test_the_same_data_under_another_name_takes_a_decision(place: Place) -> None
         ledger.owner.register("copy", "town", marks=["/data/visits"])  # the same people, the same budget: fine
         ask(ledger, "k")
         ledger.spend("copy", "ann", Pure("0.2"), key="k2", query="q")
-        assert ledger.standing("town").spent == Pure("0.3")
+        assert ledger.standing("town").charged == Pure("0.3")
         ledger.owner.register("other", "second", marks=["/data/visits"], decision="they all agreed to a second study")
         (line,) = [line for line in ledger.entries(kind="dataset") if line.entry.body["dataset"] == "other"]
         assert line.entry.body["decision"] == "they all agreed to a second study"
@@ -68,7 +68,7 @@ def test_a_data_set_can_be_described_anew(lite: Place) -> None:
         ask(ledger, "k")
         ledger.owner.register("visits", "town", about={"columns": ["cost", "year"]}, marks=["/data/visits.2"])
         assert ledger.datasets["visits"].about == {"columns": ["cost", "year"]}
-        assert ledger.standing("town").spent == Pure("0.1")
+        assert ledger.standing("town").charged == Pure("0.1")
 
 
 def test_a_new_key_cannot_compare_old_marks_and_says_so(lite: Place, tmp_path: Path) -> None:

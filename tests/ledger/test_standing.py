@@ -47,8 +47,8 @@ def test_what_a_household_has_lost(lite: Place) -> None:
             alone: Any = ledger.household(f"p{i}", 1)
             four: Any = ledger.household(f"p{i}", 4)
             assert alone.promised is not None
-            assert alone.spent <= four.spent
-            spent.append(four.spent)
+            assert alone.charged <= four.charged
+            spent.append(four.charged)
         assert spent[:3] == [Pure("0.4"), ZCDP("0.16"), GDP("0.4")]
         assert isinstance(spent[4], Approx)
         assert spent[4].epsilon == Fraction(4, 10)

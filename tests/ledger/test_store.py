@@ -72,7 +72,7 @@ def test_a_charge_without_an_answer_stays_and_shows(place: Place) -> None:
         assert not again.fresh
         with pytest.raises(ReceiptRefused):
             ledger.store_answer(again, b"late")
-        assert ledger.standing("town").spent == Pure("0.2")
+        assert ledger.standing("town").charged == Pure("0.2")
 
 
 def test_an_answer_is_stored_once(place: Place) -> None:

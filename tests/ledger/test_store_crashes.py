@@ -44,7 +44,7 @@ def test_a_race_for_ten_answers_has_ten_winners(place: Place) -> None:
             for process in processes:
                 process.join()
             assert len(winners) == 10
-            assert ledger.standing("town").spent == budget
+            assert ledger.standing("town").charged == budget
             assert len(ledger.entries(kind="charge")) == 10 * (number + 1)
     assert place.verify(cards=True).good
 
@@ -114,7 +114,7 @@ def test_a_process_that_is_paused_and_goes_on(place: Place, point: str) -> None:
         sequence = results.get()
         process.join()
         assert ledger.charge(sequence).answer == b"answer to paused"
-        assert ledger.standing("town").spent == Pure("0.1" if point == "appended" else "0.5")
+        assert ledger.standing("town").charged == Pure("0.1" if point == "appended" else "0.5")
         assert ledger.trouble is None
     assert place.verify().good
 
@@ -141,13 +141,13 @@ def test_what_stays_when_it_ends_at_a_point(place: Place, point: str) -> None:
             answered(ledger, "k")
         armed = False
         charged = point not in ("planned", "appended")
-        assert ledger.standing("town").spent == Pure("0.2" if charged else "0.1")
+        assert ledger.standing("town").charged == Pure("0.2" if charged else "0.1")
         assert ask(ledger, "k").fresh == (not charged)  # the same process goes on
         assert ledger.trouble is None
     with place.open() as ledger:
         assert ledger.trouble is None
         assert ask(ledger, "k").answer == (b"answer to k" if point == "stored" else None)
-        assert ledger.standing("town").spent == Pure("0.2")
+        assert ledger.standing("town").charged == Pure("0.2")
     assert place.verify().good
 
 
@@ -173,7 +173,7 @@ def test_a_head_that_cannot_be_written_stops_the_answer(lite: Place, tmp_path: P
         (tmp_path / "gone").rename(elsewhere)
         assert ask(ledger, "k").pending
         answered(ledger, "k2")
-        assert ledger.standing("town").spent == Pure("0.3")
+        assert ledger.standing("town").charged == Pure("0.3")
     assert place.verify().good
 
 
@@ -196,7 +196,7 @@ def fill_the_disk(place: Place, results: Any) -> None:
                 kinds.append(str(refusal))
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         answered(ledger, "last")
-        results.put((delivered + 1, len(kinds), ledger.standing("town").spent, len(ledger.unanswered())))
+        results.put((delivered + 1, len(kinds), ledger.standing("town").charged, len(ledger.unanswered())))
 
 
 def test_a_full_disk(lite: Place) -> None:

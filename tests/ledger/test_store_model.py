@@ -147,11 +147,11 @@ class Model(RuleBasedStateMachine):
         for server in getattr(self, "servers", []):
             assert server.trouble is None
             for population in self.budget:
-                spent: Any = server.standing(population).spent
+                spent: Any = server.standing(population).charged
                 assert spent.epsilon == self.used.get((population, None), 0)
             for population, analyst in self.caps:
                 own: Any = server.standing(population, analyst)
-                assert own.spent.epsilon == self.used.get((population, analyst), 0)
+                assert own.charged.epsilon == self.used.get((population, analyst), 0)
                 cap = self.caps[population, analyst]
                 left = self.budget[population] - self.used.get((population, None), Fraction(0))
                 if cap is not None:

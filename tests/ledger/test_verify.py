@@ -36,7 +36,7 @@ def test_a_restored_backup_is_found_out(place: Place) -> None:
         assert told.body["found"]["sequence"] == before - 2
         assert ledger.trouble is None
         ledger.owner.write_off("town", Pure("0.2"), reason="two charges were lost")
-        assert ledger.standing("town").spent == Pure("0.4")
+        assert ledger.standing("town").charged == Pure("0.4")
         assert ask(ledger, "k0").answer == b"answer to k0"
         ask(ledger, "new")
     assert place.verify().good
@@ -292,7 +292,7 @@ def test_a_ledger_moves_to_another_place(place: Place, tmp_path: Path) -> None:
         import_ledger(lines, target.location)
     with target.open() as moved:
         assert list(moved.export()) == lines
-        assert moved.standing("town").spent == Pure("0.3")
+        assert moved.standing("town").charged == Pure("0.3")
         assert ask(moved, "k0").pending  # charged once; the answer stayed behind
         ask(moved, "new")
     assert target.verify().good
@@ -312,4 +312,4 @@ def test_only_a_whole_chain_is_imported(lite: Place, tmp_path: Path) -> None:
         refused(shorter, "rolled back")
         shorter.owner.acknowledge(reason="the rest was damaged")
         shorter.owner.write_off("town", Pure("0.1"), reason="what the receipts of the analysts show")
-        assert shorter.standing("town").spent == Pure("0.1")
+        assert shorter.standing("town").charged == Pure("0.1")

@@ -106,7 +106,7 @@ def test_a_secure_sum_with_dropouts_has_at_least_the_noise_that_is_priced() -> N
     assert misfit(draws, law) < 1  # exactly as many as may: exactly the law
     short = [secure_sum([shares.masked(1) for _ in range(10)], {0, 1, 2, 3, 4, 5}) - 4 for _ in range(2000)]
     assert misfit(short, law) > 1  # too many dropped out: less noise
-    assert shares.event == events.DiscreteLaplace(1)
+    assert shares.event == events.DiscreteLaplace(1).about(Neighbours.CHANGE_ONE)
 
 
 @pytest.mark.parametrize("sigma_squared", [0.25, 0.5, 1.0, 2.0])
@@ -134,7 +134,7 @@ def test_gaussian_shares_cost_what_was_asked() -> None:
     for rho, n, lost in (("1/8", 10, 0), ("1/2", 3, 1), ("1/100", 50, 10)):
         shares = gaussian_shares(rho=rho, clients=n, dropouts=lost)
         assert shares.rho <= Fraction(rho)
-        assert shares.event == events.ZCDP(shares.rho)
+        assert shares.event == events.ZCDP(shares.rho).about(Neighbours.CHANGE_ONE)
         assert shares.each >= Fraction(1, 4)
     total = gaussian_shares(rho="1/8", clients=100).shares(1000)
     assert total.shape == (1000,)

@@ -8,6 +8,7 @@ import pytest
 from discreet.errors import BadData, BadParameter
 from discreet.local.heavy_hitters import heavy_hitters
 from discreet.privacy.promises import events
+from discreet.privacy.promises.neighbours import Neighbours
 
 
 def test_common_texts_are_found() -> None:
@@ -17,7 +18,7 @@ def test_common_texts_are_found() -> None:
     assert {b"head", b"bad", b"g"} <= set(found)
     assert abs(found[b"head"].share - 6000 / len(texts)) <= found[b"head"].error
     assert len(found) <= 5
-    assert finder.event == events.Pure(4)
+    assert finder.event == events.Pure(4).about(Neighbours.CHANGE_ONE)
     assert finder.groups == 2
 
 

@@ -10,7 +10,9 @@ import pytest
 
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import exp_up
+from discreet.local.hadamard import hadamard
 from discreet.local.heavy_hitters import heavy_hitters
+from discreet.local.means import mean
 from discreet.local.rappor import rappor
 from discreet.local.response import response
 from discreet.local.shuffle import (
@@ -23,7 +25,10 @@ from discreet.local.shuffle import (
 )
 from discreet.privacy.accountants.shuffling import shuffled, shuffled_delta
 from discreet.privacy.budgets.filters import Filter
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events.base import restated
 from discreet.privacy.promises.measures import Approx
+from discreet.privacy.promises.neighbours import Neighbours
 from tests.helpers.laws import misfit
 
 
@@ -151,3 +156,17 @@ def test_the_closed_form_is_above_the_certified_price_wherever_it_holds() -> Non
         assert shuffled(local, n, delta=delta).epsilon <= shuffled_closed_form(local, n, delta=delta).epsilon
     with pytest.raises(NotATheorem):  # 16 ln(2/δ) e^ε₀ <= n < 16 ln(4/δ) e^ε₀
         shuffled_closed_form(1, 640, delta="1e-6")
+
+
+def test_reports_are_about_a_changed_value_and_not_about_who_reports() -> None:
+    """Whether somebody reports is not hidden, so they never share a budget with prices for added people."""
+    oracle = response(k=4, epsilon=1)
+    sampled = events.Subsampled(events.Pure("1/2"), "0.01")
+    for made in (oracle, hadamard(k=4, epsilon=1), mean(low=0, high=1, epsilon=1)):
+        assert events.stated_for(made.event) is Neighbours.CHANGE_ONE
+    for event in (oracle.event, shuffled_event(oracle, 2000, delta="1e-6")):
+        spending = Filter(Approx(3, "1e-4"))
+        spending.spend(sampled)
+        with pytest.raises(NotATheorem, match="neighbours"):
+            spending.spend(event)
+        Filter(Approx(3, "1e-4")).spend(restated(event, None))  # planted: as it once was

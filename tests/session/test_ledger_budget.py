@@ -46,4 +46,4 @@ def test_a_key_is_charged_once(lite: Place) -> None:
             again.spend(Pure("0.2"))
         assert (caught.value.charge.answer, caught.value.charge.fresh) == (b"42", False)
         assert again.charge is None
-        assert ledger.standing("town").spent == Pure("0.2")
+        assert ledger.standing("town").charged == Pure("0.2")

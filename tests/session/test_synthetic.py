@@ -112,7 +112,7 @@ def test_every_kind_of_budget_pays_once(budget: Any, rule: Any, price: dict[str,
     made = s.synthesize("people", columns=["clinic", "smoker"], **price)
     assert s.remaining != before
     assert made.receipt is not None
-    spent = made.run.spending.spent
+    spent = made.run.spending.charged
     charged = made.receipt.what
     if isinstance(charged, dp.events.ZCDP):
         assert spent.rho <= charged.rho
@@ -259,7 +259,7 @@ def test_what_was_measured_stays_measured_if_the_engine_fails_at_the_second_look
     assert made.receipt is not None
     told = [words for words, _ in made.run.spending.events]
     assert told.count("measured (age), to choose its bins") == 1  # the noise that was drawn is that of the rows
-    assert made.run.spending.spent.rho <= 1
+    assert made.run.spending.charged.rho <= 1
 
 
 # --- a stream ---------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ ROUND = stable.count() >> gaussian(rho="1/8")
 
 def test_one_after_the_other_adds_up() -> None:
     both = sequential([COUNT, TOTAL])
-    assert both.event() == events.Composed([COUNT.event(), TOTAL.event()])
+    assert both.event() == events.Composed([COUNT._event(1), TOTAL._event(1)]).about(Neighbours.ADD_REMOVE)
     assert [both.cost(d) for d in (1, 3)] == [Pure("3/4"), Pure("9/4")]
     assert sequential([ROUND, ROUND]).cost(2) == ZCDP(1)
     assert isinstance(sequential([COUNT, ROUND]).cost(), ZCDP)
@@ -60,7 +60,7 @@ def test_the_error_bar_of_several_answers_holds_for_all() -> None:
 
 def test_side_by_side_costs_the_dearest() -> None:
     parts = parallel({"a": COUNT, "b": TOTAL}, by=0)
-    assert parts.event() == events.Parallel([COUNT.event(), TOTAL.event()])
+    assert parts.event() == events.Parallel([COUNT._event(1), TOTAL._event(1)]).about(Neighbours.ADD_REMOVE)
     assert [parts.cost(d) for d in (1, 3)] == [Pure("1/2"), Pure("3/2")]
     assert parallel({"a": ROUND, "b": ROUND}).cost(3) == ZCDP("9/8")
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet import stable
-from discreet.errors import BadData, BadParameter, NoPrice, OverBudget
+from discreet.errors import BadData, BadParameter, NoPrice, NotATheorem, OverBudget
 from discreet.mechanisms.additive.gaussian import gaussian
-from discreet.mechanisms.additive.laplace import laplace
+from discreet.mechanisms.additive.laplace import Laplace, laplace
 from discreet.privacy.budgets.filters import Filter, Rule
+from discreet.privacy.promises.events.base import restated
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
-from discreet.stable import CHANGE, Release, units
+from discreet.stable import CHANGE, EDIT, IN_PLACE, Release, units
+from discreet.stable.core.release import Measured
 from discreet.stable.interact import interact
 
 ROWS = [3, 1, 4, 1, 5]
@@ -39,7 +42,7 @@ def test_against_a_model(prices: list[Fraction], budget: Fraction) -> None:
         else:
             with pytest.raises(OverBudget):
                 session.ask(question(price))
-        assert session.spent == Pure(spent)
+        assert session.charged == Pure(spent)
         assert session.remaining == Pure(budget - spent)
     assert len(session.history) == answered
     assert [asked.receipt.number for asked in session.history] == list(range(1, answered + 1))
@@ -64,7 +67,7 @@ def test_a_refusal_looks_at_nothing_and_changes_nothing() -> None:
     with pytest.raises(OverBudget):
         session.ask(stable.filter(looked.append) >> stable.count() >> laplace(epsilon=1))
     assert looked == []
-    assert session.spent == Pure(0)
+    assert session.charged == Pure(0)
     assert session.history == ()
 
 
@@ -183,4 +186,50 @@ def test_bad_input() -> None:
     grouped = stable.count().after(stable.group_by(["a"]).output_domain, stable.ADD_REMOVE) >> laplace(epsilon=1)
     with pytest.raises(BadParameter, match="must take rows"):
         session.ask(grouped)
-    assert session.spent == Pure(0)
+    assert session.charged == Pure(0)
+
+
+# --- one filter for two relations -----------------------------------------------------------------------------------
+
+
+def worst_loss(noises: list[Laplace]) -> float:
+    """A certified lower bound of the loss of histograms of one row, whose key changes: counts (1, 0) become (0, 1)."""
+    ratio = Fraction(1)
+    for noise in noises:
+        here, there = noise.law(1), noise.law(0)
+        ratio *= max(here[z][0] / there[z][1] for z in range(-3, 4)) * max(
+            there[z][0] / here[z][1] for z in range(-3, 4)
+        )
+    return math.log(ratio)
+
+
+def histogram_at(neighbours: Neighbours) -> Measured:
+    return stable.count_by(["a", "b"], neighbours=neighbours) >> laplace(epsilon="1/2")
+
+
+def test_a_filter_that_two_relations_share_is_refused() -> None:
+    """Half for added rows and half for changed rows: for changed rows that is 3/2, and the budget is 1."""
+    added, changed = map(histogram_at, Neighbours)
+    assert worst_loss([cast(Laplace, release.mechanism) for release in (added, changed)]) > 1.4999
+
+    blind = Filter(Pure(1))  # planted: the same charges without their relation, as a filter once saw them
+    for release in (added, changed):
+        blind.spend(restated(release.event(), None))
+    assert blind.remaining == Pure(0)
+
+    shared = Filter(Pure(1))
+    interact(["a"], shared, neighbours=Neighbours.CHANGE_ONE).ask(changed)
+    for relation in (None, Neighbours.ADD_REMOVE, EDIT, IN_PLACE, units("person")):
+        with pytest.raises(NotATheorem, match="neighbours"):
+            interact(["a"], shared, neighbours=relation)
+    with pytest.raises(NotATheorem, match="neighbours"):
+        shared.spend(added.event())
+    assert shared.charged == Pure("1/2")
+    interact(["a"], shared, neighbours=Neighbours.CHANGE_ONE).ask(changed)
+
+
+def test_units_by_different_functions_are_different_units() -> None:
+    spending = Filter(Pure(1))
+    interact(["ab"], spending, neighbours=units(lambda row: row[0]))
+    with pytest.raises(NotATheorem, match="neighbours"):
+        interact(["ab"], spending, neighbours=units(lambda row: row[1]))

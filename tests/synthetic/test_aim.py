@@ -40,7 +40,7 @@ def test_all_events_together_cost_the_budget_and_no_more(rho: Fraction, max_rows
     found = run(rows(max_rows=max_rows), ASKED, rho)
     booked = price_zcdp(events.Composed([event for _, event in found.spending.events])).rho
     assert rho * Fraction(99, 100) < booked <= rho
-    assert found.spending.spent.rho >= booked
+    assert found.spending.charged.rho >= booked
     assert found.complete
     kinds = {type(event) for _, event in found.spending.events}
     assert kinds == {events.DiscreteGaussian, events.Exponential}
@@ -77,7 +77,7 @@ def test_a_cancelled_run_keeps_what_was_paid() -> None:
     found = run(rows(), ASKED, Fraction(1), cancel=lambda: next(asked))
     assert not found.complete
     assert found.rounds == 2
-    assert 0 < found.spending.spent.rho < 1
+    assert 0 < found.spending.charged.rho < 1
     assert len(found.measured) == 6
 
 

@@ -70,7 +70,7 @@ def test_a_table_with_its_domain_is_taken_as_everywhere() -> None:
 
 def test_cancelling_stops_early() -> None:
     found = mwem(ROWS, ["c0 = 1"], rho=1, rounds=10, cancel=lambda: True)
-    assert found.spending.spent.rho < Fraction(2, 100)
+    assert found.spending.charged.rho < Fraction(2, 100)
 
 
 @pytest.mark.parametrize("questions", [[], "c0 = 1", ["c9 = 1"]])

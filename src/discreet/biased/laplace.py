@@ -6,8 +6,8 @@ good part of a dyadic interval, so that no bias of single bits can tell them apa
 
 Guarantee: if neighbours move the exact answer by at most ``sensitivity``, one release is ε-differentially private for
 *every* γ-Santha-Vazirani source of bits. Proof: laplace.md.
-Believes: the bits of different releases are independent of each other. If one source biases the bits of a later release
-by what it gave to an earlier one, prices do not add up: laplace.md, section 5.
+One release: if one source biases the bits of a later release by what it gave to an earlier one, prices do not add up
+(laplace.md, section 5). So its event, ``events.Biased``, is refused beside another of its kind.
 """
 
 from __future__ import annotations
@@ -73,9 +73,9 @@ class BiasedLaplace(Priced[Fraction, int | float]):
         return Pure(self.epsilon)
 
     @property
-    def event(self) -> events.Pure:
+    def event(self) -> events.Biased:
         """What a release writes into the ledger."""
-        return events.Pure(self.epsilon)
+        return events.Biased(self.epsilon)
 
     def story(self) -> str:
         """One line on what was done."""

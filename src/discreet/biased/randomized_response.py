@@ -49,9 +49,9 @@ class BiasedResponse(Priced[int, int]):
         return Pure(self.epsilon)
 
     @property
-    def event(self) -> events.Pure:
+    def event(self) -> events.Biased:
         """What a report writes into the ledger."""
-        return events.Pure(self.epsilon)
+        return events.Biased(self.epsilon)
 
     def story(self) -> str:
         """One line on what was done."""

@@ -1,4 +1,4 @@
-"""``discreet budget``: where the budgets stand, what a household has lost; or change a budget."""
+"""``discreet budget``: where the budgets stand, what a household is promised; or change a budget."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def budget_command(
     delta: Annotated[str, typer.Option(help="with epsilon or rho")] = "",
     rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
     reason: Reason = "",
-    household: Annotated[int, typer.Option(help="what a household of so many has lost", show_default=False)] = 0,
+    household: Annotated[int, typer.Option(help="what a household of so many is promised", show_default=False)] = 0,
     token_file: TokenFile = None,
     as_json: AsJson = False,
 ) -> None:
@@ -53,8 +53,10 @@ def budget_command(
             ledger.owner.set_budget(population, changed, reason=reason)
         found = [one for one in budgets(ledger) if not population or one["population"] == population]
         for one in found if household else []:
-            lost = ledger.household(one["population"], household).spent
-            one["household"] = {"people": household, "spent": None if lost is None else write_amount(lost)}
+            group = ledger.household(one["population"], household)
+            amounts = {"charged": group.charged, "promised": group.promised}
+            written = {name: None if amount is None else write_amount(amount) for name, amount in amounts.items()}
+            one["household"] = {"people": household, **written}
     if as_json:
         typer.echo(json.dumps(found))
     else:
@@ -86,8 +88,12 @@ def _print(found: Sequence[dict[str, Any]]) -> None:
     )  # fmt: skip
     for one in found:
         if "household" in one:
-            people, lost = one["household"]["people"], one["household"]["spent"]
-            words = "no bound is known" if lost is None else lost["text"]
+            charged, promised = (
+                "no bound is known" if one["household"][name] is None else one["household"][name]["text"]
+                for name in ("charged", "promised")
+            )
             console.print(
-                f"a household of {people} in {escape(one['population'])} has lost: {escape(words)}", highlight=False
+                f"a household of {one['household']['people']} in {escape(one['population'])} is promised: "
+                f"{escape(promised)}; charged so far: {escape(charged)}",
+                highlight=False,
             )

@@ -13,6 +13,7 @@ from discreet.errors import BadParameter
 from discreet.privacy.accountants.conversions import largest_gdp
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx
+from discreet.privacy.promises.neighbours import Neighbours
 
 Budget: TypeAlias = Approx | ZCDP | GDP
 _MUST = (
@@ -40,13 +41,13 @@ def mu_squared(budget: Budget) -> Fraction:
 
 
 def event_of(budget: Budget) -> events.Gaussian:
-    """What spending the whole budget writes into a ledger.
+    """What spending the whole budget writes into a ledger, for one row more or less.
 
     >>> from discreet.privacy.promises.measures import GDP
     >>> event_of(GDP("1/2"))
-    Gaussian(sigma_squared=4, sensitivity_squared=1)
+    Gaussian(sigma_squared=4, sensitivity_squared=1).about(Neighbours.ADD_REMOVE)
     """
-    return events.Gaussian(sigma_squared=1 / mu_squared(budget))
+    return events.Gaussian(sigma_squared=1 / mu_squared(budget)).about(Neighbours.ADD_REMOVE)
 
 
 def split(total: Fraction, *shares: int) -> tuple[Fraction, ...]:

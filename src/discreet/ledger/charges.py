@@ -15,8 +15,9 @@ from discreet.ledger.records import CappedSums, ChargeRecord
 from discreet.ledger.standing import least, remaining
 from discreet.ledger.state import Population, State, limits_of
 from discreet.privacy.budgets.currency import Amounts, add
-from discreet.privacy.budgets.filters import check_relation, is_interactive
-from discreet.privacy.promises.events import Event, stated_for
+from discreet.privacy.budgets.filters import is_interactive
+from discreet.privacy.budgets.together import Together
+from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.privacy.promises.record import short_up
@@ -66,8 +67,7 @@ def priced(state: State, dataset: str, analyst: str, event: Event | Measure) -> 
     check_permission(state, population, analyst)
     money = population.currency
     price = tuple(map(short_up, money.amounts(event)))  # so that it can be written down
-    if isinstance(event, Event):
-        check_relation(stated_for(event), population.neighbours)
+    Together(population.neighbours, weak=True).plus(event)  # no entry says whether an earlier one used biased bits
     if is_interactive(event) and money.interleaved is not None:
         price = money.interleaved(price)
     elif is_interactive(event) and not money.concurrent:

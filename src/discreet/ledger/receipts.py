@@ -91,8 +91,8 @@ def write_card(
             "event": charge.event,
             "price": write_event(money.shown(charge.price)),
             "total": {
-                "before": write_event(money.spent(charge.total.before)),
-                "after": write_event(money.spent(charge.total.after)),
+                "before": write_event(money.charged(charge.total.before)),
+                "after": write_event(money.charged(charge.total.after)),
                 "limit": write_event(_limit(population, charge)),
             },
             "accuracy": accuracy,

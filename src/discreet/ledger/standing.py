@@ -1,4 +1,4 @@
-"""What can be read from a ledger: where a budget stands, what a question would cost, what a household has lost."""
+"""What can be read from a ledger: where a budget stands, what a question would cost, what a household is promised."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Standing:
     analyst: str | None
     budget: Measure
     """The promise to the population, or the analyst's own cap."""
-    spent: Measure
+    charged: Measure
+    """The sum of what was charged: a budget that would have covered it. What is promised is ``budget``."""
     remaining: Measure
     """What one further question may cost, in the currency in which the budget is counted."""
     share: Fraction
@@ -50,14 +51,14 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Household:
-    """What a group of ``people`` units has lost, and what it was promised at most; None where no theorem says anything.
+    """What a group of ``people`` units is promised, and what was charged; None where no theorem says anything.
 
-    ``spent`` restates for the group what was spent so far. ``promised`` restates the budget: it holds however the
-    questions were chosen, also those still to come.
+    ``promised`` restates the budget for the group: it holds however the questions were chosen, also those still to
+    come. ``charged`` restates the sum of all charges: a group's share of the books, no promise about them.
     """
 
     people: int
-    spent: Measure | None
+    charged: Measure | None
     promised: Measure | None
 
 
@@ -72,7 +73,7 @@ def standing(state: State, population: Population, analyst: str | None = None) -
         population=population.name,
         analyst=analyst,
         budget=population.budget if cap is None else cap,
-        spent=replace(money, limits=limits).spent(used),
+        charged=replace(money, limits=limits).charged(used),
         remaining=money.show_left(left),
         accounts=money.left_by_account(left),
         share=_part(limits, used, Fraction(0)),
@@ -127,7 +128,7 @@ def fit_in_turn(state: State, population: Population, analyst: str, prices: Sequ
 
 
 def household(state: State, population: Population, people: int) -> Household:
-    """What a group of this many units has lost so far, and at most."""
+    """What was charged so far and what is promised at most, for a group of this many units."""
     people = integer(people, "people", at_least=1)
     used, most = state.used(population.name), population.limits.most
     if isinstance(population.budget, Approx) and population.rule is Rule.EITHER:
@@ -136,7 +137,7 @@ def household(state: State, population: Population, people: int) -> Household:
 
 
 def _either(budget: Approx, used: Amounts, people: int) -> Measure | None:
-    """What was spent, for a group, by the account that gives it the smaller ε: both have added up every charge."""
+    """What was charged, for a group, by the account that gives it the smaller ε: both have added up every charge."""
     found = _approx(Approx(used[0], used[1]), people) if used[0] < BEYOND and used[1] < 1 else None
     if used[2] < BEYOND and not used[3]:
         by_rho = zcdp_to_approx(ZCDP(used[2]).group(people), delta=budget.delta)

@@ -95,7 +95,7 @@ class LaplaceShares(Shares):
     @property
     def event(self) -> events.DiscreteLaplace:
         """What the sum writes into the ledger, for CHANGE_ONE."""
-        return events.DiscreteLaplace(self.scale, self.sensitivity)
+        return events.DiscreteLaplace(self.scale, self.sensitivity).about(self.neighbours)
 
     def share(self, bits: Bits | None = None) -> int:
         """One client's noise."""
@@ -129,7 +129,7 @@ class GaussianShares(Shares):
     @property
     def event(self) -> events.ZCDP:
         """What the sum writes into the ledger, for CHANGE_ONE."""
-        return events.ZCDP(self.rho)
+        return events.ZCDP(self.rho).about(self.neighbours)
 
     def share(self, bits: Bits | None = None) -> int:
         """One client's noise."""
@@ -145,7 +145,7 @@ def laplace_shares(*, epsilon: Number, clients: int, dropouts: int = 0, low: int
 
     >>> shares = laplace_shares(epsilon=1, clients=100, dropouts=20, high=5)
     >>> shares.event, shares.neighbours
-    (DiscreteLaplace(scale=5, sensitivity=5), <Neighbours.CHANGE_ONE: 'change one unit'>)
+    (DiscreteLaplace(scale=5, sensitivity=5).about(Neighbours.CHANGE_ONE), <Neighbours.CHANGE_ONE: 'change one unit'>)
     >>> total = sum(shares.masked(3) for _ in range(99)) + shares.dummy()  # in place of a secure sum
     """
     bottom, top, n, lost = _read(low, high, clients, dropouts)

@@ -86,8 +86,8 @@ class MeanOracle(ABC):
 
     @property
     def event(self) -> events.Event:
-        """What one report writes into the ledger of its sender."""
-        return events.Pure(self.epsilon)
+        """What one report writes into the ledger of its sender, for changing the own value."""
+        return events.Pure(self.epsilon).about(Neighbours.CHANGE_ONE)
 
     @property
     def k(self) -> int:

@@ -166,8 +166,8 @@ class Oracle(Decoder):
 
     @property
     def event(self) -> events.Event:
-        """What one report writes into the ledger of its sender."""
-        return events.Pure(self.epsilon)
+        """What one report writes into the ledger of its sender, for changing the own value."""
+        return events.Pure(self.epsilon).about(Neighbours.CHANGE_ONE)
 
     def client(self, value: int) -> bytes:
         """One report of one person's value, with fresh randomness: the payload that goes over the wire."""

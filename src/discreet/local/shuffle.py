@@ -24,6 +24,7 @@ from discreet.local.rappor import Device, Rappor
 from discreet.privacy.accountants.shuffling import shuffled
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx, small_probability
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.randomness import SystemBits, words
 
 
@@ -76,7 +77,7 @@ def shuffled_price(oracle: Oracle | MeanOracle, people: int, *, delta: Number) -
 def shuffled_event(oracle: Oracle | MeanOracle, people: int, *, delta: Number) -> events.Approx:
     """What a shuffled collection writes into a ledger, for changing one person's value (CHANGE_ONE)."""
     price = shuffled_price(oracle, people, delta=delta)
-    return events.Approx(price.epsilon, price.delta)
+    return events.Approx(price.epsilon, price.delta).about(Neighbours.CHANGE_ONE)
 
 
 def shuffled_closed_form(local: Oracle | MeanOracle | Number, people: int, *, delta: Number) -> Approx:

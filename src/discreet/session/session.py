@@ -113,7 +113,11 @@ class Session(ManyQuestions, KnownUnits):
             budget, neighbours, rule, budget_store = kept.budget, kept.neighbours, kept.rule, kept.budget_store("")
         rule = rule or default_rule(budget)  # type: ignore[arg-type]
         self._terms = Terms(budget, rule, neighbours or Neighbours.ADD_REMOVE)  # type: ignore[arg-type]
-        self._budget_store: BudgetStore = Filter(self._terms.budget, rule) if budget_store is None else budget_store
+        self._budget_store: BudgetStore = (
+            Filter(self._terms.budget, rule, neighbours=self._terms.neighbours)
+            if budget_store is None
+            else budget_store
+        )
         self._profiles: dict[str, Profile] = {}
         self._sizes: dict[Any, Known] = {}
         self._in_vain: set[tuple[str, str]] = set()

@@ -80,7 +80,7 @@ class Sequential(Release):
         return _together(self.releases)
 
     def _event(self, distance: int) -> Event:
-        return events.Composed([release.event(distance) for release in self.releases])
+        return events.Composed([release._event(distance) for release in self.releases])
 
     def draw(self, data: Any, bits: Bits) -> Any:
         """What each of them draws, one after the other."""
@@ -144,7 +144,7 @@ class Parallel(Release):
         return _together([release for _, release in self.parts])
 
     def _event(self, distance: int) -> Event:
-        one = events.Parallel([release.event() for _, release in self.parts])
+        one = events.Parallel([release._event(1) for _, release in self.parts])
         group = distance if self.metric.how is How.ADDED else 2 * distance
         return one if group == 1 else as_event(price(one).group(group))
 

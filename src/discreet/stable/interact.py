@@ -18,7 +18,7 @@ from discreet.privacy.budgets.filters import Filter, Rule
 from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.stable.core.domains import Rows, read_rows
-from discreet.stable.core.metrics import ADD_REMOVE, Relation, RowMetric, as_metric
+from discreet.stable.core.metrics import ADD_REMOVE, Relation, RowMetric, as_metric, relation_name
 from discreet.stable.core.release import Release
 
 
@@ -42,7 +42,7 @@ class Interaction:
     >>> session = interact([3, 1, 4, 1, 5], Pure(1))
     >>> question = count() >> laplace(epsilon="0.4")
     >>> one, two = session.ask(question), session.ask(question)
-    >>> session.spent, session.remaining
+    >>> session.charged, session.remaining
     (Pure(epsilon='4/5'), Pure(epsilon='1/5'))
     >>> session.ask(question)
     Traceback (most recent call last):
@@ -54,6 +54,7 @@ class Interaction:
 
     def __init__(self, data: Any, spending: Filter, metric: RowMetric) -> None:
         self._data = tuple(read_rows(data))  # a copy: later changes of the caller's list are other data
+        spending.hold_for(relation_name(metric))
         self._filter = spending
         self._metric = metric
         self._history: list[Asked] = []
@@ -73,9 +74,9 @@ class Interaction:
         return self._filter.budget
 
     @property
-    def spent(self) -> Measure:
-        """What was charged so far."""
-        return self._filter.spent
+    def charged(self) -> Measure:
+        """The sum of what was charged so far; what is promised is ``budget``, as ``Filter.charged`` explains."""
+        return self._filter.charged
 
     @property
     def remaining(self) -> Measure:
@@ -130,7 +131,8 @@ def interact(
     """Open data for questions that may be chosen as one goes.
 
     ``neighbours`` says for whom the budget is meant: rows added or removed unless it is given; ``units("person")`` for
-    people with many rows. ``rule`` chooses the theorem behind an (ε, δ) budget; see ``dp.Filter``.
+    people with many rows. A filter that is given is held for these neighbours from then on, and refused if it was held
+    for others. ``rule`` chooses the theorem behind an (ε, δ) budget; see ``dp.Filter``.
     """
     given: object = budget
     if isinstance(given, Filter):

@@ -266,7 +266,7 @@ class _Loop:
         self._tell_round()
 
     def _choose(self, rho: Fraction, sigma: float, *, full: bool) -> Clique:
-        share = 1.0 if full else float(self.spending.spent.rho / self.rho)
+        share = 1.0 if full else float(self.spending.charged.rho / self.rho)
         room = max(self.settings.model_cells * share, self.fit.model.tree.cells)
         have = [m.clique for m in self.measured] + self.fixed
         able = [
@@ -311,7 +311,7 @@ class _Loop:
             self.progress.step(doing)
 
     def _tell_round(self) -> None:
-        used = float(self.spending.spent.rho / self.rho)
+        used = float(self.spending.charged.rho / self.rho)
         spent = time.monotonic() - self.started
         self._tell(
             f"round {self.rounds}, {used:.0%} of the budget, about {ceil(spent * (1 - used) / max(used, 0.01))} s left"

@@ -173,7 +173,7 @@ def answer(
         Measured(block.clique, table, variance * float(block.strategy.spread(None).mean()))
         for block, table, variance in zip(chosen.blocks, tables, variances, strict=True)
     )
-    return Answers(chosen, tuple(values), tuple(deviations), spending.certified(slack), spending, measured)
+    return Answers(chosen, tuple(values), tuple(deviations), spending.promise(slack), spending, measured)
 
 
 def _most(source: MarginalSource, asked: Workload) -> Moves:

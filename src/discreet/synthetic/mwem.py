@@ -20,7 +20,7 @@ from discreet.answer import Answer
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer
 from discreet.privacy.promises.events import Composed
-from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.dense import MOST, Dense
 from discreet.synthetic.predicate import Predicate, predicate
@@ -44,7 +44,7 @@ class Weighted:
     questions: tuple[Predicate, ...]
     answers: NDArray[np.float64]
     """About how many rows satisfy each condition, by the model."""
-    promise: ZCDP | Approx
+    promise: ZCDP | Approx | Pure
     spending: Spending
 
     def count(self, where: str | Predicate) -> Answer:
@@ -102,7 +102,7 @@ def mwem(
         held.append((place, float(noisy[0])))
         _learn(model, asked, held, total)
     answers = _model_answers(model, stacks, len(asked)) * total
-    return Weighted(whole, model, total, asked, answers, spending.certified(slack), spending)
+    return Weighted(whole, model, total, asked, answers, spending.promise(slack), spending)
 
 
 def _rounds(rounds: int | None, domain: Domain, rho: Fraction) -> int:

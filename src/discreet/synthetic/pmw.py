@@ -26,7 +26,7 @@ from discreet.mechanisms.selection.above_threshold import AboveThreshold, Run, a
 from discreet.mechanisms.statistics.budget import Moves
 from discreet.privacy.budgets.filters import Open
 from discreet.privacy.promises.events import Composed, Event
-from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.model.dense import MOST, Dense
@@ -223,9 +223,9 @@ class Stream:
         return self._hard - self._learned
 
     @property
-    def promise(self) -> ZCDP | Approx:
-        """What the stream has cost so far, certified; it never exceeds what was given."""
-        return self._spending.certified(self._slack)
+    def promise(self) -> ZCDP | Approx | Pure:
+        """What the whole stream keeps, however many questions are asked: what was given. It does not grow."""
+        return self._spending.promise(self._slack)
 
     @property
     def events(self) -> list[tuple[str, Event]]:

@@ -24,7 +24,7 @@ from discreet.mechanisms.statistics.budget import Moves
 from discreet.mechanisms.statistics.error_bounds import Scaled, Sums
 from discreet.picture import new_figure
 from discreet.privacy.promises.events import Composed, Event
-from discreet.privacy.promises.measures import ZCDP, Approx
+from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.receipt import Receipt
 from discreet.synthetic.aim import Run
 from discreet.synthetic.domain import Domain
@@ -61,8 +61,8 @@ class Synthetic(PublicRows):
     domain: Domain
     run: Run
     codes: NDArray[np.int32]
-    promise: Approx | ZCDP
-    """What all of it together costs, certified."""
+    promise: Approx | ZCDP | Pure
+    """What all of it together keeps: the budget, also of a run that stopped early."""
     memory: int
     """The bound on memory, in bytes, that was stated before starting."""
     receipt: Receipt | None = None
@@ -158,7 +158,7 @@ class Synthetic(PublicRows):
             accuracy=Scaled(each, 1 / (Fraction(self.total) * source.scale)),
             value=np.maximum(noisy.noisy, 0) / self.total,
             event=spending.events[0][1],
-            cost=str(spending.spent),
+            cost=str(spending.charged),
             story=(
                 "counted how far data and model are apart",
                 f"discrete Gaussian noise of sigma {significant(sqrt(noisy.variance), 4)}",

@@ -22,13 +22,12 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.statistics.budget import Moves
-from discreet.privacy.accountants.conversions import largest_zcdp, zcdp_to_approx
+from discreet.privacy.accountants.conversions import largest_zcdp
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.synthetic.model.fit import Measured
 
-_SHORT = 10**9  # digits of a promised epsilon, rounded up
 _FINE = 1 << 20  # noise and rates are short fractions, rounded against us
 _LARGEST = 1 << 100  # of the variance
 _LARGEST_SCALE = 1 << 50  # of Laplace noise
@@ -95,25 +94,21 @@ class Spending:
         return cls(Filter(Pure(epsilon)), scale=scale)
 
     @property
-    def spent(self) -> ZCDP:
-        """What was charged so far."""
-        return cast(ZCDP, self.filter.spent)
+    def charged(self) -> ZCDP:
+        """The sum of what was charged so far."""
+        return cast(ZCDP, self.filter.charged)
 
     @property
     def left(self) -> Fraction:
         """What one further charge may cost."""
         return cast(ZCDP, self.filter.remaining).rho
 
-    def certified(self, asked: Approx | None) -> ZCDP | Approx:
-        """The total as a promise: (ε, δ) for a budget that was given so, with ε rounded up, and never above it.
+    def promise(self, asked: Approx | None) -> ZCDP | Approx | Pure:
+        """What all draws together keep, however they were chosen: the budget, as (ε, δ) where it was given so.
 
-        Rounding may put the ε of the whole ρ above the one that this ρ was found to keep; then that one is the promise.
+        What was charged when a run stopped may be less, and is no promise: when to stop may follow from the answers.
         """
-        if asked is None:
-            return self.spent
-        exact = zcdp_to_approx(self.spent, delta=asked.delta)
-        found = Approx(Fraction(ceil(exact.epsilon * _SHORT), _SHORT), asked.delta)  # a number that people can read
-        return found if found.epsilon <= asked.epsilon or self.spent.rho > largest_zcdp(asked).rho else asked
+        return cast("ZCDP | Pure", self.filter.budget) if asked is None else asked
 
     def measure(self, clique: Clique, exact: NDArray[np.int64], moves: Moves, rho: Fraction, told: str) -> Measured:
         """Noisy counts of one marginal, in rows: the noise is added to whole numbers, and only then they are scaled."""

@@ -80,7 +80,7 @@ def synthesize(
     def finish(found: Run) -> Synthetic:
         count = round(found.fit.total) if wanted is None else wanted
         codes = draw_rows(found.fit.model, min(count, MOST_ROWS), np.random.default_rng())
-        return Synthetic(found.domain, found, codes, found.spending.certified(slack), need)
+        return Synthetic(found.domain, found, codes, found.spending.promise(slack), need)
 
     with Progress(progress) as shown:
         shown.step(f"counting; at most {need / 1e6:,.0f} MB of memory")

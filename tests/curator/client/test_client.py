@@ -45,9 +45,9 @@ def test_it_is_like_a_session(served: tuple[Town, str]) -> None:
     assert preview.affordable
     assert preview.error("n") > 0
     assert "n: ±" in str(preview)
-    before = session._standing()["spent"]
+    before = session._standing()["charged"]
     answer = query.release(epsilon="1")
-    assert session._standing()["spent"] != before
+    assert session._standing()["charged"] != before
     standing = session._standing()
     assert (str(session.remaining), str(session.budget)) == (standing["remaining"]["text"], standing["budget"]["text"])
     assert session.budget == dp.Approx(10**6, "1e-18")

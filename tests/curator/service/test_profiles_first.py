@@ -107,7 +107,7 @@ def test_the_first_question_buys_out_of_its_own_price_and_everybody_uses_it_afte
             "epsilon 2 was spent before, to choose caps and bounds; what it bought is known to later questions"
         )
         assert paid(curator) == [("profile(trips: city)", 2), (COUNT.query, 18)]
-        assert curator.ledger.standing("town", "ann").spent.epsilon == 20  # type: ignore[union-attr]
+        assert curator.ledger.standing("town", "ann").charged.epsilon == 20  # type: ignore[union-attr]
         assert "was spent before" not in str(notes(curator, BOB, COUNT))
     with opened(tmp_path / "t") as curator:
         found = notes(curator, BOB, MEAN)

@@ -42,7 +42,7 @@ def test_a_standing_is_exact_and_in_shares() -> None:
     sent = json.loads(json.dumps(standing(found, people(dp.Pure(1))), allow_nan=False))
     assert (sent["population"], sent["analyst"], sent["unit"]) == ("folk", "ann", "one household")
     assert (sent["neighbours"], sent["rule"]) == ("ADD_REMOVE", None)
-    assert [sent[name]["epsilon"] for name in ("budget", "spent", "remaining")] == ["1", "1/3", "2/3"]
+    assert [sent[name]["epsilon"] for name in ("budget", "charged", "remaining")] == ["1", "1/3", "2/3"]
     assert (sent["share"], sent["gone"]) == (0.25, 0.5)
     assert sent["remaining_epsilon"] == pytest.approx(2 / 3)
 

@@ -31,6 +31,7 @@ from discreet.privacy.budgets.calibrate import covers
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
 
 LOSS = nn.CrossEntropyLoss(reduction="none")
 BUDGET = Approx(2, "1e-5")
@@ -63,7 +64,7 @@ def test_the_plan_keeps_the_budget_and_hardly_less(rate: Any, steps: int) -> Non
     spent = compose([plan.mechanism]).epsilon(BUDGET.delta)
     assert covers(plan.mechanism, BUDGET)
     assert spent.lower > 0.98 * 2
-    assert plan.event == events.Approx(2, "1e-5")
+    assert plan.event == events.Approx(2, "1e-5").about(Neighbours.ADD_REMOVE)
     assert sampled(Fraction(1), Fraction(1), 2) == events.Repeat(events.Gaussian(sigma=1), 2)
 
 
@@ -204,7 +205,7 @@ def test_a_run_stays_in_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_plan_that_was_changed_makes_no_claim() -> None:
     plan = Plan.of(BUDGET, 1, 20)
-    assert plan.event == events.Approx(2, "1e-5")
+    assert plan.event == events.Approx(2, "1e-5").about(Neighbours.ADD_REMOVE)
     assert replace(plan, sigma=2 * plan.sigma).event == plan.event
     for wrong in (replace(plan, steps=40), replace(plan, sigma=plan.sigma / 2)):
         with pytest.raises(BadParameter, match=r"Plan\.of"):

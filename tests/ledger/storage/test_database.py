@@ -32,7 +32,7 @@ def test_a_ledger_that_others_hold_is_busy(place: Place) -> None:
         reached.append("armed")
         with pytest.raises(LedgerBusy):
             ask(ledger, "c")
-        assert ledger.standing("town").spent == Pure("0.1")  # neither was charged
+        assert ledger.standing("town").charged == Pure("0.1")  # neither was charged
         ask(ledger, "c")
 
 
@@ -86,5 +86,5 @@ def test_a_connection_that_is_lost(postgres_place: Place, durable_postgres: Post
         assert "postgres" not in str(caught.value)
         durable_postgres.start()
         answered(ledger, "b")
-        assert ledger.standing("town").spent == Pure("0.2")
+        assert ledger.standing("town").charged == Pure("0.2")
     assert postgres_place.verify().good

@@ -23,6 +23,7 @@ from discreet.mechanisms.selection.key_selection import (
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises import events
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import SystemBits
 from tests.helpers.laws import any_broken, broken, is_a_law, misfit
@@ -122,16 +123,17 @@ def test_a_key_that_nobody_holds_never_appears() -> None:
 
 def test_events_and_prices() -> None:
     m = threshold_keys(epsilon=1, delta="1e-6", keys_per_unit=3)
-    assert m.event == events.Composed([events.DiscreteLaplace(3, 3), events.Threshold(0, m.delta)])
+    both = events.Composed([events.DiscreteLaplace(3, 3), events.Threshold(0, m.delta)])
+    assert m.event == both.about(Neighbours.ADD_REMOVE)
     assert price_basic(m.event).epsilon == 1
     assert price_basic(m.event).delta == m.delta <= Fraction(1, 10**6)
     g = threshold_keys(rho="1/8", delta="1e-6", keys_per_unit=3, count_per_key=2)
     assert price_zcdp(g.event).rho == Fraction(1, 8)
     assert price_zcdp(g.event).delta == g.delta
     o = optimal_keys(epsilon=1, delta="1e-6", keys_per_unit=4)
-    assert o.event == events.Repeat(events.Threshold("1/4", "2.5e-7"), 4)
+    assert o.event == events.Repeat(events.Threshold("1/4", "2.5e-7"), 4).about(Neighbours.ADD_REMOVE)
     assert price_basic(o.event) == o.price
-    assert optimal_keys(epsilon=1, delta="1e-6").event == events.Threshold(1, "1e-6")
+    assert optimal_keys(epsilon=1, delta="1e-6").event == events.Threshold(1, "1e-6").about(Neighbours.ADD_REMOVE)
 
 
 @pytest.mark.parametrize("noise", [{"scale": 2}, {"sigma": 3}])

@@ -509,3 +509,15 @@ def test_little_noise_on_rare_samples_has_narrow_bounds(sigma: str, rate: str, t
     found = compose([events.Repeat(sample, times)], effort=Effort(absolute=0.05)).epsilon(delta="1e-6")
     assert found.lower - 1e-3 <= near <= found.upper + 1e-3
     assert found.upper <= 1.01 * found.lower
+
+
+def test_events_for_different_neighbours_are_not_composed() -> None:
+    added, changed = (events.Pure("0.1").about(relation) for relation in Neighbours)
+    assert (
+        compose([added, events.Pure("0.1"), added]).epsilon(0).upper
+        == compose([events.Pure("0.1")] * 3).epsilon(0).upper
+    )
+    with pytest.raises(BadParameter, match="stated for"):
+        compose([added, changed])
+    with pytest.raises(BadParameter, match="stated for"):
+        compose([events.Subsampled(events.Gaussian(1), "0.1"), changed])

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,6 +19,7 @@ from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.currency import BEYOND, Amounts, Currency, add
 from discreet.privacy.budgets.either import _brief, _converted
 from discreet.privacy.budgets.filters import Filter, Rule, as_event, currency_of, default_rule
+from discreet.privacy.budgets.odometers import Odometer
 from discreet.privacy.promises import events
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Pure
@@ -215,10 +217,10 @@ def test_what_is_left_is_an_epsilon_that_can_be_asked_for() -> None:
 def test_spent_and_prices_are_promises() -> None:
     budget = Filter(Approx(1, "1e-6"))
     assert budget.spend(Pure("0.1")).price == Approx("0.1", 0)
-    assert budget.spent == Approx("0.1", 0)
+    assert budget.charged == Approx("0.1", 0)
     receipt = budget.spend(ZCDP("1/1000"))
     assert receipt.price == ZCDP("1/1000")
-    spent = budget.spent
+    spent = budget.charged
     assert isinstance(spent, Approx)
     assert Fraction(1, 10) < spent.epsilon < 1
     assert spent.delta == Fraction(1, 32 * 10**6), "a sixteenth of what the sum may have"
@@ -228,7 +230,7 @@ def test_spent_is_the_smaller_of_what_both_accounts_say() -> None:
     budget = Filter(Approx(1, "1e-6"))
     for _ in range(90):
         budget.spend(Pure("1/100"))
-    spent = budget.spent
+    spent = budget.charged
     assert isinstance(spent, Approx)
     assert spent.epsilon < Fraction(1, 2)
 
@@ -260,7 +262,7 @@ def test_what_no_account_can_price_is_refused() -> None:
     budget = Filter(Approx(1, "1e-6"))
     with pytest.raises(NoPrice):
         budget.spend(events.Subsampled(events.Gaussian(1), "0.01"))
-    assert budget.spent == Approx(0, 0)
+    assert budget.charged == Approx(0, 0)
 
 
 @pytest.mark.parametrize("event", [events.ZCDP("1/1000"), events.DiscreteGaussian(sigma=23), GDP(mu_squared="0.002")])
@@ -325,3 +327,43 @@ def test_a_stated_gaussian_is_paid_in_every_budget() -> None:
     assert zcdp.remaining == ZCDP(0)
     with pytest.raises(NoPrice):
         Filter(Pure(1)).spend(gaussian)
+
+
+# --- what was charged is no odometer --------------------------------------------------------------------------------
+
+STEP = Fraction(1, 10)
+
+
+def stopped_best(thresholds: list[float]) -> float:
+    """The most that P[S] - Σ e^(ε_t) P'[S and t steps] reaches over all ways to stop: steps of randomized response at
+    STEP, a threshold ε_t for those who stop after t of them. Backwards over (t, loss), so over every strategy.
+    """
+    step = float(STEP)
+    up = math.exp(step) / (1 + math.exp(step))
+
+    def stopped(t: int, steps_up: int) -> float:
+        return max(0.0, 1 - math.exp(thresholds[t - 1] - (2 * steps_up - t) * step))
+
+    best = [stopped(len(thresholds), k) for k in range(len(thresholds) + 1)]
+    for t in range(len(thresholds) - 1, 0, -1):
+        best = [max(stopped(t, k), up * best[k + 1] + (1 - up) * best[k]) for k in range(t + 1)]
+    return up * best[1] + (1 - up) * best[0]
+
+
+@pytest.mark.parametrize(("delta", "times"), [("0.01", 1.45), ("0.1", 1.55)])
+def test_what_was_charged_is_no_promise_about_the_answers_so_far(delta: str, times: float) -> None:
+    """Planted: the sum of charges read as a promise, as it was once called. Who stops when the loss is above it loses
+    more than its δ; the budget as a whole, and the reading of an odometer, are kept by every way to stop.
+    """
+    budget = Approx(5, delta)
+    spending, odometer = Filter(budget), Odometer(delta)
+    charged, read = [], []
+    while spending.fits(events.Pure(STEP)):
+        spending.spend(events.Pure(STEP))
+        reading: Any = spending.charged
+        charged.append(reading)
+        read.append(float(odometer.record(events.Pure(STEP)).epsilon))
+    most = max(float(reading.delta) for reading in charged)
+    assert stopped_best([float(reading.epsilon) for reading in charged]) > times * most
+    assert stopped_best([float(budget.epsilon)] * len(charged)) <= float(budget.delta)
+    assert stopped_best(read) <= float(budget.delta)

@@ -39,7 +39,7 @@ def test_ten_tenths_are_one() -> None:
     with pytest.raises(OverBudget) as caught:
         spending.spend(events.Pure("1e-300"))
     assert caught.value.left == Pure(0)
-    assert spending.spent == Pure(1)
+    assert spending.charged == Pure(1)
 
 
 @given(st.lists(st.tuples(prices, prices), max_size=30), prices, prices)
@@ -71,15 +71,15 @@ def test_against_a_model(asked: list[tuple[Fraction, Fraction]], first: Fraction
             }.get(type(budget), (a, b * small))
             fits = model[0] + cost[0] <= limits[0] and model[1] + cost[1] <= limits[1]
             assert spending.fits(promise) == fits
-            before = spending.spent, spending.remaining
+            before = spending.charged, spending.remaining
             if fits:
                 spending.spend(promise)
                 model = [model[0] + cost[0], model[1] + cost[1]]
             else:
                 with pytest.raises(OverBudget):
                     spending.spend(promise)
-                assert (spending.spent, spending.remaining) == before
-            spent: Any = spending.spent
+                assert (spending.charged, spending.remaining) == before
+            spent: Any = spending.charged
             assert spent <= budget
             assert spending.budget == budget
 
@@ -151,7 +151,7 @@ def test_the_split_is_fixed() -> None:
     whole = zcdp_to_approx(left, epsilon=1)
     assert Fraction(99, 100) / 10**6 < whole.delta <= Fraction(1, 10**6)
     spending.spend(events.Gaussian(sigma=10))
-    assert spending.spent == ZCDP("1/200")
+    assert spending.charged == ZCDP("1/200")
     with pytest.raises(OverBudget):
         spending.spend(events.Approx(0, "3e-7"))
 
@@ -172,7 +172,7 @@ def test_advanced_counts_squares() -> None:
     assert count > 100  # which basic composition would allow
     many = Filter(Approx(1, "1e-6"), Rule.ADVANCED)
     many.spend(events.Repeat(events.Pure("0.01"), count))
-    assert many.spent == spending.spent
+    assert many.charged == spending.charged
     many = Filter(Approx(1, "1e-6"), Rule.ADVANCED)
     many.spend(events.Composed([events.Pure("0.01")] * count))
     assert many.remaining == spending.remaining
@@ -212,16 +212,16 @@ def test_a_failed_price_spends_nothing() -> None:
     spending = Filter(ZCDP(1))
     with pytest.raises(NoPrice):
         spending.spend(events.Subsampled(events.Gaussian(1), "0.1"))
-    assert spending.spent == ZCDP(0)
+    assert spending.charged == ZCDP(0)
 
 
 def test_unlike_prices_stay_short() -> None:
     spending = Filter(Pure(10**6))
     for p in range(1000, 1400):
         spending.spend(Pure(Fraction(p, p + 1)))
-    assert isinstance(spending.spent, Pure)
+    assert isinstance(spending.charged, Pure)
     truth = sum((Fraction(p, p + 1) for p in range(1000, 1400)), Fraction(0))
-    assert truth <= spending.spent.epsilon < truth + Fraction(1, 2**1000)
+    assert truth <= spending.charged.epsilon < truth + Fraction(1, 2**1000)
 
 
 # --- one relation between neighbours ------------------------------------------------------------------------------
@@ -237,13 +237,13 @@ def test_charges_for_two_relations_are_not_added_up(first: events.Event, second:
     assert spending.neighbours is None
     spending.spend(first)
     assert spending.neighbours is events.stated_for(first)
-    before = spending.spent
+    before = spending.charged
     calls: list[Callable[[Any], Any]] = [spending.spend, spending.open, spending.fits]
     for wrapped in (second, events.Repeat(second, 2), events.Composed([events.Pure("0.1"), second])):
         for call in calls:
             with pytest.raises(NotATheorem, match="neighbours"):
                 call(wrapped)
-    assert spending.spent == before
+    assert spending.charged == before
     spending.spend(first)
     spending.spend(events.Pure("0.1"))
 
@@ -310,11 +310,11 @@ def test_interleaving_where_it_is_a_theorem(budget: Measure) -> None:
 def test_one_at_a_time_for_approximate_zcdp(make: Callable[[], Filter]) -> None:
     spending = make()
     first = spending.open(events.AboveThreshold("0.01"))
-    spent = spending.spent
+    spent = spending.charged
     for call in (spending.spend, spending.open):
         with pytest.raises(NotATheorem, match="close"):
             call(events.Pure("0.01"))
-    assert spending.spent == spent
+    assert spending.charged == spent
     first.close()
     first.close()
     spending.spend(events.Pure("0.01"))

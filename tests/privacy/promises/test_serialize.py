@@ -167,3 +167,25 @@ def test_a_name_that_stands_twice_is_refused() -> None:
     """JSON's readers keep the last of two: a ledger must not depend on which."""
     with pytest.raises(BadParameter, match="twice"):
         event_from_json('{"version": 1, "event": {"kind": "Laplace", "scale": "9", "scale": "1", "sensitivity": "1"}}')
+
+
+def test_what_was_stored_without_a_relation_is_read_as_it_was() -> None:
+    """Bytes of the last version, and of an event that names none now."""
+    old = '{"version": 1, "event": {"kind": "Laplace", "scale": "1/10", "sensitivity": "1"}}'
+    assert event_from_json(old) == events.Laplace("1/10")
+    assert event_from_json(old).neighbours is None
+    assert to_json(events.Laplace("1/10")) == old
+
+
+@pytest.mark.parametrize("relation", [*Neighbours, "one unit (by 'id') added or removed"])
+def test_a_relation_is_stored_and_read(relation: Any) -> None:
+    event = events.Composed([events.Pure(1).about(relation), events.Laplace(2)])
+    text = to_json(event)
+    assert event_from_json(text) == event
+    assert f'"neighbours": "{relation.name if isinstance(relation, Neighbours) else relation}"' in text
+
+
+@pytest.mark.parametrize("label", [None, "", 5, ["ADD_REMOVE"]])
+def test_a_relation_that_is_not_understood_is_refused(label: Any) -> None:
+    with pytest.raises(BadParameter):
+        event_from_json(json.dumps({"version": 1, "event": {"kind": "Pure", "epsilon": "1", "neighbours": label}}))

@@ -34,8 +34,9 @@ BOTH = list(Neighbours)
 def test_a_histogram_gets_the_noise_of_its_sensitivity(neighbours: Neighbours, moves: int) -> None:
     counts = stable.count_by(keys=["a", "b", "c"], neighbours=neighbours)
     pure, rho = counts >> laplace(epsilon="1/3"), counts >> gaussian(rho="1/8")
-    assert pure.event() == events.DiscreteLaplace(scale=3 * moves, sensitivity=moves)
-    assert rho.event() == events.DiscreteGaussian(sigma_squared=4 * moves, sensitivity_squared=moves, dimension=3)
+    assert pure.event() == events.DiscreteLaplace(scale=3 * moves, sensitivity=moves).about(neighbours)
+    noise = events.DiscreteGaussian(sigma_squared=4 * moves, sensitivity_squared=moves, dimension=3)
+    assert rho.event() == noise.about(neighbours)
     assert pure.cost() == Pure("1/3")
     assert rho.cost() == ZCDP("1/8")
 
@@ -47,7 +48,9 @@ def test_group_privacy_is_exact(d: int) -> None:
     assert (total >> gaussian(rho="1/10")).cost(distance=d) == ZCDP(Fraction(d * d, 10)) == ZCDP("1/10").group(d)
     fixed = total >> laplace(scale=42)
     assert fixed.cost(d) == Pure(Fraction(21 * d, 42))
-    assert fixed.event(d) == events.DiscreteLaplace(scale=42, sensitivity=21 * d)
+    one = "one unit (by 'id') added or removed"
+    noise = events.DiscreteLaplace(scale=42, sensitivity=21 * d)
+    assert fixed.event(d) == noise.about(one if d == 1 else f"{one}, {d} times")
 
 
 def test_entries_of_a_vector_that_can_move_are_few() -> None:
@@ -58,7 +61,7 @@ def test_entries_of_a_vector_that_can_move_are_few() -> None:
 
 def test_a_made_mechanism_is_priced_by_the_map() -> None:
     release = stable.count() >> laplace(sensitivity=3, epsilon=1)
-    assert release.event() == events.DiscreteLaplace(scale=3, sensitivity=1)
+    assert release.event() == events.DiscreteLaplace(scale=3, sensitivity=1).about(Neighbours.ADD_REMOVE)
     assert release.cost() == Pure("1/3")
     assert (stable.count() >> gaussian(sensitivity=2, sigma=4)).cost() == ZCDP("1/32")
 
@@ -70,7 +73,7 @@ def test_a_choice_is_priced_by_how_far_any_score_moves(make: Any, kind: Any) -> 
     for neighbours in BOTH:
         counts = stable.cap_rows(3, unit=0, neighbours=neighbours) >> stable.count_by(["a", "b"], by=1)
         release = counts >> make(sensitivity=3, epsilon=1)
-        assert release.event() == kind(1)
+        assert release.event() == kind(1).about(release.input_metric.step)
         assert release.cost(2) == Pure(2)
         assert release([(i, "b") for i in range(500)]).value in ("a", "b")
         with pytest.raises(BadParameter, match="must cover"):

@@ -90,6 +90,7 @@ class Standing(BaseModel):
     ``share`` is the part that was spent, of an analyst's by themselves; ``gone`` the part that can be spent no more, by
     whomever it was spent. Where two numbers are counted, the larger part. ``remaining`` holds for their own cap and
     for the budget of all; ``accounts`` is what is left of each sum that is counted, where either of two is enough.
+    ``charged`` is the sum of what was charged: no promise about the answers so far, which is ``budget``.
     """
 
     population: str
@@ -98,12 +99,12 @@ class Standing(BaseModel):
     neighbours: str
     rule: str | None
     budget: Amount
-    spent: Amount
+    charged: Amount
     remaining: Amount
     accounts: list[Amount] = []
     share: float
     gone: float
-    spent_epsilon: float | None
+    charged_epsilon: float | None
     remaining_epsilon: float | None
     analysts: list[Standing] = []
 
@@ -424,10 +425,10 @@ class StoredColumn(BaseModel):
 
 
 class HouseholdOut(BaseModel):
-    """What a group of people has lost so far, and at most; null where no bound is known."""
+    """What was charged so far, for a group of people, and what they are promised; null where no bound is known."""
 
     people: int
-    spent: Amount | None
+    charged: Amount | None
     promised: Amount | None
 
 

@@ -89,7 +89,7 @@ def _add_data(app: FastAPI, curator: Curator) -> None:
         """What a group of people has lost so far, and at most."""
         found = curator.ledger.household(population, people)
         return responses.HouseholdOut(
-            people=people, spent=responses.amount(found.spent), promised=responses.amount(found.promised)
+            people=people, charged=responses.amount(found.charged), promised=responses.amount(found.promised)
         )
 
 

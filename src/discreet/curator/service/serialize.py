@@ -41,12 +41,12 @@ def standing(found: Standing, population: Population) -> dict[str, Any]:
         "neighbours": population.neighbours.name,
         "rule": None if population.rule is None else population.rule.name,
         "budget": write_amount(found.budget),
-        "spent": write_amount(found.spent),
+        "charged": write_amount(found.charged),
         "remaining": write_amount(found.remaining),
         "accounts": [write_amount(one) for one in found.accounts],
         "share": float(found.share),
         "gone": float(found.gone),
-        "spent_epsilon": epsilon_of(found.spent, population),
+        "charged_epsilon": epsilon_of(found.charged, population),
         "remaining_epsilon": epsilon_of(found.remaining, population),
     }
 

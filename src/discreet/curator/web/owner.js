@@ -40,7 +40,7 @@ function populationCard(one, datasets, entries, again) {
   const charges = entries.filter((e) => e.kind === "charge" && e.body.population === one.population);
   const shares = [0, ...charges.map((e) => partSpent(e.body.total, one.rule === "EITHER" ? 2 : e.body.total.after.length))];
   const household = h("span", {}, "…");
-  get(`${at("populations", one.population, "household")}?people=4`).then((data) => show(household, data.spent ? `privacy loss of a household of 4: ${data.spent.text}` : "no bound is known for a household"), () => show(household, ""));
+  get(`${at("populations", one.population, "household")}?people=4`).then((data) => show(household, data.promised ? `promised to a household of 4: ${data.promised.text}` : "no bound is known for a household"), () => show(household, ""));
   return h("article", { class: "card population" },
     h("div", { class: "head" }, h("h2", {}, one.population), h("span", { class: "grow" }), h("span", { class: "chip", title: one.budget.text }, one.budget.text)),
     h("p", { class: "quiet small" }, "Protects ", h("b", {}, one.unit), one.rule ? ` · counted by ${COUNTED[one.rule] || one.rule}` : "", " · ", household),

@@ -36,6 +36,7 @@ from discreet.mechanisms.base.mechanism import check_receipt
 from discreet.privacy.budgets.calibrate import calibrate, covers
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import Approx
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 
@@ -86,7 +87,7 @@ class Plan:
         """The whole run as one entry of a ledger; refused of a plan that was changed and does not keep its budget."""
         if not keeps_budget(self):
             raise BadParameter("plan", f"{self.steps} steps", "must have the noise that its budget takes: use Plan.of")
-        return events.Approx(self.budget.epsilon, self.budget.delta)
+        return events.Approx(self.budget.epsilon, self.budget.delta).about(Neighbours.ADD_REMOVE)
 
 
 @lru_cache(maxsize=64)

@@ -37,6 +37,7 @@ from discreet.mechanisms.base.sensitivity import L2
 from discreet.noise.coin import flips, rational
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx, small_probability
+from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.record import show
 from discreet.randomness import Bits
 
@@ -77,7 +78,7 @@ class ThresholdKeys(Priced[Counts, dict[Key, int]]):
     @property
     def event(self) -> events.Composed:
         """What a release writes into the ledger: the noisy counts, and the keys that could give a unit away."""
-        return events.Composed([self.noise.event, events.Threshold(0, self.delta)])
+        return events.Composed([self.noise.event, events.Threshold(0, self.delta)]).about(Neighbours.ADD_REMOVE)
 
     @property
     def price(self) -> Approx | ZCDP:
@@ -204,7 +205,8 @@ class OptimalKeys(Priced[Counts, tuple[Key, ...]]):
     def event(self) -> events.Event:
         """What a release writes into the ledger: one (ε/c, δ/c) box for each of the c keys that a unit touches."""
         each = events.Threshold(self.epsilon / self.keys_per_unit, self.delta / self.keys_per_unit)
-        return each if self.keys_per_unit == 1 else events.Repeat(each, self.keys_per_unit)
+        whole = each if self.keys_per_unit == 1 else events.Repeat(each, self.keys_per_unit)
+        return whole.about(Neighbours.ADD_REMOVE)
 
     @property
     def price(self) -> Approx:

@@ -154,7 +154,9 @@ class Shares(Estimate[tuple[Any, int], NoisyShares]):
     @property
     def event(self) -> Event:
         """What a release writes into the ledger."""
-        return self.counted.event if self.size is None else Composed([self.counted.event, self.size.event])
+        if self.size is None:
+            return self.counted.event.about(Neighbours.CHANGE_ONE)  # what is divided by is public only then
+        return Composed([self.counted.event, self.size.event])
 
     @property
     def cost(self) -> str:
@@ -248,7 +250,7 @@ def point_queries(
 
     >>> m = point_queries(keys=range(8), epsilon=1, neighbours=Neighbours.CHANGE_ONE)
     >>> m.event, m.release([0, 0, 0, 1, 2, 2, 5, 5, 5, 6]).value.shape
-    (DiscreteLaplace(scale=2, sensitivity=2), (8,))
+    (DiscreteLaplace(scale=2, sensitivity=2).about(Neighbours.CHANGE_ONE), (8,))
     """
     budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
     cells = read_cells(keys, bins)
@@ -292,7 +294,7 @@ def attribute_means(
     a fifth of the budget goes to it.
 
     >>> attribute_means(d=3, epsilon=1, neighbours=Neighbours.CHANGE_ONE).event
-    DiscreteLaplace(scale=3, sensitivity=3)
+    DiscreteLaplace(scale=3, sensitivity=3).about(Neighbours.CHANGE_ONE)
     """
     budget, relation = read_budget(epsilon, rho), read_neighbours(neighbours)
     size = integer(d, "d", at_least=1)

@@ -68,7 +68,7 @@ class Moments(Estimate[Sums, Sums]):
     def event(self) -> Event:
         """What a release writes into the ledger."""
         events = [noise.event for noise in self.noises]
-        return events[0] if len(events) == 1 else Composed(events)
+        return (events[0] if len(events) == 1 else Composed(events)).about(self.neighbours)
 
     @property
     def cost(self) -> str:

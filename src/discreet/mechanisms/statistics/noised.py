@@ -22,8 +22,8 @@ class Noised(Mechanism[V, R]):
 
     @property
     def event(self) -> Event:
-        """What a release writes into the ledger."""
-        return self.noise.event
+        """What a release writes into the ledger: stated for its neighbours, unless it moves as far for all of them."""
+        return self.noise.event.about(getattr(self, "neighbours", None))
 
     @property
     def cost(self) -> str:

@@ -130,7 +130,7 @@ class Quantiles(Estimate[Ordered, tuple[float, ...]]):
     def event(self) -> Event:
         """What a release writes into the ledger."""
         events = [ask.choice.event for ask in self.asks]
-        return events[0] if len(events) == 1 else Composed(events)
+        return (events[0] if len(events) == 1 else Composed(events)).about(self.neighbours)
 
     @property
     def cost(self) -> str:
@@ -241,7 +241,7 @@ def quantile(
 
     >>> m = quantile("1/4", low=0, high=100, step=1, epsilon=1)
     >>> m.event, m.rank_error_at(0.95)
-    (PermuteAndFlip(epsilon=1), 11.25)
+    (PermuteAndFlip(epsilon=1).about(Neighbours.ADD_REMOVE), 11.25)
     >>> m.release([20.2] * 1500 + [80.0] * 2500 + [float("nan")]).value
     20.0
     """

@@ -65,6 +65,7 @@ class BoundedSum(Noised[int, float]):
 
     grid: Grid
     noise: Noise
+    neighbours: Neighbours
 
     @property
     def expected_error(self) -> float:
@@ -125,4 +126,4 @@ def bounded_sum(
     moved = max(abs(bottom), abs(top)) if relation is Neighbours.ADD_REMOVE else top - bottom
     spread = moved / budget.epsilon if isinstance(budget, Pure) else moved / sqrt_down(2 * budget.rho)
     grid = public_grid(bottom, top, scale=spread or Fraction(1))
-    return BoundedSum(grid, noise_for(budget, Term("sum", grid.low, grid.high).moves(relation)))
+    return BoundedSum(grid, noise_for(budget, Term("sum", grid.low, grid.high).moves(relation)), relation)

@@ -33,6 +33,7 @@ from discreet.privacy.pld.dominate import Leaves, alternatives, gaussian_pair, l
 from discreet.privacy.promises import events
 from discreet.privacy.promises.bound import Bound
 from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.events.base import agree
 from discreet.privacy.promises.measures import GDP, small_probability
 
 _NOTHING = Bound(0.0, 0.0)
@@ -59,6 +60,7 @@ def compose(given: Iterable[Event] | Event, effort: Effort | None = None) -> Com
         if not isinstance(event, Event):
             raise BadParameter("events", event, "must hold events alone, such as events.Gaussian(sigma=10)")
         counted[event] = counted.get(event, 0) + 1
+    agree(part for event, times in counted.items() for part in (event,) * min(times, 2))
     with _within_floats():
         ways = alternatives(list(counted.items()))
         return Composition([_Way.of(leaves, effort) for leaves in ways])

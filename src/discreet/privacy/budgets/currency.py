@@ -107,8 +107,8 @@ class Currency:
     """Whether open interactive mechanisms may be interleaved."""
     shown_left: Callable[[Amounts], Measure] | None = None
     """What is left, as a promise, where that is written or rounded in another way."""
-    shown_spent: Callable[[Amounts, Limits], Measure] | None = None
-    """What was spent in all, likewise."""
+    shown_sum: Callable[[Amounts, Limits], Measure] | None = None
+    """The sum of all charges, likewise."""
     interleaved: Callable[[Amounts], Amounts] | None = None
     """The amounts of a charge that is interleaved with an open mechanism, where that rules an account out."""
     by_account: Callable[[Amounts], tuple[Measure, ...]] | None = None
@@ -122,9 +122,9 @@ class Currency:
         """What is left, as a promise."""
         return (self.shown_left or self.shown)(amounts)
 
-    def spent(self, used: Amounts) -> Measure:
-        """What was charged so far."""
-        return self.shown(used) if self.shown_spent is None else self.shown_spent(used, self.limits)
+    def charged(self, used: Amounts) -> Measure:
+        """The sum of what was charged so far: bookkeeping, no promise about what was answered so far."""
+        return self.shown(used) if self.shown_sum is None else self.shown_sum(used, self.limits)
 
     def left_by_account(self, amounts: Amounts) -> tuple[Measure, ...]:
         """What is left, in each account that is counted."""

@@ -77,8 +77,8 @@ def either_currency(
         other = _epsilon_left(a[2], slack) if a[2] else Fraction(0)
         return Approx(a[0], a[1]) if a[0] >= other else Approx(other, a[3])
 
-    def shown_spent(a: Amounts, limits: Limits) -> Measure:
-        """The smaller ε of the accounts that still hold; of what no account admitted, the sum."""
+    def shown_sum(a: Amounts, limits: Limits) -> Measure:
+        """The smaller ε of the accounts that still hold; of what no account admitted, the sum. No odometer."""
         held = [not limits.is_left(a, account) for account in limits.accounts]
         if held[1] and a[2]:
             other = _epsilon(a[2], slack)
@@ -96,7 +96,7 @@ def either_currency(
         shown,
         concurrent=False,
         shown_left=shown_left,
-        shown_spent=shown_spent,
+        shown_sum=shown_sum,
         interleaved=lambda a: (*a[:2], *unknown),
         by_account=by_account,
     )

@@ -2,7 +2,8 @@
 
 Promise: whatever is asked, all answers together keep the budget. What does not fit is refused before anything happens,
 and the refusal changes nothing. Sums are exact. Any number of threads may spend. A filter can be neither copied, nor
-stored, nor used after a fork: its budget is there once. All charges are stated for one relation between neighbours.
+stored, nor used after a fork: its budget is there once. All charges are stated for one relation between neighbours, and
+at most one of them is a release from biased bits.
 Believes: these theorems, each for parameters chosen adaptively:
   pure             Σε_i <= ε                            Rogers, Roth, Ullman and Vadhan 2016
   BASIC            Σε_i <= ε and Σδ_i <= δ              the same
@@ -35,10 +36,11 @@ from discreet.privacy.accountants.renyi import price_renyi
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.currency import Amounts, Currency, Limits, add
 from discreet.privacy.budgets.either import either_currency
+from discreet.privacy.budgets.together import Together
 from discreet.privacy.promises import events
-from discreet.privacy.promises.events import Event, stated_for
+from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import GDP, ZCDP, Approx, Measure, Promise, Pure, Renyi
-from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.neighbours import RelationName
 from discreet.privacy.promises.receipt import Receipt
 from discreet.privacy.promises.record import short_down, show
 
@@ -79,16 +81,24 @@ class Filter:
     discreet.errors.OverBudget: asked for epsilon 1/1000, and epsilon 0 is left; only its owner can raise the budget
     """
 
-    def __init__(self, budget: Measure, rule: Rule | None = None, *, reserve: Number = "1/2") -> None:
+    def __init__(
+        self,
+        budget: Measure,
+        rule: Rule | None = None,
+        *,
+        reserve: Number = "1/2",
+        neighbours: RelationName | None = None,
+    ) -> None:
         """Open a budget. An (ε, δ) budget is counted by Rule.EITHER unless ``rule`` names another.
 
         ``reserve`` is the share of δ set aside, now and for good, for the δ's of the events themselves (ADVANCED
-        and ZCDP) or for the sum of δ's (EITHER); the rest pays for the rule.
+        and ZCDP) or for the sum of δ's (EITHER); the rest pays for the rule. ``neighbours`` says for whom the budget
+        is meant; unless it is given, the first charge that is stated for some neighbours decides.
         """
         self._budget = budget
         self._currency = currency_of(budget, rule or default_rule(budget), reserve=reserve)
         self._used: Amounts = self._currency.limits.nothing
-        self._relation: Neighbours | None = None
+        self._together = Together(neighbours)
         self._charges = 0
         self._open = 0
         self._process = os.getpid()
@@ -100,9 +110,14 @@ class Filter:
         return self._budget
 
     @property
-    def spent(self) -> Measure:
-        """What was charged so far, in the currency of the rule."""
-        return self._currency.spent(self._used)
+    def charged(self) -> Measure:
+        """The sum of what was charged so far, in the currency of the rule: a budget that would have covered it.
+
+        It is no promise about the answers so far. A filter promises its ``budget``, whatever happens. Who stops when
+        the answers say so, and reads this sum then, has lost more with more than its δ (a test attains 1.5 times it).
+        A sum of pure ε's alone holds at any time. For a reading that always does, see ``Odometer``.
+        """
+        return self._currency.charged(self._used)
 
     @property
     def remaining(self) -> Measure:
@@ -119,9 +134,21 @@ class Filter:
         return self._currency.left_by_account(self._currency.limits.rest(self._used))
 
     @property
-    def neighbours(self) -> Neighbours | None:
-        """The relation that the first charge that names one is stated for; all others must agree with it."""
-        return self._relation
+    def neighbours(self) -> RelationName | None:
+        """The relation that all charges are stated for, as far as they name one; None while nothing has named one."""
+        return self._together.neighbours
+
+    def hold_for(self, neighbours: RelationName) -> None:
+        """From now on the budget is for these neighbours; refused if it is for others already.
+
+        >>> from discreet.privacy.promises.neighbours import Neighbours
+        >>> Filter(Pure(1), neighbours=Neighbours.ADD_REMOVE).hold_for(Neighbours.CHANGE_ONE)
+        Traceback (most recent call last):
+            ...
+        discreet.errors.NotATheorem: this price is stated for the neighbours ...
+        """
+        with self._lock:
+            self._together = self._together.held_for(neighbours)
 
     def fits(self, what: Event | Measure) -> bool:
         """Whether this could be paid now. Spends nothing."""
@@ -129,10 +156,10 @@ class Filter:
 
     def fits_in_turn(self, payments: Sequence[Event | Measure]) -> bool:
         """Whether all of these could be paid now, one after the other. Spends nothing."""
-        used = self._used
+        used, together = self._used, self._together
         for what in payments:
             amounts = self._currency.amounts(what)
-            self._agree(what)
+            together = together.plus(what)
             if self._open and self._currency.interleaved is not None:
                 amounts = self._currency.interleaved(amounts)
             if not self._currency.limits.fits(used, amounts):
@@ -176,24 +203,19 @@ class Filter:
                 raise NotATheorem(
                     "an interactive mechanism is still open, and no theorem lets approximate zCDP interleave; close it"
                 )
-            named = self._agree(what)
+            together = self._together.plus(what)
             if self._currency.interleaved is not None and (self._open or (is_interactive(what) and not opens)):
                 amounts = self._currency.interleaved(amounts)
             if not self._currency.limits.fits(self._used, amounts):
                 raise OverBudget(asked=price, left=self._currency.left(self._used))
             self._used = add(self._used, amounts)
-            self._relation = self._relation or named
+            self._together = together
             self._charges += 1
             self._open += opens
             return Receipt(what, number=self._charges, price=price, left=self._currency.left(self._used))
 
     def __repr__(self) -> str:
         return f"Filter(budget={self._budget!r}, remaining={self.remaining!r})"
-
-    def _agree(self, what: Event | Measure) -> Neighbours | None:
-        named = stated_for(what) if isinstance(what, Event) else None
-        check_relation(named, self._relation)
-        return named
 
     def _close(self, held: Open) -> None:
         with self._lock:
@@ -251,15 +273,6 @@ class Open:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def check_relation(named: Neighbours | None, held: Neighbours | None) -> None:
-    """Refuse a price that is stated for another relation than the budget: their sum would hold for neither."""
-    if named is not None and held is not None and named is not held:
-        raise NotATheorem(
-            f"this price is stated for neighbours that {named.value}, and the budget is held for those that "
-            f"{held.value}: their sum would hold for neither; restate the price, or open another budget"
-        )
 
 
 def is_interactive(what: Event | Measure) -> bool:

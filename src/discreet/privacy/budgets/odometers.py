@@ -22,6 +22,7 @@ from discreet.exact import Number, integer, log_up, positive, sqrt_up
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.budgets.filters import as_event
+from discreet.privacy.budgets.together import Together
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Approx, Measure, Pure, small_probability
 from discreet.privacy.promises.record import short_up
@@ -48,6 +49,7 @@ class Odometer:
         self._lines = [
             _line(start * 2**j, self._delta / ((j + 1) * (j + 2))) for j in range(integer(lines, "lines", at_least=1))
         ]
+        self._together = Together()
         self._rho = Fraction(0)
         self._pure: Fraction | None = Fraction(0)
         self._lock = threading.Lock()
@@ -66,6 +68,7 @@ class Odometer:
             raise NotATheorem("this odometer's proof needs zCDP with delta 0; put events with a delta under a filter")
         surely = _surely(event)
         with self._lock:
+            self._together = self._together.plus(event)
             self._rho = short_up(self._rho + price.rho)
             self._pure = None if self._pure is None or surely is None else short_up(self._pure + surely)
             return self._read()
@@ -88,6 +91,7 @@ class PureOdometer:
     """
 
     def __init__(self) -> None:
+        self._together = Together()
         self._sum = Fraction(0)
         self._lock = threading.Lock()
 
@@ -102,6 +106,7 @@ class PureOdometer:
         if price.delta:
             raise NoPrice("a pure odometer records pure events only")
         with self._lock:
+            self._together = self._together.plus(what)
             self._sum = short_up(self._sum + price.epsilon)
             return Pure(self._sum)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from discreet.errors import BadParameter, NotATheorem
 from discreet.exact import Number, integer, number, positive
@@ -24,6 +24,15 @@ class Neighbours(Enum):
 
     ADD_REMOVE = "add or remove one unit"
     CHANGE_ONE = "change one unit"
+
+
+RelationName: TypeAlias = Neighbours | str
+"""A relation by its name; one that is not in ``Neighbours`` by its text, such as "one row changed in place"."""
+
+
+def relation_text(relation: RelationName) -> str:
+    """The relation, in words."""
+    return relation if isinstance(relation, str) else str(relation.value)
 
 
 # --- units --------------------------------------------------------------------------------------------------------

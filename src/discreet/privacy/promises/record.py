@@ -28,9 +28,13 @@ class Record:
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
-    def __repr__(self) -> str:
+    def shown(self) -> tuple[str, ...]:
+        """The names of the fields, in the order in which they are shown and stored."""
         fields: Any = self
-        inside = ", ".join(f"{f.name}={_code(getattr(self, f.name))}" for f in dataclasses.fields(fields))
+        return tuple(one.name for one in dataclasses.fields(fields))
+
+    def __repr__(self) -> str:
+        inside = ", ".join(f"{name}={code(getattr(self, name))}" for name in self.shown())
         return f"{type(self).__name__}({inside})"
 
 
@@ -40,12 +44,12 @@ def brief(record: Record) -> str:
     return text if len(text) <= _SENTENCE else f"{text[:_SENTENCE]}..."
 
 
-def _code(value: object) -> str:
+def code(value: object) -> str:
     """The value as Python: whole numbers bare, fractions as text, which every constructor reads."""
     if isinstance(value, Fraction):
         return str(value.numerator) if value.denominator == 1 else repr(str(value))
     if isinstance(value, tuple):
-        return f"[{', '.join(map(_code, value))}]"
+        return f"[{', '.join(map(code, value))}]"
     return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
 
 

@@ -4,7 +4,9 @@ Promise: what is read equals what was written, number for number; what is not un
 Believes: the classes in events and measures.py take their own fields as keywords.
 
 Format 1: ``{"version": 1, "event": {"kind": "Gaussian", "sigma_squared": "100", ...}}``, or ``"promise"`` in place of
-``"event"``; rationals are text, whole counts are numbers, choices are their names.
+``"event"``; rationals are text, whole counts are numbers, choices are their names. ``"neighbours"`` stands in an event
+that is stated for one relation; one without it was stored before, or holds for whatever its sensitivity was worked out
+for. It is read as it was written: of any relation.
 """
 
 from __future__ import annotations
@@ -19,10 +21,11 @@ from discreet.errors import BadParameter
 from discreet.privacy.promises import events, measures
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
-from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.neighbours import Neighbours, RelationName
 from discreet.privacy.promises.record import Record
 
 VERSION = 1
+_LABEL = "RelationName | None"  # the annotation of the relation that any event may name
 
 _EVENTS: dict[str, type[Record]] = {
     name: kind
@@ -75,10 +78,10 @@ def measure_from_json(text: str) -> Measure:
 
 def _write(value: Any) -> Any:
     if isinstance(value, Record):
-        return {"kind": type(value).__name__} | {
-            field.name: _write(getattr(value, field.name))
-            for field in dataclasses.fields(value)  # type: ignore[arg-type]
-        }
+        names = value.shown()
+        if isinstance(value, Event) and value.neighbours is not None:
+            names = (*(name for name in names if name != "neighbours"), "neighbours")
+        return {"kind": type(value).__name__} | {name: _write(getattr(value, name)) for name in names}
     if isinstance(value, Fraction):
         return str(value)
     if isinstance(value, Enum):
@@ -108,9 +111,19 @@ def _read(data: Any, kinds: dict[str, type[Record]]) -> Any:
         raise BadParameter("kind", data.get("kind") if isinstance(data, dict) else data, "must be a kind that is known")
     kind: Any = kinds[data["kind"]]
     fields = {field.name: str(field.type) for field in dataclasses.fields(kind)}
-    if data.keys() - {"kind"} != fields.keys():
-        raise BadParameter("fields", sorted(data.keys() - {"kind"}), f"must be {sorted(fields)} for {data['kind']}")
-    return kind(**{name: _read_field(name, data[name], meant) for name, meant in fields.items()})
+    named = fields.get("neighbours") == _LABEL and fields.pop("neighbours")
+    given = data.keys() - ({"kind", "neighbours"} if named else {"kind"})
+    if given != fields.keys():
+        raise BadParameter("fields", sorted(given), f"must be {sorted(fields)} for {data['kind']}")
+    made = kind(**{name: _read_field(name, data[name], meant) for name, meant in fields.items()})
+    return made.about(_read_label(data["neighbours"])) if named and "neighbours" in data else made
+
+
+def _read_label(value: Any) -> RelationName:
+    """The relation that an event is stated for, by its name or as text."""
+    if not isinstance(value, str) or not value:
+        raise BadParameter("neighbours", value, "must be the name of a relation, as it was written")
+    return Neighbours[value] if value in Neighbours.__members__ else value
 
 
 def _read_field(name: str, value: Any, meant: str) -> Any:

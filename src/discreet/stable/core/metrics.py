@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 
 from discreet.errors import BadParameter
 from discreet.exact import integer
-from discreet.privacy.promises.neighbours import Neighbours
+from discreet.privacy.promises.neighbours import Neighbours, RelationName
 from discreet.stable.core.canonical import code
 from discreet.stable.core.total import Field, attempt, reader, show_field
 from discreet.unit_id import unit_id
@@ -153,6 +153,8 @@ ADD_REMOVE = RowMetric(How.ADDED)
 CHANGE = RowMetric(How.CHANGED)
 EDIT = RowMetric(How.EDITED)
 IN_PLACE = RowMetric(How.IN_PLACE)
+_functions: dict[int, Any] = {}
+_NAMED = {How.ADDED: Neighbours.ADD_REMOVE, How.CHANGED: Neighbours.CHANGE_ONE}
 NUMBER = NumberMetric()
 NORMS = VectorMetric()
 
@@ -183,6 +185,20 @@ def as_metric(relation: Relation) -> RowMetric | None:
     if given is Neighbours.CHANGE_ONE:
         return CHANGE
     raise BadParameter("neighbours", given, "must be Neighbours.ADD_REMOVE, Neighbours.CHANGE_ONE or a metric of rows")
+
+
+def relation_name(metric: RowMetric) -> RelationName:
+    """What a price for one step of this metric is stated for: a relation, or one step as text where it has no name.
+
+    >>> relation_name(CHANGE), relation_name(units("person"))
+    (<Neighbours.CHANGE_ONE: 'change one unit'>, "one unit (by 'person') added or removed")
+    """
+    if metric.unit is None and metric.how in _NAMED:
+        return _NAMED[metric.how]
+    if not callable(metric.unit):
+        return metric.step
+    _functions.setdefault(id(metric.unit), metric.unit)  # kept, so that no other function is ever called the same
+    return f"{metric.step} at {id(metric.unit):#x}"
 
 
 def steps(distance: int) -> int:

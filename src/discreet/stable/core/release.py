@@ -23,11 +23,13 @@ from discreet.mechanisms.selection.shared import Selection, SelectionFor
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.events.base import restated
 from discreet.privacy.promises.measures import ZCDP, Approx, Pure
+from discreet.privacy.promises.neighbours import relation_text
 from discreet.privacy.promises.receipt import Receipt
 from discreet.randomness import Bits, SystemBits
 from discreet.stable.core import domains
-from discreet.stable.core.metrics import Metric, Moves, RowMetric
+from discreet.stable.core.metrics import Metric, Moves, RowMetric, relation_name
 
 Price: TypeAlias = Pure | Approx | ZCDP
 
@@ -147,8 +149,13 @@ class Release(ABC):
         return self.explain()
 
     def event(self, distance: int = 1) -> Event:
-        """What one call writes into the ledger; ``distance`` is how many steps the protected group can make."""
-        return self._event(integer(distance, "distance", at_least=1))
+        """What one call writes into the ledger; ``distance`` is how many steps the protected group can make.
+
+        It is stated for one step of ``input_metric``, or for that many.
+        """
+        steps = integer(distance, "distance", at_least=1)
+        one = relation_name(self.input_metric)
+        return restated(self._event(steps), one if steps == 1 else f"{relation_text(one)}, {steps} times")
 
     def cost(self, distance: int = 1) -> Price:
         """The price for one unit, or for a group of ``distance`` units together.
@@ -364,7 +371,7 @@ class Then(Release):
         return self.known
 
     def _event(self, distance: int) -> Event:
-        return self.release.event(distance)
+        return self.release._event(distance)
 
     def draw(self, data: Any, bits: Bits) -> Any:
         """The function of what the release draws."""
@@ -390,7 +397,7 @@ class Prepared(Behind):
         return self.release.accuracy
 
     def _event(self, distance: int) -> Event:
-        return self.release.event(self.map.stability(distance))
+        return self.release._event(integer(self.map.stability(distance), "distance", at_least=1))
 
     def draw(self, data: Any, bits: Bits) -> Any:
         """What the release draws from the prepared data."""

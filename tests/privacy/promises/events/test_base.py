@@ -6,7 +6,10 @@ from typing import Any
 import pytest
 
 from discreet.errors import BadParameter
+from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.promises import events
+from discreet.privacy.promises.events.base import restated
+from discreet.privacy.promises.neighbours import Neighbours, RelationName
 
 PURE: Any = events.Pure(1)
 ONE: Any = 1
@@ -46,3 +49,31 @@ def test_no_noise_no_event(make: Any, bad: Any) -> None:
 def test_bad_events(make: Any) -> None:
     with pytest.raises(BadParameter):
         make()
+
+
+@pytest.mark.parametrize("relation", [*Neighbours, "one row changed in place"])
+def test_an_event_is_stated_for_one_relation(relation: RelationName) -> None:
+    plain = events.Laplace(scale=2)
+    named = plain.about(relation)
+    assert (plain.neighbours, named.neighbours) == (None, relation)
+    assert named != plain
+    assert named == named.about(relation) == named.about(None) == plain.about(relation)
+    assert price_basic(named) == price_basic(plain)
+    assert eval(repr(named), vars(events) | {"Neighbours": Neighbours}) == named  # noqa: S307
+    for other in {*Neighbours, "one row changed in place"} - {relation}:
+        with pytest.raises(BadParameter, match="stated for"):
+            named.about(other)
+    assert restated(named, None) == plain
+
+
+def test_some_kinds_are_about_one_relation_by_definition() -> None:
+    """A report of one's own value says nothing of who reports at all."""
+    report = events.RandomizedResponse(1)
+    assert events.stated_for(report) is Neighbours.CHANGE_ONE
+    for call in (
+        lambda: report.about(Neighbours.ADD_REMOVE),
+        lambda: events.Composed([report, events.Parallel([events.Pure(1)])]),
+        lambda: events.Subsampled(report, "1/2"),
+    ):
+        with pytest.raises(BadParameter, match="stated for"):
+            call()

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import BadParameter
+from discreet.errors import BadParameter, NotATheorem
+from discreet.privacy.accountants.basic import price_basic
+from discreet.privacy.accountants.compose import compose
 from discreet.privacy.promises import events
 
 F = Fraction
@@ -32,3 +34,18 @@ def test_a_trade_off_is_a_convex_curve_and_its_mirror_image() -> None:
 def test_what_is_no_trade_off_is_refused(knots: Any) -> None:
     with pytest.raises(BadParameter):
         events.TradeOff(knots)
+
+
+def test_releases_from_biased_bits_are_never_added_up() -> None:
+    one = events.Biased("1/2")
+    assert price_basic(events.Composed([one, events.Pure(1)])).epsilon == Fraction(3, 2)
+    for call in (
+        lambda: events.Repeat(one, 2),
+        lambda: events.Composed([one, events.Pure(1), one]),
+        lambda: events.Composed([events.Composed([one]), events.Stated(one, 1, 0)]),
+        lambda: events.Parallel([one, one]),  # parts on other data, but from one source of bits
+        lambda: compose([one, one]),
+    ):
+        with pytest.raises(NotATheorem, match="biased bits"):
+            call()
+    assert events.Repeat(one, 1).times == 1

@@ -3,13 +3,14 @@
 Promise: the meaning of an event never changes. A new meaning is a new class.
 Believes: whoever writes an event down ran a mechanism whose pair of laws is at most as far apart as the event's.
 
-P and Q are the laws of the output on two neighbouring inputs. The caller fixes which inputs are neighbours, and a
-sensitivity is stated for that relation: how far the exact answer moves between two neighbours.
+P and Q are the laws of the output on two neighbouring inputs. A sensitivity is how far the exact answer moves between
+them, and the event holds for the neighbours that it was worked out for. ``neighbours`` names these where that is known:
+prices of events that are stated for different neighbours are never added up.
 """
 
 from discreet.privacy.promises.events.additive import DiscreteGaussian, DiscreteLaplace, Gaussian, Laplace
-from discreet.privacy.promises.events.base import Event
-from discreet.privacy.promises.events.black_boxes import ZCDP, Approx, Pure, TradeOff
+from discreet.privacy.promises.events.base import Event, stated_for
+from discreet.privacy.promises.events.black_boxes import ZCDP, Approx, Biased, Pure, TradeOff
 from discreet.privacy.promises.events.choices import (
     AboveThreshold,
     Exponential,
@@ -27,13 +28,13 @@ from discreet.privacy.promises.events.combined import (
     Sampling,
     Stated,
     Subsampled,
-    stated_for,
 )
 
 __all__ = [
     "ZCDP",
     "AboveThreshold",
     "Approx",
+    "Biased",
     "Composed",
     "DiscreteGaussian",
     "DiscreteLaplace",

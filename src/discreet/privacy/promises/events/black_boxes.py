@@ -28,6 +28,22 @@ class Pure(Event):
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
+class Biased(Pure):
+    """One release that is ε-differentially private for every source of bits with a bias that was stated.
+
+    Two of them from one source are *not* 2ε-differentially private (biased/laplace.md, 5). So they are never added up.
+
+    >>> from discreet.privacy.promises.events.combined import Repeat
+    >>> Repeat(Biased(1), 2)
+    Traceback (most recent call last):
+        ...
+    discreet.errors.NotATheorem: two releases from biased bits do not add up: ...
+    """
+
+    weak = True
+
+
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Approx(Event):
     """Anything (ε, δ)-differentially private; nothing else is known of it.
 

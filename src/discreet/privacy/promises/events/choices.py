@@ -9,6 +9,7 @@ from fractions import Fraction
 from discreet.exact import Number, integer, non_negative, positive
 from discreet.privacy.promises.events.base import Event, member
 from discreet.privacy.promises.measures import small_probability
+from discreet.privacy.promises.neighbours import Neighbours
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -24,6 +25,8 @@ class RandomizedResponse(Event):
 
     epsilon: Fraction
     categories: int
+
+    natural = Neighbours.CHANGE_ONE
 
     def __init__(self, epsilon: Number, categories: int = 2) -> None:
         self.fill(epsilon=positive(epsilon, "epsilon"), categories=integer(categories, "categories", at_least=2))

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer, non_negative, number
-from discreet.privacy.promises.events.base import Event, member
+from discreet.privacy.promises.events.base import Event, agree, member
 from discreet.privacy.promises.measures import small_probability
 from discreet.privacy.promises.neighbours import Neighbours
 
@@ -50,7 +50,16 @@ class Subsampled(Event):
             raise BadParameter("rate", rate, "must be above 0 and at most 1")
         relation = natural if neighbours is None else member(neighbours, Neighbours, "neighbours")
         self.fill(event=_event(event), rate=q, how=how, neighbours=relation)
-        _agree([self.event], relation)
+        agree(self.parts, relation)
+
+    def shown(self) -> tuple[str, ...]:
+        """The names of the fields; the relation is one of its own."""
+        return (*Event.shown(self), "neighbours")
+
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """The event on a sample."""
+        return (self.event,)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -62,6 +71,12 @@ class Repeat(Event):
 
     def __init__(self, event: Event, times: int) -> None:
         self.fill(event=_event(event), times=integer(times, "times", at_least=1))
+        agree(self.parts * min(self.times, 2))
+
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """The event, once."""
+        return (self.event,)
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -79,7 +94,12 @@ class Composed(Event):
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.fill(events=_events(events))
-        _agree(self.events)
+        agree(self.events)
+
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """All of them."""
+        return self.events
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -98,6 +118,11 @@ class Interactive(Event):
     def __init__(self, event: Event) -> None:
         self.fill(event=_event(event))
 
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """The event of all answers."""
+        return (self.event,)
+
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
 class Parallel(Event):
@@ -113,9 +138,16 @@ class Parallel(Event):
 
     events: tuple[Event, ...]
 
+    natural = Neighbours.ADD_REMOVE
+
     def __init__(self, events: Iterable[Event]) -> None:
         self.fill(events=_events(events))
-        _agree(self.events, Neighbours.ADD_REMOVE)
+        agree(self.events, Neighbours.ADD_REMOVE)
+
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """All of them."""
+        return self.events
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -137,34 +169,10 @@ class Stated(Event):
     def __init__(self, event: Event, epsilon: Number, delta: Number) -> None:
         self.fill(event=_event(event), epsilon=non_negative(epsilon, "epsilon"), delta=small_probability(delta))
 
-
-def stated_for(event: Event) -> Neighbours | None:
-    """The relation that an event names itself, if it does: that of its samples, or ADD_REMOVE for parallel parts.
-
-    >>> from discreet.privacy.promises.events.black_boxes import Pure
-    >>> stated_for(Parallel([Pure(1), Pure(1)]))
-    <Neighbours.ADD_REMOVE: 'add or remove one unit'>
-    """
-    match event:
-        case Subsampled(neighbours=relation):
-            return relation
-        case Parallel():
-            return Neighbours.ADD_REMOVE
-        case Repeat(event=inner) | Stated(event=inner) | Interactive(event=inner):
-            return stated_for(inner)
-        case Composed(events=parts):
-            return next((named for named in map(stated_for, parts) if named is not None), None)
-        case _:
-            return None
-
-
-def _agree(parts: Iterable[Event], relation: Neighbours | None = None) -> None:
-    """Refuse parts that name different relations: their prices together would hold for neither."""
-    for part in parts:
-        named = stated_for(part)
-        if relation is not None and named not in (None, relation):
-            raise BadParameter("event", part, f"must be stated for {relation.value!r}, as what surrounds it is")
-        relation = relation or named
+    @property
+    def parts(self) -> tuple[Event, ...]:
+        """What ran."""
+        return (self.event,)
 
 
 def _event(event: Event) -> Event:
