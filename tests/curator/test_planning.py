@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from fractions import Fraction
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.helpers.curator.town import Ticking
 
 def test_planning_ends_after_its_time_and_says_what_to_do() -> None:
     clock = Ticking()
-    planning = Planning(Limits(planning=5), clock)
+    planning = Planning(Limits(planning=Fraction(5)), clock)
     with planning.limited():
         clock.now += 5
         check_interrupted()
@@ -40,7 +41,7 @@ def test_planning_ends_when_the_client_has_left() -> None:
 
 
 def test_one_analyst_has_one_of_two_places_and_others_the_rest() -> None:
-    planning = Planning(Limits(patience="0.01"))
+    planning = Planning(Limits(patience=Fraction(1, 100)))
     with planning.place("ann"):
         with pytest.raises(ServiceBusy, match="the last one is left to others"), planning.place("ann"):
             pass

@@ -203,8 +203,8 @@ class Isolated:
         for process in self._all:
             process.closed = True
         idle = []
-        while (process := self._turns.take_spare()) is not None:
-            idle.append(process)
+        while (spare := self._turns.take_spare()) is not None:
+            idle.append(spare)
         for process in self._all:
             process.stop() if process in idle else process.kill()
             process.stop_next()
