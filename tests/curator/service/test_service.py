@@ -79,7 +79,7 @@ def test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged(
     assert (lost.status_code, lost.json()) == reply(EngineFailed())
     assert charges(new_town) == 1
     number = new_town.get("/api/answers", new_town.ann).json()["charges"][0]["number"]
-    assert new_town.get(f"/api/answers/{number}", new_town.ann).status_code == 503
+    assert new_town.get(f"/api/answers/{number}", new_town.ann).status_code == 500
     assert new_town.get(f"/api/answers/{number}/card", new_town.ann).status_code == 404
     assert new_town.get(f"/api/answers/{number}/receipt", new_town.ann).status_code == 200
     assert new_town.get("/api/audit", new_town.owner).json()["unanswered"] == [number]
