@@ -19,10 +19,11 @@ LAYERS = """
     checking.exact
     curator curator.client curator.http
     curator.service
+    curator.planning
     curator.engine_process
     curator.limits curator.public_schema curator.parquet
     curator.error_replies
-    curator.amounts curator.logs curator.parquet
+    curator.amounts curator.logs curator.parquet curator.malformed
     session
     continual local synthetic learning
     learning.torch_training

@@ -7,6 +7,7 @@
     │   ├── NoProfile       caps or bounds are to be chosen, and nothing was bought to choose from
     │   └── Unsupported     SQL or a verb that is refused by name
     ├── EngineUnreachable   the engine's server does not answer; nothing was spent
+    ├── ServiceBusy         a curator works for others; the message says on what; nothing was spent
     ├── EngineFailed        the engine could not compute; the text never depends on the data
     ├── NoEstimate          an estimate that was paid, from which no bounds follow
     ├── NoPrice             an accountant has no rule for an event
@@ -130,6 +131,10 @@ class EngineUnreachable(DiscreetError):
             f"{what} cannot be reached; nothing was spent. Check that it runs and lets this role in, then ask again; "
             "the owner's log has the reason"
         )
+
+
+class ServiceBusy(DiscreetError):
+    """The service works for others, or for you, and the message says on what. Nothing was spent: ask again."""
 
 
 class EngineFailed(DiscreetError):

@@ -87,6 +87,7 @@ def test_every_command_prints_json(visits: Path, config: Path, tmp_path: Path, m
         "ledger show": (config,),
         "ledger verify": (config,),
         "ledger acknowledge": (config, *why),
+        "ledger write-off": (config, "town", "--epsilon", "0.1", *why),
         "ledger migrate": (config,),
         "ledger prune-answers": (config, "--days", 1),
         "ledger move-here": (config, *why),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from tests.curator.test_web import read, says, script, sign_in
 from tests.helpers.axe import violations
@@ -58,3 +60,38 @@ def test_a_first_visit_explains_itself(browser: Browser, tmp_path: Path) -> None
         browser.driver.refresh()
         says(browser, ".preview", "What you would get")
         assert read(browser, ".first") == ""
+
+
+def test_a_broken_data_set_is_among_the_alerts(browser: Browser, tmp_path: Path) -> None:
+    with open_town(tmp_path) as town, on_a_socket(town) as url:
+        file = tmp_path / "data" / "people.parquet"
+        pq.write_table(pq.read_table(file).drop_columns(["pay"]), file)
+        town.curator.look_at_datasets()
+        sign_in(browser, url, town.owner)
+        browser.click("nav a[href='#alerts']")
+        says(browser, ".alerts", "questions about the data set 'town' are refused")
+        assert violations(browser) == []
+
+
+def test_a_question_under_way_is_no_error_and_its_answer_appears(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was shown in red, as LedgerUnavailable, until somebody opened it again."""
+    with open_town(tmp_path) as town, on_a_socket(town) as url:
+        kept: list[Any] = []
+
+        def hold(*arguments: Any, **named: Any) -> None:
+            kept.append((arguments, named))
+            raise RuntimeError
+
+        with monkeypatch.context() as patch:
+            patch.setattr(town.curator.ledger, "store_answer", hold)
+            assert town.ask("SELECT city, COUNT(*) AS many FROM people GROUP BY city").status_code == 500
+        ((arguments, named),) = kept
+        sign_in(browser, url, town.ann)
+        browser.open(f"{url}/#history/{arguments[0].sequence}")
+        says(browser, ".result", "is being answered")
+        assert read(browser, ".result .complaint") == ""
+        assert violations(browser) == []
+        town.curator.ledger.store_answer(*arguments, **named)
+        says(browser, ".answer", "Aton")

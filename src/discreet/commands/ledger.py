@@ -1,4 +1,4 @@
-"""``discreet ledger show | verify | export | acknowledge``: look at a ledger, check it, copy it."""
+"""``discreet ledger show | verify | export | acknowledge | write-off``: look at a ledger, check it, copy it."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, ledger_location, open_ledger_of
+from discreet.commands.locations import AsJson, LedgerOrConfig, Reason, given_amount, ledger_location, open_ledger_of
 from discreet.commands.output import fail_plainly
+from discreet.errors import BadParameter
 from discreet.ledger.records import read_record
 
 ledger_app = typer.Typer(help="Look at the ledger, check it, copy it.", no_args_is_help=True)
@@ -83,3 +84,28 @@ def acknowledge_command(config: LedgerOrConfig, reason: Reason, as_json: AsJson 
     with open_ledger_of(config) as ledger:
         done = ledger.owner.acknowledge(reason=reason)
     typer.echo(json.dumps({"sequence": done.sequence}) if as_json else "recorded")
+
+
+@ledger_app.command("write-off")
+@fail_plainly
+def write_off_command(
+    config: LedgerOrConfig,
+    population: Annotated[str, typer.Argument(help="whose budget is charged")],
+    *,
+    epsilon: Annotated[str, typer.Option(help="what was spent elsewhere, or is lost from the ledger")] = "",
+    delta: Annotated[str, typer.Option(help="with epsilon or rho")] = "",
+    rho: Annotated[str, typer.Option(help="instead of epsilon")] = "",
+    reason: Reason,
+    as_json: AsJson = False,
+) -> None:
+    """Charge a budget for what was released elsewhere, or is lost from the ledger; also beyond its limit."""
+    what = given_amount(epsilon, delta, rho, "what")
+    if what is None:
+        raise BadParameter("epsilon", None, "must say what was spent: --epsilon (and --delta), or --rho")
+    with open_ledger_of(config) as ledger:
+        if population not in ledger.populations:
+            raise BadParameter("population", population, f"must be one of {', '.join(ledger.populations)}")
+        entry = ledger.owner.write_off(population, what, reason=reason)
+        left = ledger.standing(population).remaining
+    words = f"entry {entry.sequence}: {what} was charged to {population}; left: {left}"
+    typer.echo(json.dumps({"sequence": entry.sequence}) if as_json else words)

@@ -44,6 +44,7 @@ ERROR_REPLIES: dict[type[DiscreetError], ErrorReply] = {
     errors.NoProfile: ErrorReply(422, ("column",), "POST /api/datasets/{dataset}/profile buys one, for all questions"),
     errors.Unsupported: ErrorReply(422, ("what", "hint", "column")),
     errors.EngineUnreachable: ErrorReply(503, ("what",), "nothing was spent; ask again when the owner's server is up"),
+    errors.ServiceBusy: ErrorReply(503, hint=_AGAIN),
     errors.EngineFailed: ErrorReply(500, ("again",), "asking again under a new key costs again"),
     errors.NoEstimate: ErrorReply(422),
     errors.NoPrice: ErrorReply(422),

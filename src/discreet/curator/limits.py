@@ -39,6 +39,8 @@ class Limits:
     """Rows of an answer; of all answers of a workload."""
     tables: int = 16
     """Tables read in one question or workload, each time that one is named."""
+    planning: Fraction = Fraction(5)
+    """Seconds of CPU that a preview may take, or the plan of a question before it is paid."""
     deadline: Fraction = Fraction(30)
     """Seconds after which the engine is stopped. The charge stands."""
     memory: int = 2 << 30

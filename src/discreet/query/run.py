@@ -32,6 +32,7 @@ from discreet.query.estimate.quantile_search import edges, most_cells
 from discreet.query.estimate.searched_quantile import packed
 from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units
+from discreet.query.interruption import check_interrupted
 from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
@@ -73,15 +74,17 @@ class Quote:
 
     def planned(self, part: Part) -> Part:
         """A question's grouping set with the recipes that its measures have here."""
-        return part.of(self.parts[self.place(part)])
+        joint = self.parts[self.place(part)]
+        return part.made_by(dict(zip(joint.measures, joint.recipes, strict=True)))
 
     def place(self, part: Part) -> int:
         """Which of ``parts`` answers this grouping set."""
-        return next(i for i, shared in enumerate(self.parts) if shared.same_groups(part))
+        return _place(part, self.parts)
 
 
 def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
     """What these questions cost together, and how noisy their answers will be."""
+    check_interrupted()
     for question in questions:
         if question.asked.caps.auto:
             raise no_caps(question)
@@ -89,24 +92,27 @@ def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neigh
     ways = {parts}
     if isinstance(allowance, Approx) and allowance.delta:  # nobody knows yet which noise it will be
         ways.add(tuple(part.with_trees() for part in parts))
-    plans = [(some, plan_noise(tuple(part.need for part in some), allowance, neighbours)) for some in ways]
-    parts, plan = min(plans, key=lambda way: badness(way[1], tuple(part.need for part in way[0])))
-    planned = tuple(replace(q, parts=tuple(_of(part, parts) for part in q.parts)) for q in questions)
+    needs = [tuple(part.need for part in some) for some in ways]
+    plans = [(some, plan_noise(need, allowance, neighbours), need) for some, need in zip(ways, needs, strict=True)]
+    parts, plan, _ = plans[0] if len(plans) == 1 else min(plans, key=lambda way: badness(way[1], way[2]))
+    chosen = [dict(zip(part.measures, part.recipes, strict=True)) for part in parts]
+    planned = tuple(
+        replace(q, parts=tuple(part.made_by(chosen[_place(part, parts)]) for part in q.parts)) for q in questions
+    )
     return Quote(planned, parts, plan, allowance)
 
 
 def _joint(questions: Sequence[Prepared], *, gaussian: bool) -> tuple[Part, ...]:
     """The grouping sets of all questions; what several questions need is there once."""
-    parts: list[Part] = []
+    alike: list[list[Part]] = []
     for asked in (part for question in questions for part in question.parts):
         part = asked.with_gaussian_noise() if gaussian else asked
-        for i, other in enumerate(parts):
-            if other.same_groups(part):
-                parts[i] = other.joined(part)
-                break
+        same = next((some for some in alike if some[0].same_groups(part)), None)
+        if same is None:
+            alike.append([part])
         else:
-            parts.append(part)
-    return tuple(parts)
+            same.append(part)
+    return tuple(some[0].joined(some[1:]) for some in alike)
 
 
 def no_caps(question: Prepared) -> NoProfile:
@@ -122,9 +128,9 @@ def no_profile(tables: str) -> NoProfile:
     )
 
 
-def _of(part: Part, joint: Sequence[Part]) -> Part:
-    """A question's grouping set, made of what all questions share."""
-    return part.of(next(shared for shared in joint if shared.same_groups(part)))
+def _place(part: Part, joint: Sequence[Part]) -> int:
+    """Which of these has the groups of a question's part."""
+    return next(i for i, shared in enumerate(joint) if shared.same_groups(part))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,10 @@ from typing import Protocol
 
 from discreet.errors import BadQuestion, NoPrice, NotATheorem
 from discreet.privacy.accountants.compose import compose
-from discreet.privacy.promises.events import Stated
-from discreet.privacy.promises.measures import Approx
+from discreet.privacy.accountants.conversions import gdp_delta
+from discreet.privacy.promises.events import Composed, DiscreteGaussian, Event, Stated
+from discreet.privacy.promises.measures import GDP, Approx
+from discreet.privacy.promises.record import short_up
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import TYPICAL, Preview
 from discreet.query.answer.several import Several
@@ -36,6 +38,9 @@ from discreet.session.price import Price
 from discreet.session.query import Order, Query, QuerySession, places_of, waiting_for
 
 ROUNDS = 6
+_SAME = 1e-3
+"""Weights that change by no more than this share, or gain no more of the error, are good: shares of a price are rounded
+anyway."""
 TRIES = (1.6, 1.25, 1.1, 1.04)
 """How much more than the price the epsilons may add up to, if a certified bound says that the whole keeps the price."""
 
@@ -86,11 +91,19 @@ def make_plan(session: Planner, queries: Sequence[Query], price: Price, *, expec
     (_, weights), draft = min(((one.best_weights(), one) for one in tried), key=lambda found: found[0][0])
     quote = _certified(session, draft.weighed(weights), price)
     found = draft.predicted(quote)
-    text = "; ".join(query.ledger_text() for query in queries)
+    texts = tuple(query.ledger_text() for query in queries)
     told = _told(draft.chosen, found)
-    order = Order(quote, draft.outcomes, lambda: text, price.confidence, told, agree=True, waiting=waiting_for(queries))
+    order = Order(
+        quote,
+        draft.outcomes,
+        lambda: "; ".join(texts),
+        price.confidence,
+        told,
+        agree=True,
+        waiting=waiting_for(queries),
+    )
     alone = _alone(session, asked, each, draft.rows, expected=expected)
-    questions = planned_questions(queries, found, draft.chosen, draft.rows, alone)
+    questions = planned_questions(queries, found, draft.chosen, draft.rows, alone, texts=texts)
     saving = sum(one.error for one in found) / sum(alone)
     return Plan(session, asked, order, PlanSummary(str(quote.price), quote.plan.noise.value, questions, saving))
 
@@ -101,10 +114,11 @@ def planned_questions(
     chosen: Sequence[Chosen | None],
     rows: Sequence[int],
     alone: Sequence[float],
+    *,
+    texts: Sequence[str],
 ) -> tuple[PlannedQuestion, ...]:
-    """What each question gets."""
+    """What each question gets; ``texts`` are the questions as a ledger keeps them."""
     corrected = [one is not None and one.corrected for one in chosen]
-    texts = [query.ledger_text() for query in queries]
     tables = [query.prepared.asked.tables for query in queries]
     return tuple(map(PlannedQuestion, texts, tables, predicted, corrected, rows, alone))
 
@@ -167,9 +181,13 @@ class Draft:
         for _ in range(ROUNDS + 1):
             found = self.predicted(self.session.quote(self.weighed(weights), self.price))
             tried.append((sum(one.error for one in found), list(weights)))
+            if len(tried) > 1 and tried[-1][0] > (1 - _SAME) * min(tried[:-1])[0]:
+                break
             bought = [one.noise**2 / one.error for one in found]
             middle = sum(bought) / len(bought)
             weights = [min(max(w * (b / middle) ** 2, 1e-6), 1e6) for w, b in zip(weights, bought, strict=True)]
+            if all(abs(new - old) <= _SAME * old for new, old in zip(weights, tried[-1][1], strict=True)):
+                break
         return min(tried, key=itemgetter(0))
 
 
@@ -259,6 +277,18 @@ def weighed(each: Sequence[Sequence[Prepared]], weights: Sequence[float]) -> lis
     ]
 
 
+def _hopeless(event: Event, wanted: Approx) -> bool:
+    """Whether noise that is all Gaussian is surely too small for a price: to certify hundreds of them takes a second.
+
+    Only a guess, by the continuous law: noise that is not certified is not used, whatever this says.
+    """
+    drawn = event.events if isinstance(event, Composed) else (event,)
+    if not all(isinstance(one, DiscreteGaussian) for one in drawn):
+        return False
+    mu_squared = sum((one.sensitivity_squared / one.sigma_squared for one in drawn), Fraction(0))  # type: ignore[attr-defined]
+    return bool(gdp_delta(GDP(mu_squared=short_up(mu_squared)), wanted.epsilon).lower > 1.05 * wanted.delta)
+
+
 def _certified(session: Planner, questions: Sequence[Prepared], price: Price) -> Quote:
     """The least noise whose composition is certified to keep the price; that of adding up, if no bound is better."""
     plain = session.quote(questions, price)
@@ -270,6 +300,8 @@ def _certified(session: Planner, questions: Sequence[Prepared], price: Price) ->
             found = session.quote_beyond(questions, price, times)
             if found is None:
                 return plain
+            if _hopeless(found.plan.event, wanted):
+                continue
             if compose([found.plan.event]).epsilon(delta=wanted.delta).upper <= wanted.epsilon:
                 price_of_all = Stated(found.plan.event, wanted.epsilon, wanted.delta)
                 return replace(found, plan=replace(found.plan, price=price_of_all), allowance=wanted)

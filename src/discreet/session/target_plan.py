@@ -71,13 +71,15 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
     amount = min(rounded(least(lambda a, ws=some: max(shares(at(a, ws))) <= 1)) for some in (even, weights))  # type: ignore[misc]
     quote = next(q for q in (at(amount, weights), at(amount, even)) if max(shares(q)) <= 1)
     alone = [_amount(session.quote((one.question,), replace(price, error=one.left))) for one in kept]
+    texts = [query.ledger_text() for query in queries]
     order = Order(
         _certified_price(session, quote, price), tuple(query.plan.outcome for query in queries),
-        lambda: "; ".join(q.ledger_text() for q in queries), price.confidence, chosen if any(chosen) else (),
+        lambda: "; ".join(texts), price.confidence, chosen if any(chosen) else (),
     )  # fmt: skip
     many, paid = len(queries), order.quote
     predicted = [one.predicted(quote, level) for one in kept]
-    questions = planned_questions(queries, predicted, chosen, [one.rows or TYPICAL for one in kept], (1.0,) * many)
+    rows = [one.rows or TYPICAL for one in kept]
+    questions = planned_questions(queries, predicted, chosen, rows, (1.0,) * many, texts=texts)
     saving = float(_amount(paid) / sum(alone, Fraction(0)))
     return Plan(
         session, tuple(queries), order, TargetSummary(str(paid.price), paid.plan.noise.value, questions, saving)

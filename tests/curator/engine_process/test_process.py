@@ -21,7 +21,7 @@ from discreet.curator.engine_process.process import Isolated
 from discreet.curator.engine_process.scratch import PREFIX, sweep
 from discreet.curator.limits import Limits
 from discreet.engines.duckdb.engine import duckdb
-from discreet.errors import BadData, EngineFailed, LedgerBusy
+from discreet.errors import BadData, EngineFailed, ServiceBusy
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import Pure
 from discreet.query.engine import CountsSets
@@ -230,7 +230,7 @@ def test_its_environment_holds_nothing_of_ours(source: str, engine: Isolated, mo
 
 def test_when_all_are_busy_nothing_is_spent(source: str) -> None:
     engine = Isolated(Limits(patience=Fraction(1, 100)), threads=1)
-    with engine.reserved(), pytest.raises(LedgerBusy), engine.reserved():
+    with engine.reserved(), pytest.raises(ServiceBusy), engine.reserved():
         pass
     with engine.reserved():  # given back
         pass
@@ -324,3 +324,37 @@ def test_of_csv_the_header_counts_and_no_value_does(tmp_path: Path, engine: Isol
 def question_again(session: Session) -> Session:
     """The same tables behind the same engine, with a budget of which nothing is spent."""
     return session.serving(Filter(Pure(10**9)))
+
+
+def test_a_question_that_hangs_or_is_killed_keeps_no_other_one_waiting(source: str) -> None:
+    """Four short questions beside a long one: with one engine process, all of them waited for it in vain."""
+    engine = Isolated(Limits(), processes=5, threads=1)
+    session = question(source, engine)
+    try:
+        session.sql(SQL).release(epsilon=10**6)
+        (first,) = [one for one in engine._all if one.alive and one in engine._turns.free()][-1:]
+        assert first._process is not None
+        long = psutil.Process(first._process.pid)
+        long.suspend()
+        with ThreadPoolExecutor(1) as pool:
+            slow = pool.submit(session.sql(SQL).release, epsilon=1)
+            until(lambda: first not in engine._turns.free(), what="asked")
+            for _ in range(4):
+                assert session.sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
+            assert not slow.done()
+            long.kill()
+            with pytest.raises(EngineFailed):
+                slow.result()
+        assert session.sql(SQL).release(epsilon=10**6)["n"] == [50, 50]
+        assert engine.failures == 1
+    finally:
+        engine.close()
+
+
+def test_another_process_is_ready_before_it_is_needed(source: str) -> None:
+    engine = Isolated(Limits(), processes=3, threads=1)
+    with engine.reserved("ann"):
+        until(lambda: any(process.alive for process in engine._turns.free()), what="ready")
+        assert sum(process.alive for process in engine._all) == 1  # the one that is held starts when it is asked
+    engine.close()
+    assert not any(process.alive for process in engine._all)

@@ -14,6 +14,8 @@ from discreet.curator.error_replies import Refusal
 from discreet.curator.http.middleware import HEADERS
 from discreet.curator.limits import Meter
 from discreet.curator.logs import Lines
+from discreet.curator.service.access import PAID
+from discreet.curator.service.reply_timing import Grid
 from discreet.curator.service.service import ANONYMOUS_LIMITS
 from discreet.ledger import Ledger
 from discreet.ledger.state import State
@@ -218,3 +220,22 @@ def test_a_data_set_has_its_own_grid_for_those_who_may_know_of_it(new_town: Town
     assert town.ask(COUNT).status_code == 200
     assert time.monotonic() - began >= 0.5
     assert town.curator.grid_of("other") == town.curator.grid
+
+
+@pytest.mark.parametrize(("method", "path"), sorted(PAID))
+def test_every_paid_route_uses_the_grid_of_its_data_set(
+    new_town: Town, monkeypatch: pytest.MonkeyPatch, method: str, path: str
+) -> None:
+    """Dashboards and synthetic rows left on the server's grid, whatever the data set said."""
+    town = new_town
+    configured = town.config.datasets["town"]
+    object.__setattr__(town.config, "datasets", {"town": configured.model_copy(update={"quantum": Fraction(7)})})
+    used: list[float] = []
+
+    async def keep(grid: Grid, *_: object) -> None:
+        used.append(grid.quantum)
+
+    monkeypatch.setattr(Grid, "keep", keep)
+    for name, token in [("town", town.ann), ("nowhere", town.ann), ("town", "wrong")]:
+        town.http.request(method, path.format(dataset=name, board="b"), json={}, headers=bearer(token))
+    assert used == [7.0, 0.01, 0.01]  # those who may not know of it learn nothing of its grid

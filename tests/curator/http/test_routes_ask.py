@@ -20,8 +20,9 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from discreet.curator.error_replies import reply
+from discreet.curator.error_replies import Refusal, reply
 from discreet.errors import EngineFailed
+from discreet.query.interruption import check_interrupted
 from tests.helpers.curator.town import Town, on_a_socket, scope
 from tests.helpers.processes import stopped, until
 
@@ -146,3 +147,49 @@ def test_nobody_sees_the_answer_before_the_grid_lets_it_go(
     monkeypatch.setattr(type(new_town.curator.grid), "hold", look)
     assert new_town.ask(SQL, key="k").status_code == 200
     assert seen == [(False, 503, "LedgerBusy")]
+
+
+PLAN = {"sqls": [SQL, "SELECT SUM(pay) AS s FROM people"], "epsilon": "1"}
+
+
+def test_planning_that_takes_too_long_is_stopped_and_nothing_is_spent(new_town: Town) -> None:
+    """A body of 7 kB kept a server busy for 20 s, for nothing."""
+    object.__setattr__(new_town.config.limits, "planning", Fraction(1, 10**9))
+    for route in ("plan/preview", "workload/preview", "plan", "workload"):
+        refused = new_town.post(f"/api/datasets/town/{route}", PLAN, new_town.ann)
+        assert (refused.status_code, refused.json()["error"]["kind"]) == (422, "TooLong"), route
+        assert "nothing was spent" in refused.json()["error"]["message"]
+    assert new_town.preview(SQL, epsilon="1").json()["error"]["kind"] == "TooLong"
+    assert new_town.curator.ledger.entries(kind="charge") == []
+
+
+@pytest.mark.parametrize(
+    ("route", "made"), [("plan/preview", "preview_plan"), ("workload/preview", "preview"), ("preview", "preview")]
+)
+def test_planning_ends_when_its_client_leaves(
+    new_town: Town, monkeypatch: pytest.MonkeyPatch, route: str, made: str
+) -> None:
+    """It went on to the end, and its place was taken from others."""
+    object.__setattr__(new_town.config.limits, "planning", Fraction(10**6))
+    ends: list[str] = []
+
+    def forever(*_: object) -> None:
+        try:
+            while True:
+                check_interrupted()
+        except Refusal as end:
+            ends.append(end.kind)
+            raise
+
+    monkeypatch.setattr(new_town.curator, made, forever)
+    body = {"sql": SQL, "epsilon": "1"} if route == "preview" else PLAN
+    messages = [{"type": "http.request", "body": json.dumps(body).encode(), "more_body": False}]
+
+    async def receive() -> dict[str, Any]:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(_: object) -> None:
+        pass
+
+    asyncio.run(new_town.http.app(scope(f"/api/datasets/town/{route}", new_town.ann), receive, send))  # type: ignore[arg-type]
+    assert ends == ["ClientLeft"]

@@ -8,6 +8,7 @@ import pytest
 
 from discreet.curator.error_replies import Refusal
 from discreet.curator.service.boards import BoardQuestion, advance, find_board, listed, open_board, opened
+from discreet.curator.service.reply_timing import Grid
 from discreet.errors import BadParameter, BadQuestion, KeyReused, NotRegistered
 from discreet.session.price import Price
 from tests.helpers.curator.town import Town, charges
@@ -42,3 +43,13 @@ def test_what_is_not_there_is_not_there(town: Town) -> None:
         opened(curator, bob, "town", "x", replace(ASKED, by="nothing"))
     with pytest.raises(BadQuestion):
         opened(curator, bob, "town", "x", replace(ASKED, sql="SELECT MEDIAN(length) AS m FROM trips"))
+
+
+def test_a_day_is_kept_on_the_grid_of_its_data_set(town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    curator, ann = town.curator, town.curator.access.who(f"Bearer {town.ann}")
+    held: list[float] = []
+    monkeypatch.setattr(Grid, "hold", lambda grid, *_: held.append(grid.quantum))
+    monkeypatch.setattr(type(curator), "grid_of", lambda *_: Grid(7.0))
+    open_board(curator, ann, "town", "on time", ASKED)
+    advance(curator, ann, "town", "on time", "2025-01-05", began=0.0)
+    assert held == [7.0]

@@ -86,6 +86,8 @@ def test_what_is_written_reads_back_the_same(tmp_path: Path) -> None:
         ("[server]\nport = 'x'", "server.port"),
         ("[server]\nport = true", "server.port"),
         ("[server]\nquantum = 0", "server.quantum"),
+        ("[server]\nengines = 0", "server.engines"),
+        ("[limits]\nplanning = 0", "limits.planning"),
         ("[server]\nspeed = 1", "server.speed"),
         ("[limits]\nburst = 0", "limits.burst"),
         ("[limits]\nburst = 1.5", "limits.burst"),

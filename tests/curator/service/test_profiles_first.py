@@ -52,8 +52,14 @@ class EngineHere:
     def smallest_hashes(self, *_: object) -> list[str]:
         return []
 
-    def reserved(self) -> Lock:
+    def reserved(self, _: str = "") -> Lock:
         return self._lock
+
+    def allow(self, *_: object) -> None:
+        """All columns were there from the beginning."""
+
+    def left_out(self) -> tuple[str, ...]:
+        return ()
 
     def close(self) -> None:
         """Nothing is left open."""

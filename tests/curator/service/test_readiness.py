@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.curator.service import readiness
 from discreet.curator.service.readiness import Readiness, Ready
 from discreet.errors import LedgerUnavailable
+from tests.helpers.curator.town import Town
 
 
 def ledger(look: Any, mismatch: str | None = None) -> Any:
@@ -57,3 +61,37 @@ def test_a_service_that_is_being_stopped_is_not_ready(tmp_path: Path) -> None:
     found = Readiness(ledger(lambda: None), (tmp_path,))
     found.stopping = True
     assert not found.check().good
+
+
+def test_a_data_set_that_cannot_be_asked_is_not_ready_and_the_owner_is_told(new_town: Town) -> None:
+    """A column was dropped, and the service said that it was ready; nothing stood among the alerts."""
+    town, curator = new_town, new_town.curator
+    curator.look_at_datasets()
+    assert town.get("/readyz").status_code == 200
+    file = town.folder / "data" / "people.parquet"
+    whole = pq.read_table(file)
+    pq.write_table(whole.drop_columns(["pay"]), file)
+    curator.look_at_datasets()
+    assert curator.readiness.broken == ("town",)
+    assert (town.get("/readyz").status_code, town.get("/healthz").status_code) == (503, 200)
+    told = [one for one in town.get("/api/audit", town.owner).json()["cautions"] if "'town'" in one]
+    assert len(told) == 1
+    assert "register it again" in told[0]
+    counters = town.get("/metrics", town.owner).text
+    assert 'discreet_dataset_ready{dataset="town"} 0.0' in counters
+    assert 'discreet_dataset_ready{dataset="other"} 1.0' in counters
+    pq.write_table(whole, file)
+    curator.look_at_datasets()
+    assert town.get("/readyz").status_code == 200
+    assert not [one for one in curator.cautions() if "'town'" in one]
+
+
+def test_an_engine_that_is_busy_says_nothing_new_of_a_data_set(new_town: Town) -> None:
+    curator = new_town.curator
+    object.__setattr__(new_town.config.limits, "patience", Fraction(1, 100))
+    opened = curator.open(curator.ledger.datasets["town"])
+    for before in ((), ("town",)):
+        curator.readiness.broken = before
+        with ThreadPoolExecutor(1) as pool, opened.engine.reserved("ann"):
+            pool.submit(curator.look_at_datasets).result()
+        assert curator.readiness.broken == before

@@ -79,7 +79,7 @@ def test_a_charge_whose_answer_was_lost_in_a_crash_stays_charged(
     assert (lost.status_code, lost.json()) == reply(EngineFailed())
     assert charges(new_town) == 1
     number = new_town.get("/api/answers", new_town.ann).json()["charges"][0]["number"]
-    assert new_town.get(f"/api/answers/{number}", new_town.ann).status_code == 503
+    assert new_town.get(f"/api/answers/{number}", new_town.ann).status_code == 500
     assert new_town.get(f"/api/answers/{number}/card", new_town.ann).status_code == 404
     assert new_town.get(f"/api/answers/{number}/receipt", new_town.ann).status_code == 200
     assert new_town.get("/api/audit", new_town.owner).json()["unanswered"] == [number]
@@ -104,3 +104,25 @@ def test_the_order_is_plan_pay_run_noise_store(new_town: Town, monkeypatch: pyte
     monkeypatch.setattr(Grid, "hold", lambda *_: seen.append("grid"))
     new_town.ask(COUNT)
     assert seen == ["planned", "run after 1 charges", "noise", "grid", "store", "sending"]
+
+
+def test_a_question_under_way_is_not_an_error_of_the_ledger(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    """History showed it in red, as LedgerUnavailable; and one that was lost looked the same."""
+    town = new_town
+    broken_store = pytest.raises(RuntimeError)
+    caller = town.curator.access.who(f"Bearer {town.ann}")
+
+    def die(*_: object, **__: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as patch, broken_store:
+        patch.setattr(town.curator.ledger, "store_answer", die)
+        town.curator.ask(caller, "town", SqlQuestion(sql=COUNT, price=Price("1")), "soon")
+    number = town.get("/api/answers", town.ann).json()["charges"][-1]["number"]
+    for path in (f"/api/answers/{number}", f"/api/answers/{number}/parquet"):
+        under_way = town.get(path, town.ann)
+        assert (under_way.status_code, under_way.json()["error"]["kind"]) == (503, "UnderWay")
+    wait = int(town.config.limits.deadline + town.config.limits.patience) + 5
+    town.clock.now += timedelta(seconds=wait + 1)
+    lost = town.get(f"/api/answers/{number}", town.ann)
+    assert (lost.status_code, lost.json()["error"]["kind"]) == (500, "EngineFailed")

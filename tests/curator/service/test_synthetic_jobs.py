@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from discreet.curator.service.reply_timing import Grid
 from discreet.curator.service.synthetic_jobs import SyntheticJobs, SyntheticQuestion
-from discreet.errors import BadParameter, LedgerBusy, OverBudget
+from discreet.errors import BadParameter, OverBudget, ServiceBusy
 from discreet.session.price import Price
 from tests.helpers.curator.town import Town, charges
+from tests.helpers.processes import until
 
 ASKED = SyntheticQuestion(table="people", price=Price("1"), rows=20, columns=("city",), quick=True)
 
@@ -41,6 +43,17 @@ def test_only_so_many_at_a_time(new_town: Town, monkeypatch: pytest.MonkeyPatch)
     jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
     for _ in range(2):
         jobs._free.acquire()
-    with pytest.raises(LedgerBusy, match="nothing was spent"):
+    with pytest.raises(ServiceBusy, match="nothing was spent"):
         jobs.start(caller, "town", ASKED)
     assert charges(new_town) == 0
+
+
+def test_a_job_keeps_to_the_grid_of_its_data_set(new_town: Town, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs, caller = SyntheticJobs(new_town.curator), new_town.curator.access.who(f"Bearer {new_town.ann}")
+    held: list[float] = []
+    monkeypatch.setattr(Grid, "hold", lambda grid, *_: held.append(grid.quantum))
+    monkeypatch.setattr(type(new_town.curator), "grid_of", lambda *_: Grid(7.0))
+    number = jobs.start(caller, "town", ASKED).sequence
+    until(lambda: jobs.state(caller, number)["state"] != "running", what="done")
+    assert held
+    assert set(held) == {7.0}

@@ -20,6 +20,7 @@ TOML = """
 [server]
 data = "data"
 quantum = 0.01
+engines = 1
 grid = "even"
 [limits]
 requests_per_second = 100000

@@ -16,7 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.curator.error_replies import rebuilt
-from discreet.errors import BadParameter, CuratorRefused, DiscreetError, LedgerBusy, LedgerUnavailable
+from discreet.errors import BadParameter, CuratorRefused, DiscreetError, LedgerBusy, LedgerUnavailable, ServiceBusy
 
 Once = Callable[[str, str, bytes | None], tuple[int, Any]]
 _TRIES = 4
@@ -105,4 +105,4 @@ def new_key(key: str | None) -> str:
 def _may_pass(error: DiscreetError) -> bool:
     """Whether the same request may succeed soon."""
     too_many = isinstance(error, CuratorRefused) and error.kind == "TooMany"
-    return too_many or isinstance(error, LedgerBusy | LedgerUnavailable)
+    return too_many or isinstance(error, LedgerBusy | LedgerUnavailable | ServiceBusy)

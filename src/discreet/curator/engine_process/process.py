@@ -16,7 +16,6 @@ import json
 import logging
 import os
 import pickle
-import queue
 import re
 import select
 import signal
@@ -34,10 +33,11 @@ from discreet.curator.engine_process.file_facts import FileFacts, file_facts
 from discreet.curator.engine_process.ipc import pack, read_cells, read_columns, read_exact, unpack
 from discreet.curator.engine_process.remote import RemoteEngine
 from discreet.curator.engine_process.scratch import Scratch
+from discreet.curator.engine_process.turns import Turns
 from discreet.curator.limits import Limits
 from discreet.engines.duckdb.object_store import ObjectStore
 from discreet.engines.sql.relations import scanned
-from discreet.errors import BadData, EngineFailed, EngineUnreachable, LedgerBusy
+from discreet.errors import BadData, EngineFailed, EngineUnreachable
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets, Work
 
@@ -63,12 +63,11 @@ class Isolated:
         self._limits = limits
         self._remote = remote
         self._here = threading.local()
-        self._free: queue.Queue[_Process] = queue.Queue()
         self._all = [_Process(limits, threads, remote) for _ in range(processes)]
+        self._turns = Turns(self._all, "engine processes of this data set")
         self._columns: dict[Any, dict[str, Stored]] = {}
+        self._allowed: dict[Any, frozenset[str]] = {}
         self._files: dict[Any, FileFacts] = {}
-        for process in self._all:
-            self._free.put(process)
 
     @property
     def name(self) -> str:
@@ -86,22 +85,51 @@ class Isolated:
         return sum(process.failures for process in self._all)
 
     @contextmanager
-    def reserved(self) -> Iterator[None]:
-        """Hold a process for what this thread runs next; LedgerBusy if none is free in time. Nothing is spent yet."""
-        try:
-            process = self._free.get(timeout=float(self._limits.patience))
-        except queue.Empty:
-            raise LedgerBusy("many questions are being answered; nothing was spent, ask again") from None
+    def reserved(self, name: str = "") -> Iterator[None]:
+        """Hold a process for what this thread runs next, for whoever is called so.
+
+        ``ServiceBusy`` if none is free in time. Nothing is spent yet.
+        """
+        process = self._turns.take(name, float(self._limits.patience))
         self._here.process = process
+        self._keep_one_ready()
         try:
             yield
         finally:
             self._here.process = None
-            self._free.put(process)
+            self._turns.give_back(process, name)
+
+    def _keep_one_ready(self) -> None:
+        """Start another process while this one computes, so that the next question need not wait for its start."""
+        if any(process.alive for process in self._turns.free()):
+            return
+        spare = self._turns.take_spare()
+        if spare is not None:
+            threading.Thread(target=self._make_ready, args=(spare,), daemon=True).start()
+
+    def _make_ready(self, process: _Process) -> None:
+        try:
+            with suppress(EngineFailed, OSError):
+                process.make_ready()
+        finally:
+            self._turns.give_back(process)
 
     def columns(self, source: object) -> dict[str, Stored]:
         """The names and stored types of a source's columns; asked for once, then remembered."""
-        key = tuple(source) if isinstance(source, list) else source
+        allowed, columns = self._allowed.get(_key(source)), self._all_columns(source)
+        return columns if allowed is None else {name: one for name, one in columns.items() if name in allowed}
+
+    def allow(self, source: object, names: Iterable[str]) -> None:
+        """Let these columns of a source be asked about, and no others: whatever is added to it later is left out."""
+        self._allowed[_key(source)] = frozenset(names)
+
+    def left_out(self) -> tuple[str, ...]:
+        """The columns that sources have and nobody may ask about."""
+        pairs = ((self._columns.get(key, {}), allowed) for key, allowed in self._allowed.items())
+        return tuple(name for columns, allowed in pairs for name in columns if name not in allowed)
+
+    def _all_columns(self, source: object) -> dict[str, Stored]:
+        key = _key(source)
         if key not in self._columns:
             facts = file_facts(source)
             with nullcontext() if self._reserved() else self.reserved():
@@ -129,15 +157,19 @@ class Isolated:
         ``BadData`` if one is gone or has other columns, ``EngineUnreachable`` if its server is away.
         """
         names = {name for work in works for name in scanned(work.source)}
+        self.check_sources(schemas[name].table.source for name in sorted(names))
+
+    def check_sources(self, sources: Iterable[object]) -> None:
+        """The same, of these sources."""
         with nullcontext() if self._reserved() else self.reserved():
-            self._check([schemas[name].table.source for name in sorted(names)])
+            self._check(sources)
 
     def _reserved(self) -> bool:
         return getattr(self._here, "process", None) is not None
 
     def _check(self, sources: Iterable[object]) -> None:
         for source in sources:
-            key = tuple(source) if isinstance(source, list) else source
+            key = _key(source)
             known, now = self._files.get(key), file_facts(source)
             if known is not None and now == known:
                 continue
@@ -171,9 +203,8 @@ class Isolated:
         for process in self._all:
             process.closed = True
         idle = []
-        with suppress(queue.Empty):
-            while True:
-                idle.append(self._free.get_nowait())
+        while (spare := self._turns.take_spare()) is not None:
+            idle.append(spare)
         for process in self._all:
             process.stop() if process in idle else process.kill()
             process.stop_next()
@@ -261,8 +292,7 @@ class _Process:
         """Start the process that takes over, while this one goes on."""
         fresh = _Process(self._limits, self._threads, self._remote)
         with suppress(EngineFailed):
-            fresh._start()
-            fresh._ask(("up", None), _STARTING)
+            fresh.make_ready()
         self._next = fresh
         if self.closed:
             self.stop_next()
@@ -291,15 +321,25 @@ class _Process:
             self.stop()
         raise EngineFailed
 
-    def _alive(self) -> bool:
-        return self._process is not None and self._process.poll() is None
+    @property
+    def alive(self) -> bool:
+        """Whether it is started."""
+        process = self._process
+        return process is not None and process.poll() is None
+
+    def make_ready(self) -> None:
+        """Start it, if it is not."""
+        self._start()
+        self._ask(("up", None), _STARTING)
+        if self.closed:
+            self.stop()
 
     def _start(self) -> None:
         self._take_over()
         if self.closed:
             self.stop()
             raise EngineFailed
-        if self._alive():
+        if self.alive:
             return
         self.stop()
         self._scratch = scratch = Scratch()
@@ -344,6 +384,10 @@ class _Process:
                     pipe.close()
         if scratch is not None:
             scratch.remove()
+
+
+def _key(source: object) -> Any:
+    return tuple(source) if isinstance(source, list) else source
 
 
 def _java(remote: RemoteEngine | ObjectStore | None) -> dict[str, str]:

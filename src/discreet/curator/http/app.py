@@ -41,6 +41,7 @@ from discreet.curator.http import (
 from discreet.curator.http.connections import LimitedConnection, Places
 from discreet.curator.http.metrics import Metrics
 from discreet.curator.http.middleware import CALLER, AccessMiddleware
+from discreet.curator.malformed import in_words
 from discreet.curator.service.access import ANYBODY, TABLE
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
@@ -59,6 +60,8 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
 _ERRORS |= {status: {"model": responses.Error, "description": text} for status, text in _ALWAYS.items()}
 _NO_TELEMETRY: Any = dict.fromkeys(("tracing", "metrics", "logs", "operation_spans", "auto_configure"), False)
 """Newer versions of FastAPI measure times and record the messages of errors, if an environment variable asks for it."""
+_LOOK = 30.0
+"""Seconds after which it is looked again whether the data sets can be asked."""
 Small = Annotated[str, Query(min_length=1, max_length=40)]
 
 
@@ -67,8 +70,10 @@ def create_app(curator: Curator) -> FastAPI:
 
     @asynccontextmanager
     async def life(_: FastAPI) -> AsyncIterator[None]:
-        threading.Thread(target=_warm, args=(curator,), daemon=True).start()
+        stopped = threading.Event()
+        threading.Thread(target=_watch, args=(curator, stopped), daemon=True).start()
         yield
+        stopped.set()
         curator.readiness.stopping = True
         curator.close()
 
@@ -174,12 +179,13 @@ def _page() -> dict[str, bytes]:
     return {one.name: one.read_bytes() for one in folder.iterdir() if Path(one.name).suffix in _TYPES}
 
 
-def _warm(curator: Curator) -> None:
-    """Open the data sets before the first question comes."""
-    for one in curator.ledger.datasets.values():
-        if not one.retired:
-            with suppress(DiscreetError):  # it is in the log already
-                curator.open(one)
+def _watch(curator: Curator, stopped: threading.Event) -> None:
+    """Open the data sets before the first question comes, and go on looking whether they can be asked."""
+    while True:
+        with suppress(DiscreetError):  # the ledger is away: that is noticed elsewhere
+            curator.look_at_datasets()
+        if stopped.wait(_LOOK):
+            return
 
 
 # --- refusals -------------------------------------------------------------------------------------------------------
@@ -195,8 +201,8 @@ def _refused(request: Request, error: Exception) -> Response:
 def _invalid(_: Request, error: Exception) -> Response:
     """Names where a request is wrong and what it must be; what was sent is not repeated."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
-    places = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:5])
-    status, body = reply(Refusal(422, "Malformed", places[:1000] or "the request cannot be understood"))
+    words = "; ".join(dict.fromkeys(in_words(one["loc"], one["msg"]) for one in found[:5]))
+    status, body = reply(Refusal(422, "Malformed", words[:1000] or "the request cannot be understood"))
     return JSONResponse(body, status)
 
 

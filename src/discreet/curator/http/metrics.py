@@ -1,7 +1,8 @@
-"""Counters of one server process, in the text format of Prometheus.
+"""Counters of one server process, for Prometheus.
 
 Promise: nothing here comes from a value of the data or from how long an answer took: requests by route and status, the
-state of the ledger, budgets as they are spent, connections and memory. Numbers are per process: scrape each of them.
+state of the ledger, budgets as they are spent, data sets that can be asked, connections and memory. Numbers are per
+process: scrape each of them. No counter says when it began to count, as those of the library would.
 """
 
 from __future__ import annotations
@@ -10,25 +11,21 @@ import os
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from discreet.curator.service.service import Curator
+from discreet.errors import MissingExtra
+
+try:
+    from prometheus_client import CollectorRegistry, generate_latest
+    from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+    from prometheus_client.metrics_core import Metric
+    from prometheus_client.registry import Collector
+except ImportError as missing:
+    raise MissingExtra("the service", extra="server") from missing
 
 _STARTED = time.time()
-_HELP = {
-    "discreet_requests_total": ("counter", "requests by route and status"),
-    "discreet_connections_waiting": ("gauge", "connections of strangers that wait for a request"),
-    "discreet_ready": ("gauge", "1 if questions can be answered"),
-    "discreet_ledger_mismatch": ("gauge", "1 if the ledger is not the one that was seen before"),
-    "discreet_ledger_entries": ("gauge", "entries of the ledger"),
-    "discreet_charges_total": ("counter", "questions that were charged, ever"),
-    "discreet_budget_spent_ratio": ("gauge", "part of a budget that is spent"),
-    "discreet_engine_renewals_total": ("counter", "engine processes that were replaced because of their age"),
-    "discreet_engine_failures_total": ("counter", "engine processes that failed or were stopped"),
-    "discreet_memory_bytes": ("gauge", "resident memory of this process"),
-    "discreet_start_time_seconds": ("gauge", "when this process started"),
-}
 
 
 class Metrics:
@@ -51,43 +48,64 @@ class Metrics:
 
     def text(self, curator: Curator, waiting: int = 0) -> str:
         """All numbers as Prometheus reads them."""
-        state, ready = curator.ledger.look(), curator.readiness.check()
-        engines = curator.open_datasets.engines()
         with self._lock:
             requests = dict(self.requests)
-        values: list[tuple[str, Mapping[str, object], float]] = [
-            *(("discreet_requests_total", {"route": r or "none", "status": s}, n) for (r, s), n in requests.items()),
-            ("discreet_connections_waiting", {}, waiting),
-            ("discreet_ready", {}, ready.good),
-            ("discreet_ledger_mismatch", {}, curator.ledger.mismatch is not None),
-            ("discreet_ledger_entries", {}, state.sequence),
-            ("discreet_charges_total", {}, state.charges),
-            *(
-                ("discreet_budget_spent_ratio", {"population": name}, float(curator.ledger.standing(name).share))
-                for name in dict(state.populations)
-            ),
-            ("discreet_engine_renewals_total", {}, sum(engine.renewals for engine in engines)),
-            ("discreet_engine_failures_total", {}, sum(engine.failures for engine in engines)),
-            ("discreet_memory_bytes", {}, _resident()),
-            ("discreet_start_time_seconds", {}, _STARTED),
-        ]
-        lines: list[str] = []
-        for name, (kind, words) in _HELP.items():
-            lines += [f"# HELP {name} {words}", f"# TYPE {name} {kind}"]
-            lines += [f"{name}{_labels(labels)} {float(value):.17g}" for one, labels, value in values if one == name]
-        return "\n".join(lines) + "\n"
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(_Numbers(curator, requests, waiting))
+        return generate_latest(registry).decode()
 
 
-def _labels(labels: Mapping[str, object]) -> str:
-    r"""Labels as Prometheus writes them.
+class _Numbers(Collector):
+    """What one reply to Prometheus holds."""
 
-    >>> _labels({"population": 'a "b"'})
-    '{population="a \\"b\\""}'
-    """
-    if not labels:
-        return ""
-    quoted = {name: str(v).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") for name, v in labels.items()}
-    return "{" + ",".join(f'{name}="{value}"' for name, value in quoted.items()) + "}"
+    def __init__(self, curator: Curator, requests: dict[tuple[str, int], int], waiting: int) -> None:
+        self._curator = curator
+        self._requests = requests
+        self._waiting = waiting
+
+    def collect(self) -> Iterator[Metric]:
+        """All of it, by name."""
+        curator = self._curator
+        state, ready, engines = curator.ledger.look(), curator.readiness.check(), curator.open_datasets.engines()
+        requests = CounterMetricFamily("discreet_requests", "requests by route and status", labels=["route", "status"])
+        for (route, status), many in self._requests.items():
+            requests.add_metric([route or "none", str(status)], many)
+        yield requests
+        yield _gauge("discreet_connections_waiting", "connections of strangers that wait for a request", self._waiting)
+        yield _gauge("discreet_ready", "1 if questions can be answered", ready.good)
+        yield _gauges(
+            "discreet_dataset_ready", "1 if a data set can be asked", "dataset",
+            ((name, name not in ready.datasets) for name, one in dict(state.datasets).items() if not one.retired),
+        )  # fmt: skip
+        mismatch = curator.ledger.mismatch is not None
+        yield _gauge("discreet_ledger_mismatch", "1 if the ledger is not the one that was seen before", mismatch)
+        yield _gauge("discreet_ledger_entries", "entries of the ledger", state.sequence)
+        yield CounterMetricFamily("discreet_charges", "questions that were charged, ever", state.charges)
+        yield _gauges(
+            "discreet_budget_spent_ratio", "part of a budget that is spent", "population",
+            ((name, float(curator.ledger.standing(name).share)) for name in dict(state.populations)),
+        )  # fmt: skip
+        yield CounterMetricFamily(
+            "discreet_engine_renewals", "engine processes that were replaced because of their age",
+            sum(engine.renewals for engine in engines),
+        )  # fmt: skip
+        yield CounterMetricFamily(
+            "discreet_engine_failures", "engine processes that failed or were stopped",
+            sum(engine.failures for engine in engines),
+        )  # fmt: skip
+        yield _gauge("discreet_memory_bytes", "resident memory of this process", _resident())
+        yield _gauge("discreet_start_time_seconds", "when this process started", _STARTED)
+
+
+def _gauge(name: str, words: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, words, float(value))
+
+
+def _gauges(name: str, words: str, label: str, values: Iterable[tuple[str, float]]) -> Metric:
+    family = GaugeMetricFamily(name, words, labels=[label])
+    for which, value in values:
+        family.add_metric([which], float(value))
+    return family
 
 
 def _resident() -> int:

@@ -14,6 +14,7 @@ import secrets
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 from anyio.to_thread import run_sync
@@ -71,14 +72,14 @@ class AccessMiddleware:
         began = scope[BEGAN] = time.monotonic()
         identity = secrets.token_hex(8)
         before, since = REQUEST.set(identity), ARRIVED.set(time.monotonic_ns())
-        path, wrong = _route(scope)
+        path, named, wrong = _route(scope)
         paid = (scope["method"], path) in PAID
         out = _Replies(send, scope, identity, self._on_grid(scope, began) if paid else None)
         try:
             check_host(scope["headers"], self._names)
             if wrong is not None:
                 raise wrong
-            await self._pass(scope, receive, out, path)
+            await self._pass(scope, receive, out, path, named.get("dataset") if paid else None)
         except DiscreetError as error:
             await out.reply(*reply(error, to_owner=_owner(scope)))
         except Exception as error:
@@ -97,13 +98,18 @@ class AccessMiddleware:
         fields = {"method": scope["method"], "route": path or "none", "status": status}
         log.info("replied", extra={"fields": fields | ({} if caller is None else {"caller": caller.name})})
 
-    async def _pass(self, scope: Scope, receive: Receive, out: _Replies, path: str) -> None:
+    async def _pass(self, scope: Scope, receive: Receive, out: _Replies, path: str, asked: str | None) -> None:
+        """Let a request through; ``asked`` is the data set of a route that is paid for."""
         method = scope["method"]
         caller: Caller | None = None
         if TABLE.get((method, path)) is not None:
             caller = await self._who(scope)
         check_allowed(method, path, caller)
         scope[CALLER] = caller
+        if caller is not None and asked is not None:
+            at_once = self._curator.ledger.look_at_once()
+            find = partial(self._curator.grid_for, caller, asked)
+            scope[GRID] = find() if at_once else await run_sync(find)
         with ExitStack() as held:
             if caller is not None:
                 self._curator.meter.count(caller.name)
@@ -219,18 +225,18 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return once
 
 
-def _route(scope: Scope) -> tuple[str, Refusal | None]:
-    """The path of the route that a request is for, or why there is none."""
-    partial = ""
+def _route(scope: Scope) -> tuple[str, dict[str, str], Refusal | None]:
+    """The path of the route that a request is for and the names in it, or why there is none."""
+    other_method = ""
     for route in scope["app"].routes:
-        found, _ = route.matches(scope)
-        if found is Match.FULL:
-            return route.path, None
-        if found is Match.PARTIAL:
-            partial = route.path
-    if partial:
-        return partial, Refusal(405, "NotAllowed", "this method is not known here")
-    return "", Refusal.nothing_here()
+        fits, more = route.matches(scope)
+        if fits is Match.FULL:
+            return route.path, more.get("path_params", {}), None
+        if fits is Match.PARTIAL:
+            other_method = route.path
+    if other_method:
+        return other_method, {}, Refusal(405, "NotAllowed", "this method is not known here")
+    return "", {}, Refusal.nothing_here()
 
 
 def _allowed(scope: Scope) -> list[str]:

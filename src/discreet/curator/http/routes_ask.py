@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Annotated
+import asyncio
+from collections.abc import Callable
+from threading import Event
+from typing import Annotated, TypeVar
 
 from anyio import CapacityLimiter
 from anyio.to_thread import run_sync
@@ -13,16 +15,19 @@ from pydantic import BaseModel
 
 from discreet.curator import public_schema
 from discreet.curator.http import requests, responses
-from discreet.curator.http.middleware import BEGAN, GRID
+from discreet.curator.http.middleware import BEGAN
 from discreet.curator.http.routes_look import answer_out, caller_of
 from discreet.curator.service.questions import AnyQuestion
 from discreet.curator.service.service import Curator
 
+R = TypeVar("R")
 DatasetName = Annotated[str, Path(min_length=1, max_length=100)]
 _ASKING = 32
 """Questions of all analysts together that one server process works on at the same time."""
-_PLANNING = 2
-"""Plans that are previewed at the same time: each is seconds of work, and others want to be answered meanwhile."""
+_PLANNING = 32
+"""Previews of several questions that wait for a place in one server process, beside all other requests."""
+_LOOK = 0.1
+"""Seconds after which it is looked again whether a client is still there."""
 
 
 def _json(reply: BaseModel) -> Response:
@@ -30,10 +35,31 @@ def _json(reply: BaseModel) -> Response:
     return Response(reply.model_dump_json(), media_type="application/json")
 
 
+async def _while_there(request: Request, make: Callable[[Event], R], limiter: CapacityLimiter | None = None) -> R:
+    """What a thread makes; it is told when the client has left."""
+    left = Event()
+
+    async def watch() -> None:
+        while not await request.is_disconnected():
+            await asyncio.sleep(_LOOK)
+        left.set()
+
+    watching = asyncio.create_task(watch())
+    try:
+        return await run_sync(make, left, limiter=limiter)
+    finally:
+        watching.cancel()
+
+
 def add_routes(app: FastAPI, curator: Curator) -> None:
     """Add the routes, for one curator."""
     asking: list[CapacityLimiter] = []
     planning: list[CapacityLimiter] = []
+
+    def limiter() -> CapacityLimiter:
+        if not planning:  # a limiter belongs to the loop that makes it
+            planning.append(CapacityLimiter(_PLANNING))
+        return planning[0]
 
     async def paid(request: Request, dataset: str, what: AnyQuestion, key: str | None) -> responses.AnswerOut:
         """Pay and answer, in a thread of its own."""
@@ -42,8 +68,6 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         caller, began = caller_of(request), request.scope[BEGAN]
 
         def answered() -> responses.AnswerOut:
-            curator.dataset(caller, dataset)  # its grid is for those who may know of it
-            request.scope[GRID] = curator.grid_of(dataset)
             charge = curator.ask(caller, dataset, what, key, began=began)
             curator.at("sending")
             return answer_out(charge)
@@ -81,9 +105,14 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     async def preview(request: Request, dataset: DatasetName, body: requests.PreviewIn) -> Response:
         """What a question would cost, its error bars, and what would be left. Free; no data is touched."""
         caller, asked = caller_of(request), body.question(body.rows)
-        make = partial(curator.preview, caller, dataset, asked)
-        found = make() if curator.previews_at_once(caller, dataset, asked) else await run_sync(make)
-        return _json(responses.PreviewOut(**found[0]))
+        if curator.previews_at_once(caller, dataset, asked):
+            return _json(responses.PreviewOut(**curator.preview(caller, dataset, asked)[0]))
+
+        def made(left: Event) -> responses.PreviewOut:
+            with curator.planning.limited(left):
+                return responses.PreviewOut(**curator.preview(caller, dataset, asked)[0])
+
+        return _json(await _while_there(request, made))
 
     @app.post("/api/datasets/{dataset}/questions", response_model=responses.AnswerOut)
     async def ask(request: Request, dataset: DatasetName, body: requests.AskIn) -> Response:
@@ -94,12 +123,18 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         return _json(await paid(request, dataset, body.question(), body.key))
 
     @app.post("/api/datasets/{dataset}/workload/preview")
-    def preview_workload(
+    async def preview_workload(
         request: Request, dataset: DatasetName, body: requests.WorkloadPreviewIn
     ) -> responses.WorkloadPreviewOut:
         """What several questions would cost together, and their error bars. Free; no data is touched."""
-        found = curator.preview(caller_of(request), dataset, body.question(body.rows))
-        return responses.WorkloadPreviewOut(questions=[responses.PreviewOut(**one) for one in found])
+        caller, asked = caller_of(request), body.question(body.rows)
+
+        def made(left: Event) -> responses.WorkloadPreviewOut:
+            with curator.planning.place(caller.name, left):
+                previews = curator.preview(caller, dataset, asked)
+            return responses.WorkloadPreviewOut(questions=[responses.PreviewOut(**one) for one in previews])
+
+        return await _while_there(request, made, limiter())
 
     @app.post("/api/datasets/{dataset}/workload")
     async def ask_workload(request: Request, dataset: DatasetName, body: requests.WorkloadAskIn) -> responses.AnswerOut:
@@ -111,10 +146,13 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
         request: Request, dataset: DatasetName, body: requests.PlanPreviewIn
     ) -> responses.PlanPreviewOut:
         """What each question of a plan gets, and what all cost together. Free; no data is touched."""
-        if not planning:
-            planning.append(CapacityLimiter(_PLANNING))
-        make = partial(curator.preview_plan, caller_of(request), dataset, body.question())
-        return responses.PlanPreviewOut(**await run_sync(make, limiter=planning[0]))
+        caller, asked = caller_of(request), body.question()
+
+        def made(left: Event) -> responses.PlanPreviewOut:
+            with curator.planning.place(caller.name, left):
+                return responses.PlanPreviewOut(**curator.preview_plan(caller, dataset, asked))
+
+        return await _while_there(request, made, limiter())
 
     @app.post("/api/datasets/{dataset}/plan")
     async def ask_plan(request: Request, dataset: DatasetName, body: requests.PlanAskIn) -> responses.AnswerOut:

@@ -14,7 +14,7 @@ from discreet.curator.parquet import write_parquet
 from discreet.curator.service import serialize
 from discreet.curator.service.access import Caller
 from discreet.curator.service.service import Curator, read_answer
-from discreet.errors import EngineFailed, LedgerUnavailable
+from discreet.errors import EngineFailed
 from discreet.ledger.charges import Charge
 from discreet.ledger.records import ChargeRecord
 
@@ -89,8 +89,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     def answer(request: Request, number: Number) -> responses.AnswerOut:
         """A stored answer. Reading it again costs nothing and draws nothing."""
         charge = curator.answer(caller_of(request), number)
-        if charge.pending:
-            raise LedgerUnavailable("this question was paid, and has no stored answer")
+        curator.check_answered(charge)
         return answer_out(charge)
 
     @app.get("/api/answers/{number}/receipt", response_model=dict[str, Any])
@@ -111,8 +110,7 @@ def add_routes(app: FastAPI, curator: Curator) -> None:
     def parquet(request: Request, number: Number, part: Annotated[int, Query(ge=1, le=10_000)] = 1) -> Response:
         """The rows of a stored answer with their errors, as a Parquet file; ``part`` is which one of a workload."""
         charge = curator.answer(caller_of(request), number)
-        if charge.pending:
-            raise LedgerUnavailable("this question was paid, and has no stored answer")
+        curator.check_answered(charge)
         found = answer_out(charge).answer
         tables = found.answers if isinstance(found, responses.AnswerTables) else [found]
         if part > len(tables):

@@ -96,10 +96,10 @@ def advance(
     """Read one more day and release it; it is kept before the reply leaves, on the grid of time."""
     board = find_board(curator, caller, dataset, name)
     known, _ = curator.dataset(caller, dataset)
-    with curator.open(known).engine.reserved():
+    with curator.open(known).engine.reserved(caller.name):
         released = board.advance(day)
     if began is not None:
-        curator.grid.hold(began)
+        curator.grid_of(dataset).hold(began)
     return released
 
 

@@ -1,8 +1,8 @@
 """curator.toml: where the ledger and the data are, what is declared of the data, and what the service allows.
 
     [server]    data = "data"  ledger = "curator.ledger"  quantum = 0.25  host = "127.0.0.1"  port = 8750
-                hosts, proxies, certificate, certificate_key, grid, witness, log
-    [limits]    requests_per_second, burst, under_way, body, patience, groups, tables, deadline, memory
+                hosts, proxies, certificate, certificate_key, engines, grid, witness, log
+    [limits]    requests_per_second, burst, under_way, body, patience, groups, tables, planning, deadline, memory
     [datasets.hospital]         budget = {epsilon = "2", delta = "1e-9"}  protects = "one patient"
     [datasets.hospital.tables.visits]   as in declarations.py
 
@@ -32,6 +32,8 @@ from discreet.privacy.promises.measures import Measure
 from discreet.privacy.promises.neighbours import Neighbours
 
 PORT = 8750
+ENGINES = 5
+"""Enough for four short questions beside a long one; a process is started when it is needed."""
 
 
 def _copies(folder: Path, config: ServerSection) -> Path:
@@ -87,6 +89,8 @@ class Config:
     port: int = PORT
     """The port to listen on."""
     processes: int = 1
+    engines: int = ENGINES
+    """Engine processes of each data set, and so questions about it that are computed at the same time."""
     quantum: Fraction = Fraction(1, 4)
     """Replies to questions leave on a grid of time that starts with so many seconds."""
     grid: str = "geometric"
@@ -136,6 +140,7 @@ class ServerSection(Section):
     host: Text = "127.0.0.1"
     port: Annotated[StrictInt, Field(ge=0, le=65535), must("must be a whole number up to 65535")] = PORT
     processes: Annotated[StrictInt, Field(ge=0, le=64), must("must be a whole number up to 64")] = 1
+    engines: Annotated[StrictInt, Field(ge=1, le=64), must("must be a whole number from 1 to 64")] = ENGINES
     quantum: Annotated[Fraction, reads(_quantum)] = Fraction(1, 4)
     grid: Annotated[Literal["geometric", "even"], must('must be "geometric" or "even"')] = "geometric"
     hosts: Texts = Field(default_factory=list)
@@ -158,6 +163,7 @@ def config_of(data: Mapping[str, Any], folder: Path) -> Config:
         host=server.host,
         port=server.port,
         processes=server.processes,
+        engines=server.engines,
         quantum=server.quantum,
         grid=server.grid,
         hosts=tuple(server.hosts),

@@ -49,6 +49,9 @@ class DeclaredTable:
     public: bool = False
     columns: Mapping[str, Declared] = field(default_factory=dict)
     caps: Mapping[str, Any] = field(default_factory=dict)
+    known_columns: tuple[str, ...] | None = None
+    """The columns that it had when the owner registered it: no other one can be asked about. None: an older version
+    registered it, and all can."""
 
     def at(self, root: Path) -> Table:
         """The table as a session takes it."""
@@ -78,6 +81,14 @@ class Dataset:
     def completed(self) -> Dataset:
         """The tables as they are registered: each says how many rows of one unit count."""
         return Dataset(tables={name: one.completed() for name, one in self.tables.items()})
+
+    def knowing(self, columns: Mapping[str, tuple[str, ...]]) -> Dataset:
+        """The tables with the columns that they have when they are registered."""
+        return Dataset(tables={name: replace(one, known_columns=columns[name]) for name, one in self.tables.items()})
+
+    def without_known_columns(self) -> Dataset:
+        """The tables as the owner declares them."""
+        return Dataset(tables={name: replace(one, known_columns=None) for name, one in self.tables.items()})
 
     def marks(self, root: Path) -> list[str]:
         """By what the private tables can be recognised."""
@@ -173,6 +184,8 @@ class TableSection(Section):
     max_rows: Any = None
     max_groups: Any = None
     max_rows_per_group: Any = None
+    known_columns: Annotated[list[StrictStr] | None, must("must be a list of names")] = None
+    """Written by the service when a table is registered."""
 
     @model_validator(mode="after")
     def _checked(self) -> Self:
@@ -192,6 +205,7 @@ class TableSection(Section):
             public=self.public,
             columns={name: one.declared() for name, one in self.columns.items()},
             caps={name: cap for name in CAPS if (cap := getattr(self, name)) is not None},
+            known_columns=None if self.known_columns is None else tuple(self.known_columns),
         )
 
 
@@ -241,6 +255,8 @@ def _write_table(one: DeclaredTable) -> dict[str, Any]:
     if one.public:
         data["public"] = True
     data |= dict(one.caps)
+    if one.known_columns is not None:
+        data["known_columns"] = list(one.known_columns)
     return data | {"columns": {name: write_column(column) for name, column in one.columns.items()}}
 
 

@@ -123,6 +123,12 @@ class OpenDatasets:
         with self._lock:
             return [found.engine for found in self._open.values()]
 
+    def left_out(self) -> dict[str, tuple[str, ...]]:
+        """The columns that came after a data set was registered, by its name."""
+        with self._lock:
+            found = {name: one.engine.left_out() for name, one in self._open.items()}
+        return {name: columns for name, columns in found.items() if columns}
+
     def get(self, known: Dataset, people: Callable[[], Population]) -> OpenDataset:
         """A data set, opened: once, until the owner describes it anew."""
         found = self.opened(known)
@@ -150,14 +156,17 @@ class OpenDatasets:
 
     def make(self, dataset: declarations.Dataset, people: Population, name: str = "") -> OpenDataset:
         """The tables behind an engine of their own, if their declaration fits their columns."""
-        engine = Isolated(self._config.limits, remote=dataset.engine())
+        engine = Isolated(self._config.limits, processes=self._config.engines, remote=dataset.engine())
         try:
             tables = {table: one.at(self._config.data) for table, one in dataset.tables.items()}
             configured = self._config.datasets.get(name)
             originals: Originals = ()
+            allowed = {table: one.known_columns for table, one in dataset.tables.items()}
+            _allow(engine, tables, allowed)
             session = _session(tables, people, engine)
             if configured is not None and configured.prepared and dataset.engine() is None:
                 tables, originals = self._copied(name, session, engine)
+                _allow(engine, tables, allowed)
                 session = _session(tables, people, engine)
         except BaseException:
             engine.close()
@@ -185,6 +194,14 @@ class OpenDatasets:
         except DiscreetError as error:
             log.error("%s cannot be opened: %s", known.name, error)
             raise BadData("the data set cannot be opened now; the owner's log says why") from None
+
+
+def _allow(engine: Isolated, tables: Mapping[str, Table], allowed: Mapping[str, tuple[str, ...] | None]) -> None:
+    """Let nobody ask about columns that came after the owner registered a table."""
+    for name, one in tables.items():
+        names = allowed[name]
+        if names is not None:
+            engine.allow(one.source, names)
 
 
 def _session(tables: Mapping[str, Table], people: Population, engine: Isolated) -> Session:

@@ -6,6 +6,8 @@ an act of the owner, and never by a file.
 
 from __future__ import annotations
 
+from typing import Any
+
 from discreet.curator.engine_process.scratch import sweep
 from discreet.curator.service import declarations
 from discreet.curator.service.config import Config, ConfiguredDataset
@@ -13,6 +15,7 @@ from discreet.curator.service.service import Curator, Point
 from discreet.errors import AlreadyProtected, BadParameter
 from discreet.ledger.journal import Clock, utc
 from discreet.ledger.records import BudgetRecord, PopulationRecord
+from discreet.ledger.state import Dataset
 from discreet.ledger.store import Ledger, open_ledger
 from discreet.privacy.promises.measures import Measure
 
@@ -44,7 +47,7 @@ def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> Non
             f"must be what the ledger has, which is {people.budget}: change it there first, with discreet budget",
         )
     same = [declarations.write(one) for one in (configured.tables, configured.tables.completed())]
-    if known is not None and (known.retired or known.about in same):
+    if known is not None and (known.retired or _declared(known) in same):
         return
     try:
         curator.register(
@@ -61,6 +64,11 @@ def _register(curator: Curator, name: str, configured: ConfiguredDataset) -> Non
         known = curator.ledger.datasets.get(name)
         if known is None or known.population != configured.population:  # else another server was quicker
             raise
+
+
+def _declared(known: Dataset) -> dict[str, Any]:
+    """What the owner declared of a data set, without what the service noted of it."""
+    return declarations.write(declarations.read(dict(known.about), known.name).without_known_columns())
 
 
 def _budgets(ledger: Ledger, population: str) -> list[Measure]:

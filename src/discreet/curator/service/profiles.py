@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from discreet.curator.service.questions import UNITS_OF, ProfileQuestion, UnitsQuestion
-from discreet.errors import BadData, BadParameter, EngineFailed, LedgerBusy
+from discreet.errors import BadData, BadParameter, EngineFailed, ServiceBusy
 from discreet.ledger.charges import Charge
 from discreet.ledger.records import ChargeRecord
 from discreet.ledger.store import Ledger
@@ -93,9 +93,9 @@ class StoredProfiles:
 
     @contextmanager
     def one_buyer(self, patience: float) -> Iterator[None]:
-        """Hold others back while a profile is bought: they will find it. LedgerBusy if that takes too long."""
+        """Hold others back while a profile is bought: they will find it. ServiceBusy if that takes too long."""
         if not self._buying.acquire(timeout=patience):
-            raise LedgerBusy("a first question is buying a profile; nothing was spent, ask again")
+            raise ServiceBusy("a first question is buying a profile; nothing was spent, ask again")
         try:
             yield
         finally:

@@ -1,7 +1,8 @@
-"""Whether the service can answer: the ledger spends, and its disks have room.
+"""Whether the service can answer: the ledger spends, its disks have room, and every data set can be asked.
 
 Promise: ``check`` comes back in time whatever hangs below it, and says nothing of the data: only whether the ledger can
-be read, is the one that was seen before, and has room to grow. One check serves all who ask within a second.
+be read, is the one that was seen before, and has room to grow; and whether the tables are where they were registered,
+with the columns that they had. One check serves all who ask within a second.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from discreet.errors import DiscreetError, LedgerMismatch
@@ -28,11 +29,13 @@ class Ready:
 
     ledger: str | None = None
     disk: str | None = None
+    datasets: tuple[str, ...] = ()
+    """Those that cannot be asked now."""
 
     @property
     def good(self) -> bool:
-        """Whether questions can be answered."""
-        return self.ledger is None and self.disk is None
+        """Whether questions can be answered, about every data set."""
+        return self.ledger is None and self.disk is None and not self.datasets
 
 
 class Readiness:
@@ -46,6 +49,8 @@ class Readiness:
         self._found = Ready(ledger="it was not checked yet")
         self._since = float("-inf")
         self._under_way: threading.Thread | None = None
+        self.broken: tuple[str, ...] = ()
+        """Data sets that could not be asked when they were last looked at."""
         self.stopping = False
         """Set when the service is being stopped: nothing new should be sent here."""
 
@@ -53,6 +58,10 @@ class Readiness:
         """What is found now, or was within the last second."""
         if self.stopping:
             return Ready(ledger="the service is being stopped")
+        return replace(self._checked(), datasets=self.broken)
+
+    def _checked(self) -> Ready:
+        """Of the ledger and its disks."""
         with self._lock:
             if self._clock() - self._since < _AGE:
                 return self._found

@@ -25,6 +25,7 @@ from typing import Any
 from discreet.curator.amounts import write_amount
 from discreet.curator.error_replies import Refusal, log, reply, where
 from discreet.curator.limits import Limits, Meter, check_number, check_size
+from discreet.curator.planning import Planning
 from discreet.curator.service import declarations, serialize
 from discreet.curator.service.access import OWNER, Access, Caller
 from discreet.curator.service.config import Config
@@ -59,6 +60,7 @@ from discreet.errors import (
     LedgerBusy,
     LedgerUnavailable,
     NotRegistered,
+    ServiceBusy,
 )
 from discreet.ledger.charges import Charge
 from discreet.ledger.entries import canonical
@@ -122,6 +124,7 @@ class Curator:
         self.access = Access(ledger, clock)
         self.meter = Meter(config.limits)
         self.anonymous_meter = Meter(ANONYMOUS_LIMITS)
+        self.planning = Planning(config.limits)
         self.grid = Grid(float(config.quantum), config.grid == "even")
         self.open_datasets = OpenDatasets(config)
         self.readiness = Readiness(ledger, _folders(config))
@@ -150,8 +153,36 @@ class Curator:
             with suppress(DiscreetError):  # what cannot be read is reported when it is opened
                 folders = declarations.read(dict(one.about), name).folders(self.config.data)
                 found += mark(folders, self.ledger.head.ledger)
+        found += [
+            f"questions about the data set {name!r} are refused: its tables are not there, or not as they were "
+            "registered; restore them, register it again, or retire it"
+            for name in self.readiness.broken
+        ]
+        found += [
+            f"the data set {name!r} has columns that came after it was registered, and nobody may ask about them: "
+            f"{', '.join(columns)}; declare them and register it again to allow it"
+            for name, columns in self.open_datasets.left_out().items()
+        ]
         found += unit_cautions(self.ledger.look())
         return list(dict.fromkeys(found))
+
+    def look_at_datasets(self) -> None:
+        """Find the data sets that cannot be asked now, by public facts about their tables; they are no more ready."""
+        broken = []
+        for name, known in self.ledger.datasets.items():
+            if known.retired:
+                continue
+            try:
+                opened = self.open(known)
+                opened.engine.check_sources(schema.table.source for schema in opened.session.schemas.values())
+            except ServiceBusy:
+                if name in self.readiness.broken:
+                    broken.append(name)
+            except DiscreetError as error:
+                if name not in self.readiness.broken:
+                    log.error("%s cannot be asked: %s", name, type(error).__name__)
+                broken.append(name)
+        self.readiness.broken = tuple(broken)
 
     def close(self) -> None:
         """End the engines and let go of the ledger."""
@@ -207,11 +238,13 @@ class Curator:
             raise BadParameter("budget", None, f"must be given: the people of {population!r} have none yet")
         if people is not None and budget is not None and budget != people.budget:
             raise AlreadyProtected(f"the people of {population!r} have another budget already: {people.budget}")
-        dataset = dataset.completed()
+        dataset = dataset.completed().without_known_columns()
         nothing = limits_of(budget, rule, ())
         kept = people or Population(population, budget, rule, Fraction(0), nothing, neighbours, protects)  # type: ignore[arg-type]
         opened = self.open_datasets.make(dataset, kept, name)
         try:
+            schemas = opened.session.schemas
+            dataset = dataset.knowing({table: tuple(one.stored) for table, one in schemas.items()})
             marks, about = dataset.marks(self.config.data), declarations.write(dataset)
             units = self._units(name, dataset, opened)
             if units and decision is None:
@@ -224,7 +257,7 @@ class Curator:
         except BaseException:
             opened.engine.close()
             raise
-        self.open_datasets.put(name, opened)
+        self.open_datasets.put(name, replace(opened, about=about))
         if units:
             keep_units(self.ledger, name, population, units, decided=decision is not None, by=by)
         return done.sequence
@@ -240,6 +273,10 @@ class Curator:
         known = self.config.datasets.get(name)
         own = None if known is None else known.quantum
         return self.grid if own is None else Grid(float(own), self.config.grid == "even")
+
+    def grid_for(self, caller: Caller, name: str) -> Grid:
+        """The same, for those who may know of the data set; for all others the server's."""
+        return self.grid_of(name) if name in self.datasets(caller) else self.grid
 
     # --- asking -----------------------------------------------------------------------------------------------------
 
@@ -322,9 +359,10 @@ class Curator:
             if isinstance(asked, SqlQuestion | WorkloadQuestion):
                 left = self._price_left(opened, session, budget_store, caller, name, asked, key, began)
             reading = self._reading(opened, session, caller, name, asked)
-            order = ordered(replace(asked, price=left), session, *reading)
+            with self.planning.limited():
+                order = ordered(replace(asked, price=left), session, *reading)
             self.at("planned")
-            with opened.engine.reserved():
+            with opened.engine.reserved(caller.name):
                 told = note_of_first_payment(asked.price, left)
                 stored, words = self._answered(session, asked, order, budget_store, told)
         except AlreadyCharged as before:
@@ -410,14 +448,28 @@ class Curator:
             )
         if not charge.pending:
             return replace(charge, again=True)
-        limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
-        wait = datetime.fromisoformat(charge.entry.time) + limit - self._clock()
+        wait = self._under_way_for(charge)
         if wait > timedelta(0):
             raise LedgerBusy(
                 "this question was paid, and is being answered or was lost with a server that ended; ask again with "
                 f"the same key, which costs nothing more: after {math.ceil(wait.total_seconds())} s it is known"
             )
         raise EngineFailed  # lost in a crash: charged, never answered
+
+    def _under_way_for(self, charge: Charge) -> timedelta:
+        """How long an answer may still come."""
+        limit = timedelta(seconds=float(self.config.limits.deadline) + float(self.config.limits.patience) + _SLACK)
+        return datetime.fromisoformat(charge.entry.time) + limit - self._clock()
+
+    def check_answered(self, charge: Charge) -> None:
+        """Refuse to show an answer that is not stored: it is under way, or it was lost and will never come."""
+        if not charge.pending:
+            return
+        if "synthetic" in charge.record.parameters:
+            raise Refusal(404, "NotFound", "this was paid for synthetic rows: look at /api/synthetic and its number")
+        if self._under_way_for(charge) > timedelta(0):
+            raise Refusal(503, "UnderWay", "this question is being answered; look again in a few seconds")
+        raise EngineFailed
 
     # --- looking ----------------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from discreet.curator.service.access import Caller
 from discreet.curator.service.open_datasets import OpenDataset
 from discreet.curator.service.profiles import needs_profile
 from discreet.curator.service.service import Curator, read_answer
-from discreet.errors import BadParameter, EngineFailed, LedgerBusy
+from discreet.errors import BadParameter, EngineFailed, ServiceBusy
 from discreet.ledger.charges import Charge
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Measure
@@ -63,6 +63,8 @@ class SyntheticQuestion:
 class Job:
     """One that is being worked on."""
 
+    dataset: str
+    analyst: str
     number: int | None = None
     doing: str = "reading the data"
     cancelled: bool = False
@@ -105,8 +107,8 @@ class SyntheticJobs:
         if asked.rows * wide > STORED:
             raise BadParameter("rows", asked.rows, f"must be at most {STORED // wide:,} for {wide} columns")
         if not self._free.acquire(blocking=False):
-            raise LedgerBusy("other synthetic rows are being made; nothing was spent, ask again later")
-        job = Job()
+            raise ServiceBusy("other synthetic rows are being made; nothing was spent, ask again later")
+        job = Job(name, caller.name)
         budget = Announced(
             self._curator.ledger, name, caller.name, key=key or secrets.token_hex(16), query=asked.query,
             parameters=asked.parameters,
@@ -164,7 +166,7 @@ class SyntheticJobs:
         began = time.monotonic()
         try:
             stored = self._made(job, opened, asked, budget, began)
-            self._curator.grid.hold(began)
+            self._curator.grid_of(job.dataset).hold(began)
             if budget.charge is not None:
                 self._curator.ledger.store_answer(budget.charge, stored)
         except BaseException as error:  # before the payment, or the ledger is gone
@@ -184,12 +186,12 @@ class SyntheticJobs:
         def cancel() -> bool:
             if job.doing == "reading the data":  # it is read: let others have the engine, on a line of the grid
                 held.close()
-                self._curator.grid.hold(began)
+                self._curator.grid_of(job.dataset).hold(began)
                 job.doing = "measuring and fitting"
             return job.cancelled
 
         with held:
-            held.enter_context(opened.engine.reserved())
+            held.enter_context(opened.engine.reserved(job.analyst))
             try:
                 made = opened.session.serving(budget).synthesize(
                     asked.table, asked.price, columns=asked.columns, workload=asked.workload, rows=asked.rows,

@@ -102,7 +102,7 @@ function firstVisit() {
 async function patiently(f) {
   for (let left = 3; ; left -= 1) {
     try { return await f(); } catch (error) {
-      if (!left || !(error.status === 0 || error.kind === "LedgerBusy")) throw error;
+      if (!left || !(error.status === 0 || ["LedgerBusy", "ServiceBusy"].includes(error.kind))) throw error;
       await new Promise((done) => { setTimeout(done, 500); });
     }
   }
@@ -261,7 +261,7 @@ export async function historyView(place, [chosen]) {
       h("ol", { class: "list" }, [...charges].reverse().map((one) => h("li", {},
         h("button", { class: "entry", onclick: () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); } },
           h("code", {}, one.query.replace(/\s+/g, " ").slice(0, 160)),
-          h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer was stored"}`)),
+          h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer yet"}`)),
         one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile || one.parameters.units ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);

@@ -10,12 +10,22 @@ const MOST = 40;
 // Shows stored answers by number in one place: the one that was opened last, in whatever order the answers arrive.
 export function opener(side, instead = () => null) {
   let wanted;
-  return async (number) => {
+  const open = async (number) => {
     wanted = number;
     let found = instead(number);
-    try { found = found || answerView(await get(at("answers", number))); } catch (error) { found = complaint(error); }
+    try { found = found || answerView(await get(at("answers", number))); } catch (error) {
+      found = error.kind === "UnderWay" ? underWay() : complaint(error);
+      if (error.kind === "UnderWay") setTimeout(() => { if (wanted === number && side.isConnected) open(number); }, 2000);
+    }
     if (wanted === number) show(side, found);
   };
+  return open;
+}
+
+/** A question that was paid, and whose answer is not stored yet: nothing is wrong. */
+function underWay() {
+  return h("article", { class: "card answer", "aria-busy": "true" }, h("h2", {}, "Being answered"),
+    h("p", { class: "quiet" }, "This question is paid and is being answered. The answer appears here as soon as it is stored."));
 }
 
 export function answerView(data) {

@@ -13,7 +13,7 @@ export async function alertsView(place) {
   const [audit, budgets, analysts, ready] = await Promise.all([get("/api/audit"), get("/api/budget"), get("/api/analysts"), get("/readyz").catch((error) => error)]);
   const urgent = [], notes = [];
   if (audit.trouble) urgent.push(["No question is answered", audit.trouble, "#ledger"]);
-  else if (ready instanceof Error) urgent.push(["The service is not ready", "The log of the service names the reason: the disk, the store of the ledger, or a mismatch.", null]);
+  else if (ready instanceof Error) urgent.push(["The service is not ready", "The log of the service names the reason: the disk, the store of the ledger, a mismatch, or a data set whose tables are gone or changed.", null]);
   for (const one of budgets) {
     const part = `${(one.share * 100).toFixed(0)} % of the budget is spent`;
     if (one.share >= NEARLY) (one.share >= 1 ? urgent : notes).push([one.population, one.share >= 1 ? "The budget is spent: no further question is answered." : `${part}.`, "#datasets"]);

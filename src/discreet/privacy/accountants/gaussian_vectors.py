@@ -75,6 +75,7 @@ def vectors_delta_up(noises: Sequence[DiscreteGaussian], epsilon: Fraction) -> F
     return min(found, Fraction(1))
 
 
+@lru_cache(maxsize=4096)
 def _smooth(moved: Fraction | int, gap: Fraction) -> Fraction:
     """An s² with m·κ <= gap for m moved coordinates."""
     return Fraction(math.ceil(64 * log_up(3 * moved / gap) / _TWICE_PI_SQUARED), 64)

@@ -231,6 +231,8 @@ def _sum(a: Leaves, b: Leaves) -> Leaves:
 
 
 def _distinct(options: list[Leaves]) -> list[Leaves]:
+    if len(options) == 1:
+        return options
     seen: dict[frozenset[tuple[Event, int]], Leaves] = {}
     for leaves in options:
         seen.setdefault(frozenset(leaves.items()), leaves)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping, Sequence
 from math import sqrt
 
 from discreet.exact import significant
@@ -96,21 +96,32 @@ def shares(asked: Quote, part: Part) -> tuple[tuple[str, float], ...]:
     gaussian = asked.plan.noise is Noise.GAUSSIAN
 
     def price(one: Noised) -> float:
-        return float(price_zcdp(one.event).rho if gaussian else price_basic(one.event).epsilon)
+        if one.searches:
+            return float(price_zcdp(one.event).rho if gaussian else price_basic(one.event).epsilon)
+        return float(one.noise.rho if isinstance(one.noise, Gaussian) else one.noise.epsilon)
 
     paid = [
         {paid_with(s): one for s, one in found.items() if isinstance(one.noise, Gaussian) == gaussian}
         for found in asked.plan.sets
     ]
     total = sum(price(one) for found in paid for one in found.values())
-    here = paid[asked.place(part)]
-    return tuple((f"{_what(one)}{_for(part, key, len(here))}", price(one) / total) for key, one in here.items())
+    here, used_by = paid[asked.place(part)], _columns(part)
+    return tuple(
+        (f"{_what(one)}{_for(used_by.get(key, ()), len(here))}", price(one) / total) for key, one in here.items()
+    )
 
 
-def _for(part: Part, paid: Hashable, among: int) -> str:
+def _columns(part: Part) -> Mapping[Hashable, Sequence[str]]:
+    """The columns that each released thing is for."""
+    used_by: dict[Hashable, list[str]] = {}
+    for name, recipe in zip(part.names, part.recipes, strict=True):
+        for key in {paid_with(s) for s in recipe.needs}:
+            used_by.setdefault(key, []).append(name)
+    return used_by
+
+
+def _for(names: Sequence[str], among: int) -> str:
     """For which columns something is released, where several things are."""
-    both = zip(part.names, part.recipes, strict=True)
-    names = [name for name, recipe in both if any(paid_with(s) == paid for s in recipe.needs)]
     return f" (for {', '.join(names)})" if names and among > 1 else ""
 
 

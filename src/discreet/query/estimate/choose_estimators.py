@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate import two_sided_sums
@@ -32,6 +33,7 @@ _MOST_SEARCHED = 256
 _ADDED = (Aggregate.SUM, Aggregate.AVG)
 
 
+@lru_cache(maxsize=256)
 def recipes(
     measures: tuple[LoweredMeasure, ...],
     *,

@@ -111,8 +111,12 @@ class Noised:
     @property
     def variance(self) -> Fraction:
         """At least that of one noise, in the statistic's units squared: σ², or 2·scale² for Laplace noise."""
-        cells = self.noise.sigma_squared if isinstance(self.noise, Gaussian) else 2 * self.noise.scale**2
-        return cells * self.unit**2
+        return self._cells_squared * self.unit**2
+
+    @property
+    def _cells_squared(self) -> Fraction:
+        """The same in cells."""
+        return self.noise.sigma_squared if isinstance(self.noise, Gaussian) else 2 * self.noise.scale**2
 
     def error(self, miss: float) -> float:
         """|noise| is at most this with probability 1 - miss, in the statistic's units; for bins, of any one prefix.
@@ -123,9 +127,10 @@ class Noised:
         miss = max(miss, 1e-15)
         if isinstance(self.statistic, (Bins, QuantileCells)):
             return self._prefix_error(self.statistic, miss)
-        if self.variance < _STILL * self.unit**2:
+        spread = self._cells_squared
+        if spread < _STILL:
             return 0.0
-        if self.variance < _COARSE * self.unit**2:
+        if spread < _COARSE:
             return float(error_of(self.noise, 1 - Fraction(miss)) * self.unit)
         if isinstance(self.noise, Gaussian):
             cells = math.sqrt(self.noise.sigma_squared) * -_NORMAL.inv_cdf(miss / 2)
@@ -222,8 +227,20 @@ def plan_noise(needs: tuple[Need, ...], allowance: Allowance, neighbours: Neighb
     """The better of Laplace and Gaussian noise that the allowance can pay for."""
     chooses = any(isinstance(statistic, QuantileCells) for need in needs for statistic in need.statistics)
     ways = _ways(allowance, any(need.selects for need in needs), chooses)
-    plans = [_plan(needs, way, neighbours, allowance) for way in ways]
-    return min(plans, key=lambda plan: badness(plan, needs))
+    drafts = [_draft(needs, way, neighbours) for way in ways]
+    best = drafts[0] if len(drafts) == 1 else min(drafts, key=lambda draft: badness(draft, needs))
+    return _plan(best, allowance)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The noise of every statistic of every grouping set, not priced yet."""
+
+    way: _Way
+    sets: tuple[Mapping[Statistic, Noised], ...]
+    selections: tuple[Selection | None, ...]
+    apart: bool
+    """Whether the numbers of units by which keys are selected have Gaussian noise, beside other noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +284,8 @@ def _gaussian(epsilon: Fraction, delta: Fraction, chooses: bool = False) -> ZCDP
     return found if found is not None and found.mu_squared <= _WIDE else ZCDP(largest_zcdp(promise).rho)
 
 
-def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance: Allowance) -> NoisePlan:
+def _draft(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours) -> Draft:
+    """The noise that one way buys."""
     shares = _shares([need.statistics for need in needs], 3 if way.noise is Noise.LAPLACE else 2)
     naming = sum((share[Units()] for need, share in zip(needs, shares, strict=True) if need.selects), Fraction(0))
     gaussian = _for_naming(way, naming)
@@ -286,13 +304,19 @@ def _plan(needs: tuple[Need, ...], way: _Way, neighbours: Neighbours, allowance:
         _selection(found[Units()], need.caps, by, way.delta / selecting) if need.selects else None
         for need, found in zip(needs, sets, strict=True)
     )
+    return Draft(way, tuple(sets), selections, gaussian is not None)
+
+
+def _plan(draft: Draft, allowance: Allowance) -> NoisePlan:
+    """The noise with what all of it costs together."""
+    sets, selections, noise = draft.sets, draft.selections, draft.way.noise
     drawn = [event for found in sets for event in _events(found)]
     event = events.Composed([*drawn, *(events.Threshold(0, s.delta) for s in selections if s is not None)])
     price: Event = event
-    if isinstance(allowance, Approx) and (way.noise is Noise.GAUSSIAN or gaussian is not None):
+    if isinstance(allowance, Approx) and (noise is Noise.GAUSSIAN or draft.apart):
         # the noise was made for a share of ε and of δ, and the keys cost at most the rest of δ
         price = events.Stated(event, allowance.epsilon, allowance.delta)
-    return NoisePlan(noise=way.noise, sets=tuple(sets), selections=selections, event=event, price=price)
+    return NoisePlan(noise=noise, sets=sets, selections=selections, event=event, price=price)
 
 
 def _for_naming(way: _Way, share: Fraction) -> ZCDP | VectorBudget | None:
@@ -418,7 +442,7 @@ def _quantile(drawn: Drawn, miss: Fraction) -> int:
 # --- which is better --------------------------------------------------------------------------------------------------
 
 
-def badness(plan: NoisePlan, needs: tuple[Need, ...]) -> float:
+def badness(plan: NoisePlan | Draft, needs: tuple[Need, ...]) -> float:
     """What is to be small: the squared errors weighted by importance, times the square of the largest threshold."""
     pairs = [(need, found, s is not None) for need, found, s in zip(needs, plan.sets, plan.selections, strict=True)]
     errors = [

@@ -118,7 +118,11 @@ class Part:
 
     def same_groups(self, other: Part) -> bool:
         """Whether both are about the same groups of the same rows, so that they can share statistics."""
-        return (self.whole, self.caps, self.keys) == (other.whole, other.caps, other.keys)
+        mine, theirs = self.whole, other.whole
+        filtered = mine.predicate if isinstance(mine, Filter) else None
+        if mine is not theirs and filtered != (theirs.predicate if isinstance(theirs, Filter) else None):
+            return False  # where two questions differ: all that is below is long, and mostly equal
+        return (mine, self.caps, self.keys) == (theirs, other.caps, other.keys)
 
     def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
         """The same groups with these measures, each with its recipe."""
@@ -137,19 +141,21 @@ class Part:
         several = any(isinstance(s, QuantileCells) and len(s.levels) > 1 for r in self.recipes for s in r.needs)
         return replace(self, searches=False).asking(self.measures) if several else self
 
-    def joined(self, other: Part) -> Part:
-        """Both together, statistics that both need once."""
-        measures = (*self.measures, *other.measures)
-        if self.given and other.given:
-            both = replace(self, measures=measures, recipes=(*self.recipes, *other.recipes))
-        else:
-            both = self.asking(measures)
-        return replace(both, importance=max(self.importance, other.importance))
+    def joined(self, others: Sequence[Part]) -> Part:
+        """All together, statistics that several need once."""
+        if not others:
+            return self
+        parts = (self, *others)
+        measures = tuple(measure for part in parts for measure in part.measures)
+        importance = max(part.importance for part in parts)
+        if all(part.given for part in parts):
+            made = tuple(recipe for part in parts for recipe in part.recipes)
+            return replace(self, measures=measures, recipes=made, importance=importance)
+        return replace(self.asking(measures), importance=importance, given=False)
 
-    def of(self, joint: Part) -> Part:
+    def made_by(self, recipes: Mapping[LoweredMeasure, Recipe]) -> Part:
         """This part with the recipes that its measures have in a joint one."""
-        found = dict(zip(joint.measures, joint.recipes, strict=True))
-        return replace(self, recipes=tuple(found[m] for m in self.measures))
+        return replace(self, recipes=tuple(recipes[measure] for measure in self.measures))
 
     def domain(self) -> tuple[tuple[Value, ...], ...] | None:
         """All combinations of listed keys, in engine terms; None if some are not listed."""

@@ -13,7 +13,7 @@ from math import isqrt
 from typing import TypeAlias
 
 from discreet.errors import BadQuestion
-from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.expressions import Call, Expression, Literal, Remembers
 from discreet.query.plan.types import Number
 from discreet.query.typing.infer import Typed
 
@@ -27,7 +27,7 @@ LARGEST_ORDERED = 10**300
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Remembers):
     """Σ over rows of weight · value, where |value| <= bound cells of ``step``."""
 
     value: Expression
@@ -40,6 +40,14 @@ class Rows:
     """Whether no two values have different signs: then to change a unit moves the sum no further than to remove it."""
     by_length: bool = False
     """Whether the parts together are at most ``bound`` in length (L2), not in sum: then noise must be Gaussian."""
+
+    def __hash__(self) -> int:
+        """Computed once: noise, shares and estimates are looked up by their statistic again and again."""
+        try:
+            return self._hash
+        except AttributeError:
+            object.__setattr__(self, "_hash", hash((self.value, self.bound, self.step, self.beside)))
+            return self._hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ class Literal:
         return isinstance(self.value, bool), self.value
 
 
-class _Remembers:
+class Remembers:
     """A place for a hash. It is no field, so it is neither compared nor sent to another process, where it differs."""
 
     __slots__ = ("_hash",)
@@ -51,7 +51,7 @@ class _Remembers:
 
 
 @dataclass(frozen=True, slots=True)
-class Call(_Remembers):
+class Call(Remembers):
     """A function of other expressions. CASE is ``case(when1, then1, when2, then2, ..., otherwise)``."""
 
     function: str
