@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-STATES = frozenset({"spent", "cost", "event", "epsilon", "certified", "promise", "price", "reading"})
+STATES = frozenset({"spent", "charged", "cost", "event", "epsilon", "certified", "promise", "price", "reading"})
 """A public class with one of these, of its own or inherited, states a price or carries one."""
 
 ANY = "as its parameters say"
