@@ -112,7 +112,7 @@ def main() -> None:
         for source in SOURCES:
             for label, key in KINDS.items():
                 times = []
-                for size, table in tables.items():
+                for table in tables.values():
                     query = asked(source, stored(source, table, folder), key)
                     times.append(cpu_seconds(lambda query=query: query.release(epsilon=1), repeats=1))
                 ours = " / ".join(f"{1000 * seconds:,.0f} ms" for seconds in times)
