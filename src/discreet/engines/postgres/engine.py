@@ -21,7 +21,7 @@ from discreet.engines.sql.grouping_sets import emit_sets
 from discreet.engines.sql.reading import read_id
 from discreet.engines.sql.relations import Origin, scanned
 from discreet.engines.unchanged import check_unchanged
-from discreet.errors import BadData, BadParameter, EngineFailed
+from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable
 from discreet.exact import integer
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
@@ -65,12 +65,14 @@ class Postgres:
                 check(connection)
                 origin = describe(table, self._schema, connection)
         except driver().Error as error:
-            code = _code(error)
+            code, away = _code(error), isinstance(error, driver().OperationalError)
         else:
             with self._lock:
                 self._known[table] = origin
             return dict(origin.stored)
         LOG.error("PostgreSQL could not describe a table: %s", code)
+        if away:
+            raise EngineUnreachable("the PostgreSQL server")
         raise BadData(f"{table} must be a table or view that PostgreSQL can describe")
 
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:

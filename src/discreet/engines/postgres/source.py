@@ -161,15 +161,11 @@ def describe(table: PostgresTable, schema: str, connection: Connection) -> Origi
     sql = f"(SELECT {', '.join(read)} FROM {item})"
     try:
         connection.execute(f"EXPLAIN SELECT * FROM {sql} AS t".encode())
-    except driver().Error:
-        forbidden = True
-    else:
-        forbidden = False
-    if forbidden:
+    except driver().errors.InsufficientPrivilege:
         raise BadData(
             f"{schema}.{table.table} must be a table or view that the role may read with all that it is made of, and "
             "without row-level security below it: let the role bypass that, or make a view that its owner may read"
-        )
+        ) from None
     return Origin(sql, stored)
 
 
