@@ -6,7 +6,8 @@
              with the Arrow C stream interface; a dict of columns; a list of dicts
 
 Globs and folders are listed again for each question, before it is paid: files that came since are part of the table.
-Names that start with "." or "_" are skipped in folders. Frames are turned into Arrow, without a copy where their memory allows it.
+Names that start with "." or "_" are skipped in folders. Frames are turned into Arrow, without a copy where their memory
+allows it.
 
 Promise: what cannot be opened is refused with ``BadData`` before anything is spent; the message never holds a value.
 """

@@ -25,5 +25,5 @@ def check_unchanged(
         usable = {column: how for column, how in schemas[name].stored.items() if how.kind is not StoredKind.OTHER}
         if any(now.get(column) != how for column, how in usable.items()):
             raise BadData(
-                f"the columns of {name} have changed since the session was opened; nothing was spent. Open a new session"
+                f"the columns of {name} have changed since this session was opened; nothing was spent. Open a new one"
             )

@@ -69,9 +69,10 @@ frame = session.range(60).selectExpr(
     "CAST(CAST(1 AS BOOLEAN) AS TIMESTAMP) AS moment",
 )
 columns = {"day": dp.keys(["2023-12-31", "2024-01-01"]), "seven": dp.bounds(0, 9)}
-s = dp.Session(t=dp.table(frame, unit="user", columns=columns), budget=dp.Pure(10**4), engine=dp.engines.spark(session))
+table = dp.table(frame, unit="user", columns=columns)
+s = dp.Session(t=table, budget=dp.Pure(10**4), engine=dp.engines.spark(session))
 answer = s.sql("SELECT day, COUNT(*) AS n, COUNT(seven) AS m FROM t GROUP BY day").release(epsilon=1000)
-assert answer.rows == [{"day": "2023-12-31", "n": 0, "m": 0}, {"day": "2024-01-01", "n": 60, "m": 60 - int(sys.argv[2])}], answer.rows
+assert (answer["n"], answer["m"]) == ([0, 60], [0, 60 - int(sys.argv[2])]), answer.rows
 assert session.conf.get("spark.sql.ansi.enabled") == "false", "it came back"
 session.stop()
 print("AGREED", len(works))

@@ -308,7 +308,7 @@ class Spark:
             del self._known[_identity(source)]
             return
         if not known[0].files <= self._files(known[0]):
-            raise BadData("files of this DataFrame are gone; nothing was spent. Make the DataFrame and the session again")
+            raise BadData("files of this DataFrame are gone; nothing was spent. Make it and the session again")
 
     def _open(self, source: object) -> tuple[Source, Origin]:
         key = _identity(source)
