@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
+from discreet.engines.duckdb import engine as engine_module
 from discreet.errors import BadData
 
 SURE = 1000
@@ -113,3 +114,9 @@ def test_sources_that_did_not_change_are_not_opened_again(tmp_path: Path) -> Non
     engine.columns(str(tmp_path))
     assert engine._connected is connected
     assert engine._known == known
+
+
+def test_frames_are_turned_into_arrow_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = opened(TWO.to_pandas())
+    monkeypatch.setattr(engine_module, "open_source", None)
+    assert count(session) == 2

@@ -120,7 +120,8 @@ class DuckDB:
         key = _identity(source)
         with self._lock:
             known = self._known.get(key)
-            if known is not None and (known.marks is None or known.marks != self._marks(source)):
+            in_memory = known is not None and known.marks == ()
+            if known is not None and not in_memory and (known.marks is None or known.marks != self._marks(source)):
                 self._known[key] = self._opened(source, known.label)
         return dict(self._open(source).origin.stored)
 

@@ -307,7 +307,13 @@ class Spark:
         if not known[0].is_given:
             del self._known[_identity(source)]
             return
-        if not known[0].files <= self._files(known[0]):
+        try:
+            files = self._files(known[0])
+        except Exception as error:
+            LOG.error("Spark could not list the files of a source: %s", type(error).__name__)
+            files = frozenset()
+            self.ready()  # or the server is away
+        if not known[0].files <= files:
             raise BadData("files of this DataFrame are gone; nothing was spent. Make it and the session again")
 
     def _open(self, source: object) -> tuple[Source, Origin]:
