@@ -31,6 +31,7 @@ LAYERS = """
     synthetic.predicate+synthetic.domain+synthetic.columns+synthetic.binning
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
+    engines.unchanged
     engines.memory engines.sql
     engines.sources engines.data_paths
     query.profile
