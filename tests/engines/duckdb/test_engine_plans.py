@@ -246,7 +246,7 @@ def engine(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     return recorded(request.param, tmp_path_factory.mktemp(request.param))
 
 
-EVERY = [str(name) for (name,) in driver.sql("SELECT * FROM duckdb_optimizers()").fetchall()]
+EVERY = [str(name) for (name,) in driver.execute("SELECT * FROM duckdb_optimizers()").fetchall()]
 OTHERS = {
     "none off": "''",
     "all off": f"'{','.join(EVERY)}'",

@@ -86,7 +86,9 @@ def test_a_column_that_changed_is_refused_before_the_payment(fresh_database: str
     assert nothing_spent(session)
 
 
-def test_a_change_between_the_check_and_the_work_fails_whatever_the_rows_are(fresh_database: str) -> None:
+def test_a_change_between_the_check_and_the_work_fails_whatever_the_rows_are(
+    fresh_database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     execute(fresh_database, "CREATE TABLE rows (id bigint, x bigint)", "INSERT INTO rows VALUES (1, 1), (2, 2)")
     engine = postgres(fresh_database)
     session = opened(engine, x=dp.bounds(0, 9))
@@ -96,7 +98,7 @@ def test_a_change_between_the_check_and_the_work_fails_whatever_the_rows_are(fre
         checked(*given)
         execute(fresh_database, "ALTER TABLE rows ALTER x TYPE text")
 
-    engine.check = check_then_change  # type: ignore[method-assign]
+    monkeypatch.setattr(engine, "check", check_then_change)
     with pytest.raises(EngineFailed):  # both rows are numbers: without the comparison this would be answered
         session.sql("SELECT SUM(x) AS s FROM t").release(epsilon=1)
 
