@@ -200,7 +200,12 @@ def stored(storage: str, name: str, table: pa.Table, folder: Path) -> Any:
         return DatabaseTable(str(folder / f"{name}.duckdb"), "rows")
     if storage == "prepared":
         unit = next((column for column in ("u", "user_id") if column in table.column_names), None)
-        return prepare(str(path), folder / f"{name}.copy.duckdb", unit=unit, works=list(of_keys())[:12])
+        return prepare(
+            str(path),
+            folder / f"{name}.copy.duckdb",
+            unit=unit,
+            works=[one for one in list(of_keys())[:12] if isinstance(one, Work)],
+        )
     return str(path)
 
 
