@@ -32,6 +32,7 @@ LAYERS = """
     synthetic.predicate+synthetic.domain+synthetic.columns+synthetic.binning
     engines ledger
     engines.duckdb engines.postgres engines.spark engines.experimental
+    engines.unchanged
     engines.memory engines.sql
     engines.sources engines.data_paths engines.csv_lines
     query.profile

@@ -5,8 +5,9 @@
   memory     an Arrow table, record batch, reader or dataset; a Polars or pandas frame; a relation of DuckDB; anything
              with the Arrow C stream interface; a dict of columns; a list of dicts
 
-Globs and folders are read once, here: files that appear later are not part of the table. Names that start with "." or
-"_" are skipped in folders. Frames are turned into Arrow, without a copy where their memory allows it.
+Globs and folders are listed again for each question, before it is paid: files that came since are part of the table.
+Names that start with "." or "_" are skipped in folders. Frames are turned into Arrow, without a copy where their memory
+allows it.
 
 Promise: what cannot be opened is refused with ``BadData`` before anything is spent; the message never holds a value.
 """
@@ -69,6 +70,8 @@ class Frame:
 
 
 Opened: TypeAlias = Files | DatabaseTable | Frame
+FileMarks: TypeAlias = tuple[tuple[str, int, int, int], ...]
+"""Path, identity, size and time of each file."""
 
 
 def duckdb_table(path: str | os.PathLike[str], table: str, *, schema: str = "main") -> DatabaseTable:
@@ -88,6 +91,23 @@ def open_source(source: object) -> Opened:
     if isinstance(source, Sequence) and source and all(isinstance(one, (str, os.PathLike)) for one in source):
         return _together([_path(os.fspath(one)) for one in source])
     return Frame(_arrow(source))
+
+
+def marks_of(opened: Opened) -> FileMarks:
+    """What tells from outside whether the files of a source are still the same; none for rows in memory.
+
+    >>> marks_of(Frame(None))
+    ()
+    """
+    paths = opened.paths if isinstance(opened, Files) else (opened.path,) if isinstance(opened, DatabaseTable) else ()
+    marks = []
+    for path in paths:
+        try:
+            seen = os.stat(path)
+        except OSError:
+            raise BadData(f"the file {path} must exist") from None
+        marks.append((path, seen.st_ino, seen.st_size, seen.st_mtime_ns))
+    return tuple(marks)
 
 
 # --- files ------------------------------------------------------------------------------------------------------------

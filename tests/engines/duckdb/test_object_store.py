@@ -66,7 +66,7 @@ def test_a_table_on_a_store_is_asked_like_any_other(store: ObjectStore) -> None:
     session = dp.Session(visits=visits, engine=engine, budget=dp.Pure(1000))
     answer = session.sql("SELECT clinic, COUNT(*) AS n FROM visits GROUP BY clinic").release(epsilon=500)
     assert answer.rows == [{"clinic": "North", "n": 25}, {"clinic": "South", "n": 25}]
-    assert engine.anew().columns(ADDRESS) == engine.columns(ADDRESS)
+    assert dp.engines.duckdb(store=store).columns(ADDRESS) == engine.columns(ADDRESS)
 
 
 def test_no_other_address_and_no_file_can_be_read(store: ObjectStore, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_a_file_that_is_gone_is_refused_before_and_fails_after(store: ObjectStor
     engine.columns(ADDRESS)
     (tmp_path / "bucket" / "visits.parquet").unlink()
     with pytest.raises(BadData, match="can read"):
-        engine.anew().columns(ADDRESS)
+        engine.columns(ADDRESS)
     with pytest.raises(EngineFailed):
         engine.smallest_hashes(ADDRESS, "patient", 3)
 

@@ -76,6 +76,7 @@ def meanwhile(action: Callable[[], None]) -> Iterator[None]:
 def fails_in_the_middle(dsn: str, strike: Callable[[psycopg.Connection[Any]], None]) -> Any:
     """A release that waits for a lock until something strikes; the session afterwards."""
     asking = session(dsn)
+    asking.engine.check = lambda *_: None  # it would wait for the lock as well, before the payment
     holder = psycopg.connect(dsn)
     holder.execute("LOCK TABLE visits IN ACCESS EXCLUSIVE MODE")
 
@@ -98,6 +99,7 @@ def answers(asking: Any) -> None:
 
 def test_the_server_is_killed_in_the_middle(clinic: str, durable_postgres: Postgres) -> None:
     asking, again = fails_in_the_middle(clinic, lambda _: durable_postgres.kill())
+    del asking.engine.check
     with pytest.raises(EngineUnreachable):
         asking.engine.ready()
     assert asking.remaining == dp.Pure(90)
@@ -116,6 +118,7 @@ def test_the_connection_is_cut_in_the_middle(clinic: str) -> None:
         holder.execute(WAITING.replace("pid", "pg_terminate_backend(pid)", 1))
 
     asking, _ = fails_in_the_middle(clinic, cut)
+    del asking.engine.check
     answers(asking)
     assert asking.remaining == dp.Pure(40)
 
@@ -126,6 +129,24 @@ def test_the_table_is_gone_in_the_middle(clinic: str) -> None:
         holder.commit()
 
     fails_in_the_middle(clinic, drop)
+
+
+def test_a_server_that_is_killed_before_the_payment_costs_nothing(clinic: str, durable_postgres: Postgres) -> None:
+    """What is checked before the payment waits for a lock as the question itself does."""
+    asking = session(clinic)
+    holder = psycopg.connect(clinic)
+    holder.execute("LOCK TABLE visits IN ACCESS EXCLUSIVE MODE")
+
+    def kill() -> None:
+        until(lambda: waiting(clinic), what="waiting")
+        durable_postgres.kill()
+
+    with meanwhile(kill), pytest.raises(EngineUnreachable):
+        asking.sql(QUESTION).release(epsilon=10)
+    holder.close()
+    assert asking.remaining == dp.Pure(100)
+    durable_postgres.start()
+    answers(asking)
 
 
 def test_a_server_that_stops_before_the_question_costs_nothing(clinic: str, durable_postgres: Postgres) -> None:
@@ -142,7 +163,11 @@ INTERRUPTED = """
 import sys
 import discreet as dp
 visits = dp.table("visits", unit="patient", max_rows=10)
-session = dp.Session(visits=visits, engine=dp.engines.postgres(sys.argv[1]), budget=dp.Pure(100))
+engine = dp.engines.postgres(sys.argv[1])
+engine.check = lambda *_: None
+session = dp.Session(visits=visits, engine=engine, budget=dp.Pure(100))
+print("open", flush=True)
+sys.stdin.readline()
 try:
     session.sql("SELECT COUNT(*) AS n FROM visits").release(epsilon=10)
 except KeyboardInterrupt:
@@ -151,8 +176,14 @@ except KeyboardInterrupt:
 
 
 def test_an_interruption_is_charged_and_ends_the_work_on_the_server(clinic: str, tmp_path: Path) -> None:
+    program = tied(sys.executable, "-c", INTERRUPTED, clinic)
+    asking = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=tmp_path)
+    assert asking.stdin is not None
+    assert asking.stdout is not None
+    assert asking.stdout.readline() == b"open\n"
     with locked(clinic):
-        asking = subprocess.Popen(tied(sys.executable, "-c", INTERRUPTED, clinic), stdout=subprocess.PIPE, cwd=tmp_path)
+        asking.stdin.write(b"\n")
+        asking.stdin.flush()
         until(lambda: waiting(clinic), process=asking, what="waiting")
         asking.send_signal(signal.SIGINT)
         said, _ = asking.communicate(timeout=60)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from discreet.errors import LedgerBusy, LedgerUnavailable, LedgerUnsafe
-from discreet.ledger.durable_files import kind_of_disk
+from discreet.ledger.durable_files import NETWORK, kind_of_disk
+from discreet.ledger.storage import database
 from discreet.privacy.promises.measures import Pure
 from tests.helpers.ledger_places import Place, answered, ask, prepared
 
@@ -88,3 +89,21 @@ def test_a_connection_that_is_lost(postgres_place: Place, durable_postgres: Post
         answered(ledger, "b")
         assert ledger.standing("town").charged == Pure("0.2")
     assert postgres_place.verify().good
+
+
+@pytest.mark.parametrize("disk", sorted(NETWORK))
+def test_a_ledger_on_a_network_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, disk: str) -> None:
+    """Locks fail there: two processes could spend one budget twice."""
+    asked: list[Path] = []
+
+    def kind(path: Path) -> str:
+        asked.append(path)
+        return disk
+
+    monkeypatch.setattr(database, "kind_of_disk", kind)
+    with pytest.raises(LedgerUnsafe, match="network"):
+        database.open_database(tmp_path / "budget.db", create=True, patience=1)
+    assert asked == [tmp_path]
+    assert not list(tmp_path.iterdir()), "no file was made"
+    monkeypatch.setattr(database, "kind_of_disk", lambda _: "ext4")
+    database.open_database(tmp_path / "budget.db", create=True, patience=1).close()

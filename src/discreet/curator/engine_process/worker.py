@@ -53,8 +53,8 @@ def answer(engine: Engine, schemas: Mapping[str, Schema], request: tuple[str, An
                 engine.check_role(body)
             check_same_columns(body)
             return write_columns(engine.columns(body))
-        if kind == "check":  # as it is now, not as it is remembered
-            return write_columns((engine.anew() if isinstance(engine, DuckDB) else engine).columns(body))
+        if kind == "check":
+            return write_columns(engine.columns(body))
         if kind == "prepare":
             source, folder, name, unit, works, memory = body
             copy = keep_copy(source, folder, name, unit=unit, memory=memory, works=works)

@@ -25,12 +25,13 @@ from discreet.engines.duckdb.object_store import ObjectStore, files_at
 from discreet.engines.duckdb.result import fetch, fetch_by_unit, fetch_sets
 from discreet.engines.duckdb.source import UNUSED_OPTIMIZERS, Needs, describe, needs, no_progress_bar, scannable
 from discreet.engines.duckdb.unit_histograms import shared_histograms
-from discreet.engines.sources import Opened, open_source
+from discreet.engines.sources import FileMarks, Opened, marks_of, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.emit import emit
 from discreet.engines.sql.grouping_sets import emit_sets
 from discreet.engines.sql.reading import read_id
 from discreet.engines.sql.relations import Origin, scanned
+from discreet.engines.unchanged import check_unchanged
 from discreet.errors import BadData, BadParameter, DiscreetError, EngineFailed
 from discreet.exact import integer
 from discreet.query.plan.schema import Schema, Stored
@@ -89,6 +90,8 @@ class _Known:
     opened: Opened
     label: str
     origin: Origin
+    marks: FileMarks | None
+    """Of its files, when they were looked at; None if that is not known."""
 
 
 class DuckDB:
@@ -110,12 +113,21 @@ class DuckDB:
         return "duckdb"
 
     def columns(self, source: object) -> dict[str, Stored]:
-        """The names and stored types of a source's columns; ``BadData`` if it cannot be opened."""
+        """The names and stored types of a source's columns, as it is now; ``BadData`` if it cannot be opened.
+
+        Files are listed again: those of a folder or a glob that came since are read from now on.
+        """
+        key = _identity(source)
+        with self._lock:
+            known = self._known.get(key)
+            in_memory = known is not None and known.marks == ()
+            if known is not None and not in_memory and (known.marks is None or known.marks != self._marks(source)):
+                self._known[key] = self._opened(source, known.label)
         return dict(self._open(source).origin.stored)
 
-    def anew(self) -> DuckDB:
-        """An engine that remembers no source."""
-        return DuckDB({"threads": "1"}, None, self._store)
+    def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
+        """``BadData`` if a source is gone or has other columns by now; before the payment. Looks at no value."""
+        check_unchanged(works, schemas, self.columns)
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
         """The exact numbers of each work."""
@@ -180,13 +192,17 @@ class DuckDB:
                 self._known[key] = self._opened(source, f"source{len(self._known)}")
             return self._known[key]
 
+    def _marks(self, source: object) -> FileMarks | None:
+        return None if self._store is not None else marks_of(open_source(source))
+
     def _opened(self, source: object, label: str) -> _Known:
         opened = scannable(open_source(source) if self._store is None else files_at(source))
+        marks = None if self._store is not None else marks_of(opened)
         wanted = needs(opened, label)
         try:
-            with closing(self._connection(wanted).cursor()) as cursor:
+            with closing(self._connection(wanted, anew=bool(wanted.databases)).cursor()) as cursor:
                 _register(cursor, wanted)
-                return _Known(source, opened, label, describe(opened, label, cursor))
+                return _Known(source, opened, label, describe(opened, label, cursor), marks)
         except DiscreetError:
             raise
         except Exception as error:
@@ -194,11 +210,13 @@ class DuckDB:
         LOG.error("duckdb could not open a source: %s", kind)
         raise BadData(f"the source must be a table that DuckDB can read; its error was {failed}")
 
-    def _connection(self, wanted: Needs) -> driver.DuckDBPyConnection:
-        """A connection that may read what is wanted, and what earlier sources wanted; made anew when that grows."""
+    def _connection(self, wanted: Needs, *, anew: bool = False) -> driver.DuckDBPyConnection:
+        """A connection that may read what is wanted, and what earlier sources wanted; made anew when that grows, and
+        for a database whose file may be another one by now.
+        """
         before = self._connected[0] if self._connected else Needs()
         paths, databases = before.paths | wanted.paths, {**before.databases, **wanted.databases}
-        if self._connected is None or paths != before.paths or databases != before.databases:
+        if anew or self._connected is None or paths != before.paths or databases != before.databases:
             allowed = Needs(paths=paths, databases=databases)
             self._connected = (allowed, _locked(allowed, self._settings, self._store))
         return self._connected[1]

@@ -16,7 +16,6 @@ are the same.
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 import weakref
@@ -30,7 +29,7 @@ import duckdb as driver
 
 from discreet.engines.duckdb.kept_columns import add_kept, narrowest, wanted
 from discreet.engines.duckdb.source import KEPT, UNTYPED, UNUSED_OPTIMIZERS, describe, needs, no_progress_bar, scannable
-from discreet.engines.sources import DatabaseTable, Files, Opened, open_source
+from discreet.engines.sources import DatabaseTable, Opened, marks_of, open_source
 from discreet.engines.sql.dialects import DUCKDB
 from discreet.engines.sql.relations import Origin
 from discreet.engines.sql.scope import free_prefix
@@ -179,8 +178,6 @@ def is_current(source: object, path: Path, *, unit: str | None, works: Sequence[
 
 def _facts(opened: Opened, unit: str | None, works: Sequence[Work]) -> Mapping[str, tuple[int, int, int]]:
     """What is public about the files of a source, none for rows in memory; and what the copy keeps, as a number."""
-    paths = opened.paths if isinstance(opened, Files) else (opened.path,) if isinstance(opened, DatabaseTable) else ()
-    found = {path: os.stat(path) for path in paths}
     kept = "" if unit is None else repr((_VERSION, unit, wanted(works, unit).names()))
     digest = int.from_bytes(blake2b(kept.encode(), digest_size=7).digest())
-    return {path: (one.st_ino, one.st_size, one.st_mtime_ns) for path, one in found.items()} | {KEPT: (0, 0, digest)}
+    return {path: (inode, size, changed) for path, inode, size, changed in marks_of(opened)} | {KEPT: (0, 0, digest)}

@@ -46,11 +46,12 @@ _PLAIN = {
     "TIMESTAMP WITH TIME ZONE": StoredKind.TIMESTAMP,
     "TIMESTAMPTZ_NS": StoredKind.TIMESTAMP,
 }
-UNUSED_OPTIMIZERS = "'statistics_propagation,filter_pushdown,join_filter_pushdown,type_pushdown'"
+UNUSED_OPTIMIZERS = "'statistics_propagation,filter_pullup,filter_pushdown,join_filter_pushdown,type_pushdown'"
 """Nothing may rest on the statistics of a file: because of them no clamp may be left out (NaN is in none), and in a
 scan DuckDB 2.0.0 takes "IS NULL" for true of all rows of a group whose text has one value. The rows of one person would
 decide how the rows of others are read. Nor may a reader turn types by itself: where a cast gives NULL, a reader could
-leave out the row."""
+leave out the row. Filters that are not pushed down must not be pulled up either: the condition of a join would stay
+above it, and below it all rows would meet all rows."""
 _OTHER = StoredKind.OTHER
 KEPT = "discreet_kept"
 """The table of a prepared copy that says which columns it keeps beside its own."""

@@ -20,7 +20,8 @@ from discreet.engines.sql.emit import emit
 from discreet.engines.sql.grouping_sets import emit_sets
 from discreet.engines.sql.reading import read_id
 from discreet.engines.sql.relations import Origin, scanned
-from discreet.errors import BadData, BadParameter, EngineFailed
+from discreet.engines.unchanged import check_unchanged
+from discreet.errors import BadData, BadParameter, EngineFailed, EngineUnreachable
 from discreet.exact import integer
 from discreet.query.plan.schema import Schema, Stored
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
@@ -64,13 +65,19 @@ class Postgres:
                 check(connection)
                 origin = describe(table, self._schema, connection)
         except driver().Error as error:
-            code = _code(error)
+            code, away = _code(error), isinstance(error, driver().OperationalError)
         else:
             with self._lock:
                 self._known[table] = origin
             return dict(origin.stored)
         LOG.error("PostgreSQL could not describe a table: %s", code)
+        if away:
+            raise EngineUnreachable("the PostgreSQL server")
         raise BadData(f"{table} must be a table or view that PostgreSQL can describe")
+
+    def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
+        """``BadData`` if a table is gone, hidden from this role or has other columns by now; before the payment."""
+        check_unchanged(works, schemas, self.columns)
 
     def check_role(self, source: object) -> None:
         """Refuse a role that could change the table: ``BadData``. A service that only reads needs no more."""
@@ -110,12 +117,18 @@ class Postgres:
     ) -> T:
         try:
             tables = {name: schemas[name].table.source for work in works for name in scanned(work.source)}
-            origins = {name: self._origin(source) for name, source in tables.items()}
             with self._link.open() as connection:
-                return job(connection, origins)
+                return job(connection, {name: self._same(source, connection) for name, source in tables.items()})
         except Exception as error:  # whatever it is, nobody learns more than that it failed
             LOG.error("PostgreSQL could not finish: %s", _code(error))
         raise EngineFailed
+
+    def _same(self, source: object, connection: Connection) -> Origin:
+        """The table as this transaction sees it: whatever its rows are, the work fails if it is another one by now."""
+        origin = describe(named(source), self._schema, connection)
+        if origin != self._origin(source):
+            raise BadData("the columns have changed")
+        return origin
 
     def _origin(self, source: object) -> Origin:
         table = named(source)

@@ -1,11 +1,14 @@
 """Tables and views of a PostgreSQL database: how they are named, found, and read.
 
-Promise: names reach the server as parameters, or quoted as the catalogue has them. Only metadata is read here.
+Promise: names reach the server as parameters, or quoted as the catalogue has them. Only metadata is read here. What
+the role may not read, or only in part, is refused here: the server plans a SELECT of all columns and runs nothing.
 
   smallint integer bigint         integers
   numeric(p, s)                   decimals with s digits; NaN is NULL. Without a scale it cannot be used
   real  double precision          floats
-  text varchar char(n) name       text; char(n) without the spaces at its end, as PostgreSQL compares it
+  text varchar char(n) name       text; char(n) without the spaces at its end, as PostgreSQL compares it. Of more
+                                  than 131,072 bytes it is NULL: PostgreSQL fails on values of 1 GB, and questions may
+                                  make a text 256 times as long, in several keys of a row
   uuid, enumerations              text, as PostgreSQL writes them
   boolean date
   timestamp, with time zone       moments, those with a zone in UTC
@@ -18,6 +21,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from discreet.engines.postgres.connections import driver
 from discreet.engines.sql.dialects import POSTGRES
 from discreet.engines.sql.relations import Origin
 from discreet.errors import BadData, BadParameter
@@ -53,6 +57,9 @@ _READ = {  # always a cast to what we compute with: should the owner change a ty
     StoredKind.TIMESTAMP: "{0}",
 }
 _ZONED = "({0} AT TIME ZONE 'UTC')"
+_LONGEST_TEXT = 1 << 17
+_LONG = f'(CASE WHEN octet_length(CAST({{0}} AS TEXT)) <= {_LONGEST_TEXT} THEN CAST({{0}} AS TEXT) END COLLATE "C")'
+_MAY_BE_LONG = ("text", "varchar", "bpchar")
 
 _FIND = """
 SELECT c.oid, pg_catalog.row_security_active(c.oid), pg_catalog.has_schema_privilege(n.oid, 'USAGE')
@@ -146,12 +153,20 @@ def describe(table: PostgresTable, schema: str, connection: Connection) -> Origi
         how = stored[name] = _stored(kind if built_in else "", is_enum, digits)
         if how.kind is not StoredKind.OTHER:
             column = POSTGRES.identifier(name)
-            form = _ZONED if kind == "timestamptz" else _READ[how.kind]
+            form = _ZONED if kind == "timestamptz" else _LONG if kind in _MAY_BE_LONG else _READ[how.kind]
             read.append(f"{form.format(column)} AS {column}")
     if not read:
         raise BadData(f"{schema}.{table.table} must have a column that the role may read, of a type that can be used")
     item = ".".join(POSTGRES.identifier(part) for part in (schema, table.table))
-    return Origin(f"(SELECT {', '.join(read)} FROM {item})", stored)
+    sql = f"(SELECT {', '.join(read)} FROM {item})"
+    try:
+        connection.execute(f"EXPLAIN SELECT * FROM {sql} AS t".encode())
+    except driver().errors.InsufficientPrivilege:
+        raise BadData(
+            f"{schema}.{table.table} must be a table or view that the role may read with all that it is made of, and "
+            "without row-level security below it: let the role bypass that, or make a view that its owner may read"
+        ) from None
+    return Origin(sql, stored)
 
 
 def writable(table: PostgresTable, schema: str, connection: Connection) -> bool:

@@ -11,6 +11,7 @@ its own come back; our views have names of their own and go away.
 from __future__ import annotations
 
 import logging
+import os
 import secrets
 import time
 import warnings
@@ -26,13 +27,14 @@ from weakref import WeakKeyDictionary
 
 from discreet.engines.spark.noise import able
 from discreet.engines.spark.result import fetch, fetch_sets
-from discreet.engines.spark.source import Source, describe, frame_of
+from discreet.engines.spark.source import Source, describe, files_of, frame_of
 from discreet.engines.spark.staging import Held, stream
 from discreet.engines.sql.dialects import SPARK
 from discreet.engines.sql.emit import Statement, emit
 from discreet.engines.sql.grouping_sets import emit_sets
 from discreet.engines.sql.reading import read_id
 from discreet.engines.sql.relations import Origin, scanned
+from discreet.engines.unchanged import check_unchanged
 from discreet.errors import (
     BadData,
     BadParameter,
@@ -62,6 +64,10 @@ _SETTINGS = {
     "spark.sql.groupByOrdinal": "true",
     "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",  # days that are staged are read as they were
 }
+_NO_EXCEPTION = tuple(
+    f"spark.sql.{of}RebaseModeInRead" for of in ("parquet.datetime", "parquet.int96", "avro.datetime")
+)
+"""How days before 1582 are read in files of old writers; with EXCEPTION one such day would fail a question."""
 _QUIET = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -122,14 +128,17 @@ class Spark:
         raise EngineUnreachable("Spark")
 
     def check(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
-        """Find out, before the payment, where noise can be drawn; ``Unsupported`` if it cannot be where it must."""
+        """Find out, before the payment, where noise can be drawn; ``Unsupported`` if it cannot be where it must.
+
+        Sources are opened again, with the files that are there now: ``BadData`` if one is gone or has other columns.
+        """
+        check_unchanged(works, schemas, self.columns)
         if any(isinstance(work, Work) and work.most_keys is not None for work in works):
             self._draws()
 
     def columns(self, source: object) -> dict[str, Stored]:
         """The names and stored types of a source's columns; ``BadData`` if it cannot be opened."""
-        if isinstance(source, str):  # as it is now: a table may have changed since
-            self._known.pop(source, None)
+        self._open_again(source)
         return dict(self._open(source)[1].stored)
 
     def run(self, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> tuple[Exact, ...]:
@@ -159,12 +168,8 @@ class Spark:
         value = f"md5(CAST(CAST({read_id(column, origin.stored, self._dialect)} AS STRING) AS BINARY))"
         text = f"SELECT DISTINCT {value} AS h FROM {origin.sql} AS t ORDER BY h NULLS LAST LIMIT {most:d}"
         try:
-            with self._settled() as session:
-                view.register()
-                try:
-                    rows = self._alone(session, session.sql(text).collect, self._deadline)
-                finally:
-                    view.unregister(session)
+            with self._registered([view]) as session:
+                rows = self._alone(session, session.sql(text).collect, self._deadline)
                 return [str(row["h"]) for row in rows if row["h"]]
         except Exception as error:
             LOG.error("Spark could not finish: %s", type(error).__name__)
@@ -234,11 +239,13 @@ class Spark:
         """The session with the settings on which exactness rests; its own come back afterwards."""
         session = self._spark()
         with _LOCKS.setdefault(session, RLock()):
-            others = [name for name, value in _SETTINGS.items() if session.conf.get(name) != value]
+            wanted = dict(_SETTINGS)
+            wanted |= {name: "CORRECTED" for name in _NO_EXCEPTION if _raises(session.conf.get(name, None))}
+            others = [name for name, value in wanted.items() if session.conf.get(name) != value]
             before = {name: session.conf.get(name, None) for name in others}
             try:
                 for name in others:
-                    session.conf.set(name, _SETTINGS[name])
+                    session.conf.set(name, wanted[name])
                 yield session
             finally:
                 for name, old in before.items():
@@ -258,24 +265,70 @@ class Spark:
     ) -> Iterator[tuple[SparkSession, dict[str, Origin]]]:
         names = {name for work in works for name in scanned(work.source)}
         known = {name: self._open(schemas[name].table.source) for name in names}
-        with self._settled() as session:
+        with self._registered([source for source, _ in known.values()]) as session:
+            yield session, {name: origin for name, (_, origin) in known.items()}
+
+    @contextmanager
+    def _registered(self, sources: Sequence[Source]) -> Iterator[SparkSession]:
+        """The settled session, while the sources have their names.
+
+        The user's own DataFrames get theirs under the settings of the user's session, so that they mean what they mean.
+        """
+        session = self._spark()
+        with _LOCKS.setdefault(session, RLock()):
             try:
-                for source, _ in known.values():
-                    source.register()
-                yield session, {name: origin for name, (_, origin) in known.items()}
+                for source in sources:
+                    if source.is_given:
+                        source.register()
+                with self._settled():
+                    for source in sources:
+                        if not source.is_given:
+                            source.register()
+                    yield session
             finally:
-                for source, _ in known.values():
+                for source in sources:
                     source.unregister(session)
 
+    def _files(self, view: Source) -> frozenset[str]:
+        """The files that a DataFrame reads now, under the settings of the user's session."""
+        session = self._spark()
+        with _LOCKS.setdefault(session, RLock()):
+            view.register()
+            try:
+                return files_of(view.frame, view.name, session)
+            finally:
+                view.unregister(session)
+
+    def _open_again(self, source: object) -> None:
+        """Forget what may have changed: tables and files by name, and the files below a DataFrame."""
+        known = self._known.get(_identity(source))
+        if known is None or not (known[0].is_given or isinstance(_identity(source), str)):
+            return
+        if not known[0].is_given:
+            del self._known[_identity(source)]
+            return
+        try:
+            files = self._files(known[0])
+        except Exception as error:
+            LOG.error("Spark could not list the files of a source: %s", type(error).__name__)
+            files = frozenset()
+            self.ready()  # or the server is away
+        if not known[0].files <= files:
+            raise BadData("files of this DataFrame are gone; nothing was spent. Make it and the session again")
+
     def _open(self, source: object) -> tuple[Source, Origin]:
-        key = source if isinstance(source, str) else id(source)
+        key = _identity(source)
         if key not in self._known:
             if self._session is None:
                 self._session = getattr(source, "sparkSession", None)
             try:
                 with self._settled() as session:
-                    view = Source(frame_of(source, session), f"discreet_{secrets.token_hex(8)}", source)
+                    frame = frame_of(source, session)
+                view = Source(frame, f"discreet_{secrets.token_hex(8)}", source)
+                with self._registered([view]) as session:
                     found = describe(view, session)
+                if view.is_given:
+                    view = replace(view, files=self._files(view))
             except DiscreetError:
                 raise
             except Exception as error:
@@ -314,6 +367,15 @@ class Spark:
             raise
         finally:
             pool.shutdown(wait=False)
+
+
+def _raises(mode: str | None) -> bool:
+    return (mode or "").upper() == "EXCEPTION"
+
+
+def _identity(source: object) -> str | int:
+    """Equal names and paths are one source; of frames, only the same object is."""
+    return os.fspath(source) if isinstance(source, (str, os.PathLike)) else id(source)
 
 
 def _here(session: SparkSession) -> bool:

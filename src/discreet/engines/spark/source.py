@@ -3,7 +3,8 @@
   tinyint smallint int bigint     integers
   decimal(p, s)                   decimals with s digits
   float double                    floats
-  string char varchar             text, compared by code point whatever its collation
+  string char varchar             text, compared by code point whatever its collation; char(n) without the spaces at its
+                                  end. What is not UTF-8 is NULL
   boolean date
   timestamp_ntz, timestamp        moments; those of a zone in UTC
 Columns of other types can be there but cannot be used. Arrow tables and pandas frames go through this process: they are
@@ -13,7 +14,7 @@ for small tables beside large ones.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ _BITS = {"tinyint": 7, "smallint": 15, "int": 31, "bigint": 63}
 _READ = {
     StoredKind.INTEGER: "CAST({0} AS BIGINT)",
     StoredKind.REAL: "CAST({0} AS DOUBLE)",
-    StoredKind.TEXT: "CAST({0} AS STRING)",
+    StoredKind.TEXT: "try_validate_utf8(CAST({0} AS STRING))",
     StoredKind.TIMESTAMP: "CAST({0} AS TIMESTAMP_NTZ)",  # the session's zone is UTC while a question runs
 }
 _DECIMAL = re.compile(r"decimal\(([0-9]+),(-?[0-9]+)\)")
@@ -53,6 +54,9 @@ _CSV = re.compile(r"\.(csv|tsv)(\.(gz|zst|bz2))?[/*]*$", re.IGNORECASE)
 _PATH = re.compile(r"[/\\*]|\.(parquet|(csv|tsv)(\.(gz|zst|bz2))?)$|^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 UNTYPED = "discreet: untyped"
 """The mark of a column that is text in a file without types, in its metadata."""
+_PADDED = re.compile(r"char\b.*", re.IGNORECASE)
+_CHAR = "__CHAR_VARCHAR_TYPE_STRING"
+"""Under which a field of type string says that it is stored as char(n)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +66,16 @@ class Source:
     frame: Any
     name: str
     given: object
+    files: frozenset[str] = frozenset()
+    """What a DataFrame that was given read when it was opened."""
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it is the user's own DataFrame: it means what it means under the settings of the user's session."""
+        return self.frame is self.given
 
     def register(self) -> None:
-        """Register it under its name."""
+        """Register it under its name. Spark Connect analyses it here, under the settings that hold now."""
         self.frame.createOrReplaceTempView(self.name)
 
     def unregister(self, session: SparkSession) -> None:
@@ -154,21 +165,25 @@ def _plain(table: pa.Table) -> pa.Table:
     return table
 
 
+def files_of(frame: Any, name: str, session: SparkSession) -> frozenset[str]:
+    """The files that a DataFrame reads now: those of its folders are listed again. ``name`` is that of its view."""
+    session.catalog.refreshTable(name)
+    return frozenset(frame.inputFiles())
+
+
 def describe(source: Source, session: SparkSession) -> Origin:
-    """How each column is stored, and how all of them are read. Nothing is computed."""
-    source.register()
-    try:
-        found = session.table(source.name)  # a frame of another session would not be found
-        kinds = found.dtypes
-        untyped = {field.name for field in found.schema.fields if field.metadata.get(UNTYPED)}
-    finally:
-        source.unregister(session)
+    """How each column is stored, and how all of them are read; it must be registered. Nothing is computed."""
+    view = session.table(source.name)  # a frame of another session would not be found
+    kinds = view.dtypes
+    untyped = {field.name for field in view.schema.fields if field.metadata.get(UNTYPED)}
     if len({name.lower() for name, _ in kinds}) != len(kinds):
         raise BadData("the source must have columns whose names differ in more than upper and lower case")
     text = Stored(StoredKind.TEXT, untyped=True)
     stored = {name: text if name in untyped else _stored(kind) for name, kind in kinds}
     reach = {name: 1 << _BITS[kind] for name, kind in kinds if kind in _BITS}
-    return Origin(read_as(source.name, stored), stored, reach)
+    padded = {name for name, kind in kinds if _PADDED.fullmatch(kind)}
+    padded |= {field.name for field in view.schema.fields if _PADDED.fullmatch(str(field.metadata.get(_CHAR, "")))}
+    return Origin(read_as(source.name, stored, padded), stored, reach)
 
 
 def _stored(kind: str) -> Stored:
@@ -181,12 +196,13 @@ def _stored(kind: str) -> Stored:
     return Stored(_KINDS.get(kind, StoredKind.OTHER), type=kind)
 
 
-def read_as(view: str, stored: Mapping[str, Stored]) -> str:
-    """An item for FROM: the columns that can be used, as the types with which we compute."""
+def read_as(view: str, stored: Mapping[str, Stored], padded: Collection[str] = ()) -> str:
+    """An item for FROM: the columns that can be used, as the types with which we compute; char(n) is ``padded``."""
     columns = []
     for name, how in stored.items():
         if how.kind is StoredKind.OTHER:
             continue
         quoted = SPARK.identifier(name)
-        columns.append(f"{_READ.get(how.kind, '{0}').format(quoted)} AS {quoted}")
+        read = _READ.get(how.kind, "{0}").format(quoted)
+        columns.append(f"{f'rtrim({read})' if name in padded else read} AS {quoted}")
     return f"(SELECT {', '.join(columns) or '1 AS one'} FROM {SPARK.identifier(view)})"

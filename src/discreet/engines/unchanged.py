@@ -1,0 +1,29 @@
+"""Whether the tables of a question still have the columns with which it was typed: found out before anybody pays.
+
+Promise: what decides are names and stored types of columns, and no value of any person.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from discreet.engines.sql.relations import scanned
+from discreet.errors import BadData
+from discreet.query.plan.schema import Schema, Stored, StoredKind
+from discreet.query.plan.work import AnyWork
+
+
+def check_unchanged(
+    works: Sequence[AnyWork], schemas: Mapping[str, Schema], columns: Callable[[object], Mapping[str, Stored]]
+) -> None:
+    """Refuse tables whose columns are others than their schemas say; ``columns`` opens a source as it is now.
+
+    New columns are no change: no question of this session names them.
+    """
+    for name in sorted({name for work in works for name in scanned(work.source)}):
+        now = columns(schemas[name].table.source)
+        usable = {column: how for column, how in schemas[name].stored.items() if how.kind is not StoredKind.OTHER}
+        if any(now.get(column) != how for column, how in usable.items()):
+            raise BadData(
+                f"the columns of {name} have changed since this session was opened; nothing was spent. Open a new one"
+            )

@@ -1,0 +1,34 @@
+"""unchanged.py: which changes of a table are refused before the payment."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.engines.unchanged import check_unchanged
+from discreet.errors import BadData
+from discreet.query.plan.nodes import Scan
+from discreet.query.plan.schema import Stored, StoredKind, Table, resolve
+from tests.contracts.engines import forms
+from tests.engines.duckdb.test_engine_plans import work
+
+INTEGER, TEXT, OTHER = Stored(StoredKind.INTEGER), Stored(StoredKind.TEXT), Stored(StoredKind.OTHER)
+BEFORE = {"id": INTEGER, "name": TEXT, "blob": OTHER}
+SAME = [BEFORE, {**BEFORE, "more": TEXT}, {"id": INTEGER, "name": TEXT}, {**BEFORE, "blob": TEXT}]
+CHANGED = [{**BEFORE, "name": INTEGER}, {**BEFORE, "id": Stored(StoredKind.DECIMAL, 2)}, {"id": INTEGER}, {}]
+
+
+def checked(now: dict[str, Stored]) -> None:
+    schemas = {name: resolve(name, Table(source=name, unit=None, public=True), BEFORE) for name in ("t", "other")}
+    asked = work(Scan("t"), (), (forms.ONE,), forms.BOUNDING[1])
+    check_unchanged([asked], schemas, {"t": now}.__getitem__)  # type: ignore[arg-type] # of no other table
+
+
+@pytest.mark.parametrize("now", SAME, ids=str)
+def test_new_columns_and_columns_that_nobody_can_use_are_no_change(now: dict[str, Stored]) -> None:
+    checked(now)
+
+
+@pytest.mark.parametrize("now", CHANGED, ids=str)
+def test_other_types_and_columns_less_are_refused(now: dict[str, Stored]) -> None:
+    with pytest.raises(BadData, match="nothing was spent"):
+        checked(now)
