@@ -381,7 +381,7 @@ def test_what_has_drawn_nothing_may_wait() -> None:
         held.go_on()
     other.close()
     held.go_on()
-    assert spending.spent == ZCDP(3)
+    assert spending.charged == ZCDP(3)
     held.receipt.redeem(events.ZCDP(1))
     with pytest.raises(NotATheorem, match="begun"):
         held.wait()
