@@ -18,7 +18,7 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.mechanisms.additive.laplace import Laplace
 from discreet.mechanisms.base.inputs import least_whole
 from discreet.mechanisms.base.laplace_law import exp_bounds
-from discreet.randomness import WholeDraws
+from discreet.randomness.replay import WholeDraws
 
 Outcome = tuple[int, Fraction]
 """A value, and a lower bound of its probability."""
