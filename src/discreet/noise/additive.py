@@ -17,7 +17,8 @@ from discreet.noise.blocks import Blocks, Law
 from discreet.noise.cache import Key, keep, known
 from discreet.noise.gaussian import GaussianLaw, draw_gaussian
 from discreet.noise.laplace import LaplaceLaw, draw_geometric, draw_laplace
-from discreet.randomness import Bits, WholeDraws
+from discreet.randomness import Bits
+from discreet.randomness.replay import WholeDraws
 
 TABLE_FROM = 256  # draws of a new parameter from which building its table pays
 LARGEST = 1 << 54  # the largest scale whose draws fit into int64

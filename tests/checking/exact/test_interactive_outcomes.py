@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from discreet.checking.exact.outcomes import OutcomePath, Undecided
+from discreet.checking.exact.interactive import OutcomePath, Undecided
 from discreet.errors import NoLaw
 from discreet.mechanisms.additive.gaussian import gaussian
 from discreet.mechanisms.additive.laplace import laplace
