@@ -240,8 +240,8 @@ CLAIMS = (
     ),
     Claim(
         "RAPPOR with a memory", ("local.rappor.Rappor", "local.rappor.Device"), "any two values",
-        "one person's value", "all reports of a device", "local/oracles.md",
-        "tests/local/test_rappor.py::test_the_price_of_several_reports_by_enumeration",
+        "one person's value", "all reports of a device, with at most so many changes of the value", "local/oracles.md",
+        "tests/local/test_rappor.py::test_the_price_is_that_of_the_worst_pair_of_all_sequences",
     ),
     Claim(
         "means of reports",
@@ -254,10 +254,11 @@ CLAIMS = (
         "local/oracles.md", "tests/local/test_oracle.py::test_the_exact_law_keeps_its_promise_and_nearly_uses_it_up",
     ),
     Claim(
-        "noise in shares", ("local.distributed.LaplaceShares", "local.distributed.GaussianShares"),
+        "noise in shares",
+        ("local.distributed.Shares", "local.distributed.LaplaceShares", "local.distributed.GaussianShares"),
         "change-one, with a dummy report for who is absent", "one person's number", "one sum", "local/distributed.md",
         "tests/local/test_distributed.py::"
-        "test_a_secure_sum_with_dropouts_has_at_least_the_noise_that_is_priced",
+        "test_the_claims_hold_for_every_change_of_one_client_and_everybody_who_may_drop_out",
     ),
     # --- synthetic data and learning ----------------------------------------------------------------------------------
     Claim(
@@ -329,6 +330,7 @@ CARRIED = {
     ),
     "an event or a promise: a record of what somebody else states": (
         "privacy.promises.events.black_boxes.Pure", "privacy.promises.events.black_boxes.Approx",
+        "privacy.promises.events.black_boxes.Biased",
         "privacy.promises.events.choices.RandomizedResponse", "privacy.promises.events.choices.Exponential",
         "privacy.promises.events.choices.PermuteAndFlip", "privacy.promises.events.choices.NoisyMax",
         "privacy.promises.events.choices.Threshold", "privacy.promises.events.choices.AboveThreshold",

@@ -275,7 +275,7 @@ def test_what_is_too_much_is_refused() -> None:
     "given",
     [{"moves": {}}, {"moves": {"ask": 1}}, {"moves": {"copy": Budgeted.ask}}, {"steps": 0}, {"tail": 2},
      {"save": Budgeted.save}, {"restore": Budgeted.restore}],
-    ids=str,
+    ids=["no moves", "no function", "a move named copy", "no steps", "a tail above 1", "save alone", "restore alone"],
 )  # fmt: skip
 def test_bad_parameters(given: dict[str, Any]) -> None:
     with pytest.raises(BadParameter):
