@@ -15,7 +15,7 @@ from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches
 ENGINES = [DuckDB, Experimental, Memory, Postgres, Spark]
 ABILITIES: dict[Any, set[type]] = {
     ChecksReachable: {Postgres, Spark, Experimental},
-    ChecksWork: {Spark, Experimental},
+    ChecksWork: {DuckDB, Experimental, Postgres, Spark},
     InBatches: {Spark},
     Staging: {Spark},
 }

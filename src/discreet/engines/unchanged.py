@@ -23,7 +23,12 @@ def check_unchanged(
     for name in sorted({name for work in works for name in scanned(work.source)}):
         now = columns(schemas[name].table.source)
         usable = {column: how for column, how in schemas[name].stored.items() if how.kind is not StoredKind.OTHER}
-        if any(now.get(column) != how for column, how in usable.items()):
+        if any(now.get(column) != _in_the_source(how) for column, how in usable.items()):
             raise BadData(
                 f"the columns of {name} have changed since this session was opened; nothing was spent. Open a new one"
             )
+
+
+def _in_the_source(how: Stored) -> Stored:
+    """How a column is stored, whatever was declared of it: without types it is text."""
+    return Stored(StoredKind.TEXT, untyped=True) if how.untyped else how
