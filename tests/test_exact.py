@@ -195,11 +195,11 @@ def test_numbers_for_people_are_written_by_one_function() -> None:
     }
     probabilities = {
         "biased/laplace", "biased/randomized_response", "biased/weak_source", "checking/attacks/coins",
-        "checking/attacks/membership", "checking/exact/laws",
+        "checking/attacks/membership", "checking/exact/interactive", "checking/exact/laws",
         "checking/sampling/distinguishers", "checking/sampling/audit", "checking/sampling/one_run",
         "continual/release", "local/means", "local/oracle", "mechanisms/base/law", "privacy/attacker/plots",
         "mechanisms/selection/randomized_response", "query/answer/answer_base", "query/resolve/unresolved",
         "session/caps/auto",
     }  # fmt: skip
-    machines = {"curator/http/metrics", "curator/public_schema", "privacy/promises/record"}
+    machines = {"curator/http/metrics", "curator/planning", "curator/public_schema", "privacy/promises/record"}
     assert found <= probabilities | machines

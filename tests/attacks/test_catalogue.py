@@ -150,7 +150,8 @@ def test_c5_bounds_are_never_read_from_the_data() -> None:
 def test_c6_the_clamp_is_on_what_is_summed() -> None:
     chain = dp.stable.map(lambda row: row * 10**6, bounds=(0, 10)) >> dp.stable.sum()
     assert chain([5, 7]) == 20
-    assert (chain >> dp.laplace(epsilon=1)).event() == dp.events.DiscreteLaplace(scale=10, sensitivity=10)
+    paid = dp.events.DiscreteLaplace(scale=10, sensitivity=10).about(dp.Neighbours.ADD_REMOVE)
+    assert (chain >> dp.laplace(epsilon=1)).event() == paid
 
 
 def test_c7_c8_c11_what_is_clipped_and_capped_is_what_is_used() -> None:
@@ -159,7 +160,8 @@ def test_c7_c8_c11_what_is_clipped_and_capped_is_what_is_used() -> None:
     assert total.read([10**9]) == total.grid.high
     capped = dp.stable.cap_rows(3, unit="id") >> dp.stable.count()
     assert capped([{"id": 1, "x": i} for i in range(1000)]) == 3
-    assert (capped >> dp.laplace(epsilon=1)).event() == dp.events.DiscreteLaplace(scale=3, sensitivity=3)
+    paid = dp.events.DiscreteLaplace(scale=3, sensitivity=3).about("one unit (by 'id') added or removed")
+    assert (capped >> dp.laplace(epsilon=1)).event() == paid
 
 
 def test_c10_the_denominator_is_noisy_unless_n_is_public() -> None:

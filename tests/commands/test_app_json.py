@@ -46,7 +46,8 @@ def test_every_command_prints_json(visits: Path, config: Path, tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     days = tmp_path / "days.csv"
     days.write_text("person,day\n" + "".join(f"{i},2026-11-0{1 + i % 3}\n" for i in range(30)))
-    board = (*BOARD, "--budget", 2, "--delta", "1e-6", "--ledger", tmp_path / "board.db", "--table", "visits")
+    board = (*BOARD, "--budget", 2, "--delta", "1e-6", "--ledger", tmp_path / "board.db", "--table", "visits",
+             "--bounds", "day=2026-11-01..2026-11-30")  # fmt: skip
     curator = open_curator(read_config(config))
     curator.ledger.owner.add_analyst("zoe")
     curator.ledger.owner.grant("zoe", "other")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import BadData, BadParameter
+from discreet.errors import BadParameter
 from discreet.learning.models import histogram_tree
 from discreet.learning.models.histogram_tree import CodedRows, HistogramTree, Node, counted, grow
 from discreet.learning.models.naive_bayes import CategoricalNB
@@ -134,5 +134,3 @@ def test_bad_input_is_refused() -> None:
     for name in whole:
         with pytest.raises(BadParameter):
             HistogramTree(**whole | {name: None}).fit(ROWS, XOR)
-    with pytest.raises(BadData):
-        HistogramTree(columns=COLUMNS, classes=[0, 1], budget=GDP(1)).fit(ROWS, [5] * len(ROWS))

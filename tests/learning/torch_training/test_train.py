@@ -245,14 +245,6 @@ def test_a_loss_of_the_whole_batch_is_refused_before_anything_is_spent() -> None
     PrivateTraining(nn.Linear(3, 2), (X, Y), LOSS, plan=plan, rows=400, receipt=receipt)  # it is still good
 
 
-def test_labels_that_the_model_does_not_know_are_refused_before_anything_is_spent() -> None:
-    plan = Plan.of(BUDGET, "1/4", 2)
-    receipt = Filter(Approx(4, "2e-5")).spend(plan.event)
-    with pytest.raises(BadData, match="0 to 1"):
-        PrivateTraining(nn.Linear(3, 2), (X, Y + 1), LOSS, plan=plan, rows=400, receipt=receipt)
-    assert not receipt.used
-
-
 def test_pieces_follow_from_declared_numbers_and_all_rows_are_worked_on(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [usual_piece(Fraction(1, 4), n, 512) for n in (1, 400, 3000, 100_000)] == [1, 116, 398, 506]
     monkeypatch.setattr(module, "Noise", Silent)
@@ -268,7 +260,7 @@ def test_pieces_follow_from_declared_numbers_and_all_rows_are_worked_on(monkeypa
 
 
 def test_bad_data_and_foreign_batches() -> None:
-    for data in ((X, Y[:3]), (X,), (X * float("nan"), Y), (X[:0], Y[:0])):
+    for data in ((X, Y[:3]), (X,), (X[:0], Y[:0])):
         with pytest.raises(BadData):
             train(nn.Linear(3, 2), data, LOSS, budget=BUDGET, rows=400, epochs=1)
     with pytest.raises(BadParameter, match="DataLoader"):

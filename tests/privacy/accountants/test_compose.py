@@ -190,7 +190,7 @@ def test_the_sides_cross_those_of_dp_accounting(
 simple = st.one_of(
     st.fractions(F(1, 2), 20, max_denominator=20).map(events.Laplace),
     st.fractions(F(1, 2), 20, max_denominator=20).map(events.Gaussian),
-    st.fractions(F(1, 50), 2, max_denominator=50).map(events.RandomizedResponse),
+    st.fractions(F(1, 50), 2, max_denominator=50).map(events.Pure),
     st.fractions(F(1, 50), 2, max_denominator=50).map(events.Exponential),
     st.fractions(F(1, 50), 2, max_denominator=50).map(events.Pure),
     st.fractions(F(1, 2), 8, max_denominator=8).map(lambda s: events.Subsampled(events.Gaussian(s), "1/10")),

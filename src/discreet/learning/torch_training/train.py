@@ -320,7 +320,7 @@ def train(
     >>> data = torch.randn(200, 2), torch.randint(0, 2, (200,))
     >>> run = train(model, data, nn.CrossEntropyLoss(reduction="none"), budget=Approx(3, "1e-5"), rows=200, epochs=1)
     >>> run.done, run.event
-    (50, Approx(epsilon=3, delta='1/100000'))
+    (50, Approx(epsilon=3, delta='1/100000').about(Neighbours.ADD_REMOVE))
     """
     count = positive(epochs, "epochs") / read_rate(rate)
     plan = Plan.of(budget, rate, max(1, round(count)))
