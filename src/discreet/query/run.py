@@ -16,13 +16,14 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from discreet.errors import EngineFailed, NoProfile
+from discreet.errors import EngineFailed
 from discreet.privacy.accountants.basic import price_basic
 from discreet.privacy.accountants.zcdp import price_zcdp
 from discreet.privacy.promises.events import Event, Stated
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.receipt import Receipt
+from discreet.query.choose.choosing import Choosing, Kept, choose, choosing, stand_in
 from discreet.query.engine import ChecksReachable, ChecksWork, Engine, InBatches, Staged, Staging
 from discreet.query.estimate.error_bounds import Share
 from discreet.query.estimate.estimators import Estimate, Estimates, Floats
@@ -34,6 +35,7 @@ from discreet.query.estimate.selected import Selected
 from discreet.query.estimate.statistics import Bins, QuantileCells, Statistic, Units
 from discreet.query.interruption import check_interrupted
 from discreet.query.key_selection import Found, Integers, Threshold, add, checked, select
+from discreet.query.lower.bounding import Noise
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
 from discreet.query.plan.work import AnyWork, Exact
@@ -54,6 +56,8 @@ class Quote:
     """The grouping sets of all questions; what several questions need is there once."""
     plan: NoisePlan
     allowance: Allowance
+    choosing: Choosing | None = None
+    """The steps before the answer, where something is open; then ``questions`` and ``plan`` are for what stands in."""
 
     @property
     def price(self) -> Measure:
@@ -85,9 +89,23 @@ class Quote:
 def quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
     """What these questions cost together, and how noisy their answers will be."""
     check_interrupted()
-    for question in questions:
-        if question.asked.caps.auto:
-            raise no_caps(question)
+
+    def noise(
+        some: Sequence[Prepared], allowed: Allowance
+    ) -> tuple[Noise, Callable[[Part], Mapping[Statistic, Noised]]]:
+        made = closed_quote(some, allowed, neighbours)
+        return made.plan.noise, made.noised
+
+    steps = choosing(questions, allowance, neighbours, noise)
+    if steps is None:
+        return closed_quote(questions, allowance, neighbours)
+    made = closed_quote(stand_in(steps.questions, steps.parts), steps.answering, neighbours)
+    plan = replace(made.plan, event=steps.event, price=steps.event)
+    return replace(made, plan=plan, allowance=allowance, choosing=steps)
+
+
+def closed_quote(questions: Sequence[Prepared], allowance: Allowance, neighbours: Neighbours) -> Quote:
+    """The same where nothing is open."""
     parts = _joint(questions, gaussian=isinstance(allowance, ZCDP))
     ways = {parts}
     if isinstance(allowance, Approx) and allowance.delta:  # nobody knows yet which noise it will be
@@ -115,19 +133,6 @@ def _joint(questions: Sequence[Prepared], *, gaussian: bool) -> tuple[Part, ...]
     return tuple(some[0].joined(some[1:]) for some in alike)
 
 
-def no_caps(question: Prepared) -> NoProfile:
-    """The refusal where caps are to be chosen and nothing is known of the units."""
-    return no_profile(", ".join(question.asked.tables))
-
-
-def no_profile(tables: str) -> NoProfile:
-    """The same, for tables of these names."""
-    return NoProfile(
-        f"nobody said how many rows of one unit count, and there is no profile of {tables} yet to choose from: buy one "
-        "with session.profile(table, epsilon=...), or declare max_rows=... of the table"
-    )
-
-
 def _place(part: Part, joint: Sequence[Part]) -> int:
     """Which of these has the groups of a question's part."""
     return next(i for i, shared in enumerate(joint) if shared.same_groups(part))
@@ -152,29 +157,90 @@ def release(
     schemas: Mapping[str, Schema],
     pay: Pay,
     report: Callable[[str], None] = lambda _: None,
-) -> tuple[Answers, Receipt]:
-    """Pay, run the engine once, add noise. ``report`` is called with what is being done."""
-    bits = SystemBits()
-    plan = asked.plan
-    sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
-    todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
-    before_payment(engine, [job.work for some in todo for job in some], schemas)
-    receipt = pay(plan.price)
-    selected = [selection is not None for _, _, selection in sets]
+    kept: Kept | None = None,
+) -> tuple[Quote, Answers, Receipt]:
+    """Pay, choose what is open, run the engine once, add noise. ``report`` is called with what is being done.
+
+    ``kept``: what was drawn for this payment before the engine failed. Returns the quote with what was chosen.
+    """
+    bits, kept, price = SystemBits(), kept or Kept(), asked.plan.price
+    before_payment(engine, works_of(asked, _salt(bits)), schemas)
+    receipt = pay(price)
+
+    def begin() -> None:
+        """From here on noise is drawn: one payment, one release."""
+        if not kept.begun:
+            receipt.redeem(price)
+            kept.begun = True
+
     report("reading the data")
-    with ExitStack() as held:  # whatever happens, the engine keeps nothing
-        found = _found(engine, todo, selected, schemas, held)
-        receipt.redeem(plan.price)  # from here on noise is drawn: one payment, one release
-        report("reading the data and adding noise" if any(selected) else "adding noise")
-        released = [
-            _noisy(part, noised, selection, exact, bits)
-            for (part, noised, selection), exact in zip(sets, found, strict=True)
-        ]
+    if asked.choosing is not None:
+        asked = _closed(asked.choosing, engine, schemas, bits, begin, kept)
+
+    def begin_answer() -> None:
+        begin()
+        kept.answered = True
+        report("adding noise")
+
+    released = _drawn(asked, engine, schemas, bits, begin_answer)
     answers = tuple(
         tuple(replace(released[asked.place(part)], part=part) for part in question.parts)
         for question in asked.questions
     )
-    return answers, receipt
+    return asked, answers, receipt
+
+
+def _closed(
+    steps: Choosing, engine: Engine, schemas: Mapping[str, Schema], bits: Bits, begin: Callable[[], None], kept: Kept
+) -> Quote:  # fmt: skip
+    """The quote of the answer, when all that is open was chosen under the same payment."""
+
+    def compute(works: Sequence[AnyWork]) -> Sequence[Exact]:
+        exact = _whole(engine.run(works, schemas), len(works))
+        begin()
+        return exact
+
+    def draw(
+        questions: Sequence[Prepared], allowance: Allowance
+    ) -> Sequence[tuple[Released, Mapping[Statistic, Noised]]]:
+        planned = _within(closed_quote(questions, allowance, steps.neighbours), allowance)
+        drawn = _drawn(planned, engine, schemas, bits, begin)
+        parts = [question.parts[0] for question in planned.questions]
+        return [(drawn[planned.place(part)], planned.noised(part)) for part in parts]
+
+    questions = choose(steps, compute, draw, bits, kept)
+    return _within(closed_quote(questions, steps.answering, steps.neighbours), steps.answering)
+
+
+def _within(planned: Quote, allowance: Allowance) -> Quote:
+    """The same: a step that would cost more than was paid for it must never draw noise."""
+    price = planned.price
+    if isinstance(price, ZCDP):
+        assert isinstance(allowance, ZCDP)  # noqa: S101
+        fits = price.rho <= allowance.rho and price.delta <= allowance.delta
+    else:
+        box = price_basic(planned.plan.price)
+        fits = box.epsilon <= allowance.epsilon and box.delta <= getattr(allowance, "delta", 0)  # type: ignore[union-attr]
+    if not fits:
+        raise AssertionError("a step costs more than was paid for it")
+    return planned
+
+
+def _drawn(
+    asked: Quote, engine: Engine, schemas: Mapping[str, Schema], bits: Bits, begin: Callable[[], None]
+) -> list[Released]:
+    """The grouping sets of a quote with noise: the engine runs once, then ``begin`` is called, then noise is drawn."""
+    plan = asked.plan
+    sets = tuple(zip(asked.parts, plan.sets, plan.selections, strict=True))
+    todo = [jobs(part, noised, selection, _salt(bits)) for part, noised, selection in sets]
+    selected = [selection is not None for _, _, selection in sets]
+    with ExitStack() as held:  # whatever happens, the engine keeps nothing
+        exact = _found(engine, todo, selected, schemas, held)
+        begin()
+        return [
+            _noisy(part, noised, selection, numbers, bits)
+            for (part, noised, selection), numbers in zip(sets, exact, strict=True)
+        ]
 
 
 def before_payment(engine: Engine, works: Sequence[AnyWork], schemas: Mapping[str, Schema]) -> None:
@@ -188,7 +254,8 @@ def before_payment(engine: Engine, works: Sequence[AnyWork], schemas: Mapping[st
 def works_of(asked: Quote, salt: str) -> tuple[AnyWork, ...]:
     """All that an engine is asked for these questions."""
     sets = zip(asked.parts, asked.plan.sets, asked.plan.selections, strict=True)
-    return tuple(job.work for part, noised, selection in sets for job in jobs(part, noised, selection, salt))
+    before = () if asked.choosing is None else asked.choosing.works()
+    return (*before, *(job.work for part, noised, selection in sets for job in jobs(part, noised, selection, salt)))
 
 
 def _found(
@@ -271,6 +338,8 @@ def _noisy(
             else:
                 values = add(_spread(exact.keys, exact.numbers[i], places), one.noise, bits)
                 estimates[statistic] = as_estimate(_as_floats(values, one), one)
+    if not estimates:  # nothing can be known here: still, there are groups
+        estimates[Units()] = Estimate(np.zeros(len(places)), lambda _: 0.0)
     return _in_order(Released(part, tuple(places), estimates))
 
 

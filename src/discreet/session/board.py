@@ -27,7 +27,7 @@ from discreet.continual.counter import Method, read_method
 from discreet.continual.release import Stream
 from discreet.continual.strategies import Floats
 from discreet.continual.table_streams import TablePlan, plan_table
-from discreet.errors import BadData, BadParameter, EngineFailed, NotATheorem, StaleState
+from discreet.errors import BadData, BadParameter, BadQuestion, EngineFailed, NotATheorem, StaleState
 from discreet.exact import Number, integer, significant
 from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import ZCDP, Approx, Measure, Pure
@@ -41,7 +41,6 @@ from discreet.query.lower.bounding import in_words
 from discreet.query.plan.nodes import Question
 from discreet.query.plan.work import Exact, UnitSums, Work
 from discreet.query.run import Released, before_payment
-from discreet.session.caps.auto_bounds import Unknown, no_bounds
 from discreet.session.payment import BudgetStore
 from discreet.session.price import Price, Terms
 from discreet.session.query import QuerySession
@@ -339,16 +338,16 @@ class Board:
         )
 
 
-def check_fixed(question: Prepared, waiting: Sequence[Unknown]) -> None:
-    """Refuses a dashboard whose caps or bounds are to be chosen: nothing that was released tells the cap of a day."""
+def check_fixed(question: Prepared) -> None:
+    """Refuses a dashboard with something open: all days must have the same contribution bound and value bounds."""
     if question.asked.caps.auto:
         raise BadParameter(
             "max_rows", "auto", "must be a number for a dashboard, the same on all days: give session.continual(..., "
-            "max_rows=...), how many rows of one unit count on one day. A profile is about all days together; "
-            'session.suggest_max_rows(table, epsilon=..., where="day = DATE \'2026-11-14\'") tells it of one day',
+            "max_rows=...), the number of rows of one unit that count on one day; "
+            'session.suggest_max_rows(table, epsilon=..., where="day = DATE \'2026-11-14\'") estimates it',
         )  # fmt: skip
-    if waiting:
-        raise no_bounds(None, waiting)
+    if any(measure.open for part in question.parts for measure in part.measures):
+        raise BadQuestion("a dashboard needs public bounds of its values: declare dp.bounds(low, high) of the column")
 
 
 def plan_board(

@@ -1,17 +1,16 @@
 """A workload that knows its budget: the price is shared so that the questions are about equally far off, relatively.
 
-Promise: nothing is paid until ``release``; what each question gets is shown before: noise, and what caps cut where a
-profile tells. The whole is priced at once: what questions share is released once, and where a certified bound on the
+Promise: nothing is paid until ``release``; the noise of each question is shown before. The whole is priced at once: what questions share is released once, and where a certified bound on the
 composition of all noises is below the sum of their epsilons, the noise is made smaller until the bound is the price.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from operator import itemgetter
 from typing import Protocol
 
 from discreet.errors import BadQuestion, NoPrice, NotATheorem
@@ -23,21 +22,19 @@ from discreet.privacy.promises.record import short_up
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.preview import TYPICAL, Preview
 from discreet.query.answer.several import Several
+from discreet.query.estimate.noise_plan import Noised
 from discreet.query.estimate.prepare import Prepared
-from discreet.query.lower.bounding import rows as rows_of_caps
-from discreet.query.plan.nodes import Outcome
-from discreet.query.plan.schema import Caps
-from discreet.query.profile.agreeing_tables import expected_gains
-from discreet.query.profile.choose import Chosen, with_other_caps
-from discreet.query.profile.predict import Known, Predicted, predict
+from discreet.query.estimate.statistics import Rows, Units
 from discreet.query.run import Quote
-from discreet.session.caps.auto import unknown_yet
-from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.plan_summary import Planned, PlannedQuestion, PlanSummary
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, places_of, waiting_for
+from discreet.session.query import Order, Query, QuerySession
 
 ROUNDS = 6
+MOST_WORSE = 1.5
+"""No question of a plan is to be off by more than so many times what it would be alone, for an equal part."""
+ONE_DEVIATION = 0.32
+LEAST = 1e-9
 _SAME = 1e-3
 """Weights that change by no more than this share, or gain no more of the error, are good: shares of a price are rounded
 anyway."""
@@ -47,15 +44,6 @@ TRIES = (1.6, 1.25, 1.1, 1.04)
 
 class Planner(QuerySession, Protocol):
     """What a plan needs of its session."""
-
-    def known(self, question: Prepared) -> Known | None:
-        """What was released about the units of a question."""
-
-    def rows_in_a_group(self, question: Prepared, chosen: Chosen | None) -> int | None:
-        """How many rows a group has, about, if a profile says it."""
-
-    def rows_that_count(self, question: Prepared) -> int | None:
-        """How many rows count in the smallest group, about, if a profile says it."""
 
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large; None where nothing but adding up is allowed."""
@@ -83,197 +71,110 @@ class Plan(Planned):
         return answers
 
 
-def make_plan(session: Planner, queries: Sequence[Query], price: Price, *, expected: bool = False) -> Plan:
-    """Share a price over questions; ``expected``: to be previewed, also where caps or bounds are not chosen yet."""
-    check_plain(queries, expected=expected)
-    asked, each = tuple(queries), price.times(Fraction(1, len(queries)))
-    tried = [Draft(session, asked, price, chosen) for chosen in _choices(session, asked, each, expected=expected)]
-    (_, weights), draft = min(((one.best_weights(), one) for one in tried), key=lambda found: found[0][0])
-    quote = _certified(session, draft.weighed(weights), price)
-    found = draft.predicted(quote)
-    texts = tuple(query.ledger_text() for query in queries)
-    told = _told(draft.chosen, found)
-    order = Order(
-        quote,
-        draft.outcomes,
-        lambda: "; ".join(texts),
-        price.confidence,
-        told,
-        agree=True,
-        waiting=waiting_for(queries),
+def make_plan(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
+    """Share a price over questions."""
+    check_plain(queries)
+    draft = Draft(session, tuple(queries), price)
+    each = price.times(Fraction(1, len(queries)))
+    alone = tuple(
+        Draft(session, (query,), each, (rows,)).errors([1.0])[0]
+        for query, rows in zip(queries, draft.rows, strict=True)
     )
-    alone = _alone(session, asked, each, draft.rows, expected=expected)
-    questions = planned_questions(queries, found, draft.chosen, draft.rows, alone, texts=texts)
-    saving = sum(one.error for one in found) / sum(alone)
-    return Plan(session, asked, order, PlanSummary(str(quote.price), quote.plan.noise.value, questions, saving))
-
-
-def planned_questions(
-    queries: Sequence[Query],
-    predicted: Sequence[Predicted],
-    chosen: Sequence[Chosen | None],
-    rows: Sequence[int],
-    alone: Sequence[float],
-    *,
-    texts: Sequence[str],
-) -> tuple[PlannedQuestion, ...]:
-    """What each question gets; ``texts`` are the questions as a ledger keeps them."""
-    corrected = [one is not None and one.corrected for one in chosen]
+    weights = draft.best_weights(alone)
+    quote = _certified(session, draft.weighed(weights), price)
+    errors = draft.errors_of(quote)
+    texts = tuple(query.ledger_text() for query in queries)
+    outcomes = tuple(query.plan.outcome for query in queries)
+    order = Order(quote, outcomes, lambda: "; ".join(texts), price.confidence, agree=True)
     tables = [query.prepared.asked.tables for query in queries]
-    return tuple(map(PlannedQuestion, texts, tables, predicted, corrected, rows, alone))
+    questions = tuple(map(PlannedQuestion, texts, tables, errors, draft.rows, alone))
+    saving = sum(errors) / sum(alone)
+    return Plan(
+        session, tuple(queries), order, PlanSummary(str(quote.price), quote.plan.noise.value, questions, saving)
+    )
 
 
 @dataclass(frozen=True)
 class Draft:
-    """Questions with caps that were chosen for them: how far off each is, by how much each matters."""
+    """Questions for one price: how far off each is, by how much each matters."""
 
     session: Planner
     queries: tuple[Query, ...]
     price: Price
-    chosen: tuple[Chosen | None, ...]
-    said: tuple[int, ...] | None = None
-    """How many rows a group has, if that is said."""
-
-    @property
-    def outcomes(self) -> tuple[Outcome, ...]:
-        """Of all questions, each followed by the total that it is corrected to."""
-        return tuple(
-            outcome for query, some in zip(self.queries, self._each, strict=True)
-            for outcome in (query.plan.outcome, *(one.outcome for one in some[1:]))
-        )  # fmt: skip
-
-    @cached_property
-    def _each(self) -> tuple[tuple[Prepared, ...], ...]:
-        both = zip(self.queries, self.chosen, strict=True)
-        return tuple((query.prepared,) if one is None else one.questions for query, one in both)
+    known_rows: tuple[int, ...] | None = None
 
     @cached_property
     def rows(self) -> tuple[int, ...]:
-        """How many rows a group has, about: by a profile; else as if all tables had the same rows."""
-        if self.said is not None:
-            return self.said
-        firsts = [some[0] for some in self._each]
-        many = [len(question.parts[0].domain() or (None,)) for question in firsts]
-        found = map(self.session.rows_in_a_group, firsts, self.chosen)
-        return tuple(rows or round(TYPICAL * (max(many) / n) ** 0.5) for rows, n in zip(found, many, strict=True))
-
-    @cached_property
-    def _known(self) -> tuple[Known | None, ...]:
-        return tuple(self.session.known(query.prepared) for query in self.queries)
+        """How many rows a group has, about: as if all tables had the same rows."""
+        if self.known_rows is not None:
+            return self.known_rows
+        many = [query.prepared.parts[0].group_count or 1 for query in self.queries]
+        return tuple(max(1, round(TYPICAL * (max(many) / max(n, 1)) ** 0.5)) for n in many)
 
     def weighed(self, weights: Sequence[float]) -> list[Prepared]:
         """All questions, each mattering so much when the price is shared."""
-        return weighed(self._each, weights)
+        return weighed([query.prepared for query in self.queries], weights)
 
-    def predicted(self, quote: Quote) -> tuple[Predicted, ...]:
-        """How far off each question is, with the noise of a quote."""
-        gains = expected_gains(quote)
-        each = zip(places_of(self.chosen), self._known, self.rows, self._each, strict=True)
-        return tuple(
-            predict(quote, place, known, rows, corrected_by_next=len(some) > 1, gain=gains[place])
-            for place, known, rows, some in each
-        )
+    def errors(self, weights: Sequence[float]) -> tuple[float, ...]:
+        """How far off each question is with these weights."""
+        return self.errors_of(self.session.quote(self.weighed(weights), self.price))
 
-    def best_weights(self) -> tuple[float, list[float]]:
-        """How much each question should matter for the least sum of errors, as far as money buys it; and that sum."""
+    def errors_of(self, quote: Quote) -> tuple[float, ...]:
+        """The noise of each question beside its groups, for the contribution bounds and value bounds that it has."""
+        return tuple(relative_noise(quote, place, rows) for place, rows in enumerate(self.rows))
+
+    def best_weights(self, alone: Sequence[float]) -> list[float]:
+        """How much each question should matter for the least sum of errors, where none is much worse than alone."""
         weights = [1.0] * len(self.queries)
-        tried = []
+        tried: list[tuple[bool, float, list[float]]] = []
         for _ in range(ROUNDS + 1):
-            found = self.predicted(self.session.quote(self.weighed(weights), self.price))
-            tried.append((sum(one.error for one in found), list(weights)))
-            if len(tried) > 1 and tried[-1][0] > (1 - _SAME) * min(tried[:-1])[0]:
+            errors = self.errors(weights)
+            starved = any(error > MOST_WORSE * own for error, own in zip(errors, alone, strict=True))
+            tried.append((starved, sum(errors), list(weights)))
+            middle = sum(errors) / len(errors)
+            weights = [
+                min(
+                    max(w * max((error / middle) ** 2, (error / (MOST_WORSE * own)) ** 4 if starved else 0.0), 1e-6),
+                    1e6,
+                )
+                for w, error, own in zip(weights, errors, alone, strict=True)
+            ]
+            if all(abs(new - old) <= _SAME * old for new, old in zip(weights, tried[-1][2], strict=True)):
                 break
-            bought = [one.noise**2 / one.error for one in found]
-            middle = sum(bought) / len(bought)
-            weights = [min(max(w * (b / middle) ** 2, 1e-6), 1e6) for w, b in zip(weights, bought, strict=True)]
-            if all(abs(new - old) <= _SAME * old for new, old in zip(weights, tried[-1][1], strict=True)):
-                break
-        return min(tried, key=itemgetter(0))
+        return min(tried)[2]
 
 
-def _choices(
-    session: Planner, queries: tuple[Query, ...], each: Price, *, expected: bool = False
-) -> Iterator[tuple[Chosen | None, ...]]:
-    """Caps that are best for an equal part of the price, and for more; each time also such that questions share what
-    they have in common, which is then paid once.
+def relative_noise(quote: Quote, place: int, rows: int) -> float:
+    """The noise of a question's statistics beside so many rows with the largest values, one deviation: the root of the
+    mean square over its measures, each by its worst statistic.
     """
-    before: list[object] = []
-    for times in (1 << k for k in range(len(queries).bit_length())):
-        chosen = tuple(
-            None if not query.prepared.asked.caps.auto
-            else unknown_yet(query.prepared) if expected and not session.knows(query.prepared)
-            else session.choose(query.prepared, each.times(Fraction(times)))
-            for query in queries
-        )  # fmt: skip
-        for found in (chosen, _with_common_caps(session, queries, chosen)):
-            caps = [None if one is None else [question.asked.caps for question in one.questions] for one in found]
-            if caps not in before:
-                before.append(caps)
-                yield found
+    part = quote.questions[place].parts[0]
+    noised = quote.noised(part)
+    worst = [max((_beside(noised[s], rows) for s in recipe.needs), default=0.0) for recipe in part.recipes]
+    if part.selects:
+        worst.append(_beside(noised[Units()], rows))
+    return max(LEAST, math.sqrt(sum(one * one for one in worst) / max(1, len(worst))))
 
 
-def _with_common_caps(
-    session: Planner, queries: tuple[Query, ...], chosen: tuple[Chosen | None, ...]
-) -> tuple[Chosen | None, ...]:
-    """The same caps for all questions about the same groups of the same rows, and for what corrects them: the largest
-    of each.
-    """
-    largest: dict[Hashable, Caps] = {}
-    for place, question in (pair for one in chosen if one is not None for pair in enumerate(one.questions)):
-        groups, caps = (place, _groups(question)), question.asked.caps
-        largest[groups] = max(caps, largest.get(groups, caps), key=rows_of_caps)
-    found = list(chosen)
-    for i, (query, one) in enumerate(zip(queries, chosen, strict=True)):
-        known = session.known(query.prepared)
-        if one is not None and known is not None:
-            each = [largest[place, _groups(question)] for place, question in enumerate(one.questions)]
-            found[i] = with_other_caps(one, known, each)
-    return tuple(found)
+def _beside(one: Noised, rows: int) -> float:
+    statistic = one.statistic
+    size = float(statistic.bound * statistic.step) if isinstance(statistic, Rows) else 1.0
+    return one.error(ONE_DEVIATION) / (size * rows)
 
 
-def _groups(question: Prepared) -> Hashable:
-    return question.parts[0].whole, question.parts[0].keys
-
-
-def _alone(
-    session: Planner, queries: tuple[Query, ...], each: Price, rows: tuple[int, ...], *, expected: bool
-) -> tuple[float, ...]:
-    """How far off each question is if it is asked by itself for its part of the price, in groups of so many rows."""
-    found = []
-    for query, many in zip(queries, rows, strict=True):
-        draft = Draft(session, (query,), each, next(_choices(session, (query,), each, expected=expected)), (many,))
-        found.append(draft.predicted(session.quote(draft.weighed([1.0]), each))[0].error)
-    return tuple(found)
-
-
-def _told(chosen: tuple[Chosen | None, ...], found: tuple[Predicted, ...]) -> tuple[Chosen | None, ...]:
-    """What was chosen, with the errors that it has in a plan; nothing, if nothing was."""
-    told = tuple(
-        None if one is None else replace(one, error=new.error, noise=None if one.noise is None else new.noise)
-        for one, new in zip(chosen, found, strict=True)
-    )
-    return told if any(told) else ()
-
-
-def check_plain(queries: Sequence[Query], *, expected: bool = False) -> None:
-    """Refuses what is not one release each, and where bounds are to be chosen and nothing is known: a plan is shown
-    before anything is paid; ``expected``: it is only to be shown.
-    """
+def check_plain(queries: Sequence[Query]) -> None:
+    """Refuses what is not one release each."""
     for query in queries:
         query.check_whole()
     if any(query.prepared.beside for query in queries):
         raise BadQuestion("a plan shares its price over plain questions: ask the parts of UNION ALL and joins alone")
-    waiting = waiting_for(queries)
-    if waiting and not expected:
-        raise no_bounds(None, waiting)
 
 
-def weighed(each: Sequence[Sequence[Prepared]], weights: Sequence[float]) -> list[Prepared]:
-    """Questions that matter so much when a price is shared, each with its total."""
+def weighed(questions: Sequence[Prepared], weights: Sequence[float]) -> list[Prepared]:
+    """Questions that matter so much when a price is shared."""
     return [
         replace(one, parts=tuple(replace(part, importance=weight * part.importance) for part in one.parts))
-        for some, weight in zip(each, weights, strict=True)
-        for one in some
+        for one, weight in zip(questions, weights, strict=True)
     ]
 
 
@@ -293,6 +194,8 @@ def _certified(session: Planner, questions: Sequence[Prepared], price: Price) ->
     """The least noise whose composition is certified to keep the price; that of adding up, if no bound is better."""
     plain = session.quote(questions, price)
     wanted = plain.allowance
+    if plain.choosing is not None:
+        return plain
     if not isinstance(wanted, Approx) or not wanted.delta or any(part.selects for part in plain.parts):
         return plain  # that keys are selected is proven for sums of (ε, δ) only
     for times in TRIES:

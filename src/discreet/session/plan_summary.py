@@ -8,11 +8,10 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from discreet.query.answer.serialize import plain
-from discreet.query.profile.predict import Predicted
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +20,8 @@ class PlannedQuestion:
 
     text: str
     tables: tuple[str, ...]
-    predicted: Predicted
-    """Its relative error in a group of ``rows`` rows, one deviation; of a target, shares of the error asked for."""
-    corrected: bool
-    """Whether its groups are made to agree with a total."""
+    error: float
+    """Its noise beside ``rows`` rows with the largest values, one deviation; of a target, the share that it takes."""
     rows: int
     alone: float
     """Its error, were it asked by itself for an equal part of the price; of a target, 1."""
@@ -34,11 +31,11 @@ class PlannedQuestion:
 class PlanSummary:
     """Questions with the relative error that each will have.
 
-    >>> one = PlannedQuestion("SELECT COUNT(*) AS n FROM v", ("v",), Predicted(3, 0.02, 0.02, 0), False, 50, 0.03)
+    >>> one = PlannedQuestion("SELECT COUNT(*) AS n FROM v", ("v",), 0.02, 50, 0.03)
     >>> print(PlanSummary("epsilon 1", "Laplace", (one,), 0.67))
-    costs epsilon 1, Laplace noise; predicted relative errors:
-      error  noise alone  caps cut  asked alone  rows in a group  question
-      2.00%        2.00%      0.0%        3.00%               50  SELECT COUNT(*) AS n FROM v
+    costs epsilon 1, Laplace noise; predicted relative noise:
+      noise  asked alone  rows in a group  question
+      2.00%        3.00%               50  SELECT COUNT(*) AS n FROM v
     on average 0.67 times the error of asking one by one
     """
 
@@ -56,27 +53,13 @@ class PlanSummary:
     __repr__ = __str__
 
     def _lines(self) -> Iterator[str]:
-        yield f"costs {self.cost}, {self.noise} noise; predicted relative errors:"
-        head = ("error", "noise alone", "caps cut", "asked alone", "rows in a group")
-        cells = [
-            (f"{p.error:.2%}", f"{p.noise:.2%}", _cut_shown(one), f"{one.alone:.2%}", f"{one.rows:,}")
-            for one, p in ((one, one.predicted) for one in self.questions)
-        ]
+        yield f"costs {self.cost}, {self.noise} noise; predicted relative noise:"
+        head = ("noise", "asked alone", "rows in a group")
+        cells = [(f"{one.error:.2%}", f"{one.alone:.2%}", f"{one.rows:,}") for one in self.questions]
         widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
         texts = ("question", *(one.text for one in self.questions))
         for line, text in zip((head, *cells), texts, strict=True):
             yield "  ".join(["", *(cell.rjust(width) for cell, width in zip(line, widths, strict=True)), text])
-        yield from self._remarks()
-
-    def _remarks(self) -> Iterator[str]:
-        unknown = dict.fromkeys(table for one in self.questions if one.predicted.cut is None for table in one.tables)
-        if unknown:
-            yield (
-                f"what caps cut of {', '.join(unknown)} is unknown and not in these errors: a profile would tell, with "
-                "session.profile(table, epsilon=...)"
-            )
-        if any(one.predicted.cut for one in self.questions):
-            yield "what caps cut is predicted as if units too rare for the profile grow rarer as the others do"
 
     def _saved(self) -> str:
         return f"on average {self.saving:.2f} times the error of asking one by one"
@@ -88,11 +71,15 @@ class PlanSummary:
     def as_dict(self) -> dict[str, Any]:
         """As JSON; ``read_summary`` reads it. What is not finite is null."""
         questions = [
-            {name: plain(value) for name, value in asdict(one.predicted).items()}
-            | {"question": one.text, "tables": list(one.tables), "corrected": one.corrected, "rows": one.rows,
-               "alone": plain(one.alone)}
+            {
+                "question": one.text,
+                "tables": list(one.tables),
+                "error": plain(one.error),
+                "rows": one.rows,
+                "alone": plain(one.alone),
+            }
             for one in self.questions
-        ]  # fmt: skip
+        ]
         return {
             "targets": isinstance(self, TargetSummary),
             "cost": self.cost,
@@ -110,13 +97,7 @@ class TargetSummary(PlanSummary):
     def _lines(self) -> Iterator[str]:
         yield f"costs {self.cost}, {self.noise} noise; errors by their targets:"
         for one in self.questions:
-            taken = one.predicted
-            cut = (
-                "what caps cut is not in it"
-                if taken.cut is None
-                else f"noise {taken.noise:.0%}, what caps cut {taken.cut:.0%}"
-            )
-            yield f"  {taken.error:8.0%} of the error asked for ({cut}): {one.text}"
+            yield f"  {one.error:8.0%} of the error asked for: {one.text}"
 
     def _saved(self) -> str:
         return f"{self.saving:.2f} times what asking one by one would cost"
@@ -129,8 +110,7 @@ def read_summary(sent: Mapping[str, Any]) -> PlanSummary:
         PlannedQuestion(
             one["question"],
             tuple(one["tables"]),
-            Predicted(one["cap"], _number(one["error"]), _number(one["noise"]), one["cut"]),
-            one["corrected"],
+            _number(one["error"]),
             one["rows"],
             _number(one["alone"]),
         )
@@ -143,12 +123,6 @@ def _number(sent: float | None) -> float:
     return math.inf if sent is None else float(sent)
 
 
-def _cut_shown(one: PlannedQuestion) -> str:
-    if one.predicted.cut is None:
-        return "unknown"
-    return f"{one.predicted.cut:.1%}{', corrected' if one.corrected else ''}"
-
-
 class Planned:
     """What plans have in common, here and of a curator: all is read from the summary."""
 
@@ -157,17 +131,9 @@ class Planned:
     """What each question gets."""
 
     @property
-    def predicted(self) -> tuple[Predicted, ...]:
-        """The relative error of each in a group of ``rows`` rows, one deviation: noise and what caps cut.
-
-        Where errors were asked for, what noise and caps take of them.
-        """
-        return tuple(one.predicted for one in self.summary.questions)
-
-    @property
     def errors(self) -> tuple[float, ...]:
-        """The same as one number for each, noise and cut together; noise alone where the cut is unknown."""
-        return tuple(one.error for one in self.predicted)
+        """The noise of each beside a group of ``rows`` rows, one deviation; of targets, the share that noise takes."""
+        return tuple(one.error for one in self.summary.questions)
 
     @property
     def rows(self) -> tuple[int, ...]:

@@ -25,6 +25,7 @@ from discreet.privacy.promises.measures import ZCDP, Approx, Pure
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.privacy.promises.record import short_up
 from discreet.query.answer.preview import preview
+from discreet.query.choose.open_parts import open_parts
 from discreet.query.estimate.noise_plan import Allowance, check_allowance
 from discreet.query.estimate.prepare import Prepared
 from discreet.query.run import Quote, quote
@@ -169,6 +170,7 @@ class Terms:
                 "must be left out where several things are released together (questions, or groups and "
                 "their total, where caps are chosen): name a price, or declare max_rows=... of the table",
             )
+        check_closed(questions, price.error)
         return self._cheapest(questions[0], price, account, rows)
 
     def allowance(self, price: Price, account: Account = Account.SUM) -> Allowance:
@@ -261,6 +263,15 @@ def _wanted(value: Number | None, name: str) -> Fraction:
     if value is None:
         raise BadParameter(name, None, f"must say what the answer may cost, such as {name}=0.1; or give error=...")
     return positive(value, name)
+
+
+def check_closed(questions: Sequence[Prepared], error: object) -> None:
+    """Refuses an error of a query with something open: its noise is known only when the choice is made."""
+    if open_parts(tuple(questions)):
+        raise BadParameter(
+            "error", error, "must be left out where a contribution bound or value bounds are open: name epsilon=..., "
+            "or declare max_rows=... of the table and dp.bounds(low, high) of the columns",
+        )  # fmt: skip
 
 
 def wanted_errors(question: Prepared, error: Any) -> dict[str, Fraction]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate
 from operator import itemgetter
 from typing import Any, NoReturn, Protocol
 
 from discreet.answer import CONFIDENCE
 from discreet.engines.experimental.engine import sql_texts
-from discreet.errors import BadQuestion, EngineFailed, Unsupported
+from discreet.errors import BadQuestion, Unsupported
 from discreet.exact import Number
 from discreet.privacy.promises.measures import Measure
 from discreet.query.answer.answer import TableAnswer
@@ -38,10 +36,7 @@ from discreet.query.lower.public_keys import public_value
 from discreet.query.plan.nodes import Outcome, Question, Relation
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.types import Value
-from discreet.query.profile.choose import Chosen
 from discreet.query.run import Quote, works_of
-from discreet.session.caps.auto import note_of_first_payment, split, unknown_yet
-from discreet.session.caps.auto_bounds import Unknown, no_bounds
 from discreet.session.price import Price, shares
 
 
@@ -54,50 +49,10 @@ class Order:
     text: Callable[[], str] = str
     """The questions as a ledger keeps them."""
     confidence: Number = CONFIDENCE
-    chosen: tuple[Chosen | None, ...] = ()
-    """What was chosen from a profile; then the answers are finished accordingly."""
     sizes: tuple[int, ...] = ()
     """How many of the questions make up each answer; one each if empty."""
     agree: bool = False
     """Whether counts of the answers are made to agree with each other."""
-    waiting: tuple[Unknown, ...] = ()
-    """Columns whose bounds are not chosen yet: it can be previewed, not released."""
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """Where the question of each answer stands among all: the total of one that is corrected comes after it."""
-        if not self.chosen:
-            return tuple(range(len(self.quote.questions)))
-        return places_of(self.chosen)
-
-
-def waiting_for(queries: Sequence[Query]) -> tuple[Unknown, ...]:
-    """The columns whose bounds queries wait for."""
-    return tuple(dict.fromkeys(one for query in queries for one in query.waiting))
-
-
-def places_of(chosen: Sequence[Chosen | None]) -> tuple[int, ...]:
-    """Where each question stands, if each is followed by the total to which it is corrected."""
-    return tuple(accumulate((1 if one is None else len(one.questions) for one in chosen[:-1]), initial=0))
-
-
-@contextmanager
-def going_on(then: Callable[[], Any]) -> Iterator[None]:
-    """Where the engine fails on what is bought before an answer: asking again buys it under the same payment, and goes
-    on with the rest of the price.
-    """
-    try:
-        yield
-    except EngineFailed as failed:
-        if (first := failed.again) is not None:
-
-            def again() -> Any:
-                with going_on(then):
-                    first()
-                return then()
-
-            failed.again = again
-        raise
 
 
 class QuerySession(Protocol):
@@ -125,20 +80,8 @@ class QuerySession(Protocol):
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
 
-    def choose(self, question: Prepared, price: Price, *, correct: bool = True) -> Chosen:
-        """The question with caps chosen from a profile."""
-
-    def knows(self, question: Prepared) -> bool:
-        """Whether something was released about the units of a question."""
-
-    def find_bounds(self, queries: Sequence[Query], price: Price) -> tuple[tuple[Query, ...], Price]:
-        """Buy what bounds are chosen from, for queries that wait for that; the queries then, and what is left."""
-
     def check_parts_fit(self, parts: Sequence[tuple[Query, Price]], whole: tuple[Query, Price]) -> None:
         """Refuses before the first of several queries is paid, if not all can be: they are parts of one."""
-
-    def find_out(self, questions: Sequence[Prepared], price: Price, text: str) -> Price:
-        """Buy the sizes of units if caps are to be chosen and nothing is known of them; the price that is left."""
 
     def preview(self, order: Order, rows: int | None = None) -> tuple[Preview, ...]:
         """Cost and error bars of each question of an order. Free."""
@@ -158,8 +101,6 @@ class Query(Asked):
     plan: Question
     prepared: Prepared
     """What is computed for it."""
-    waiting: tuple[Unknown, ...] = ()
-    """Columns whose bounds are chosen when it is released: a tenth of its price buys their values first."""
 
     def __repr__(self) -> str:
         names = ", ".join(name for name, _ in self.plan.outcome.columns)
@@ -196,20 +137,7 @@ class Query(Asked):
 
     def order(self, price: Price) -> Order:
         """The question with its price, to be previewed or released by its session."""
-        if self.waiting:
-            raise no_bounds(None, self.waiting)
-        if self.prepared.beside:
-            return order_together(self.session, (self,), price, self.ledger_text)
-        if self.prepared.asked.caps.auto:
-            return self._chosen(self.session.choose(self.prepared, price), price)
-        quote = self.session.quote((self.prepared,), price)
-        return Order(quote, (self.plan.outcome,), self.ledger_text, price.confidence)
-
-    def _chosen(self, chosen: Chosen, price: Price) -> Order:
-        outcomes = (self.plan.outcome, *(one.outcome for one in chosen.questions[1:]))
-        left = price if chosen.left is None else replace(price, error=chosen.left)
-        quote = self.session.quote(chosen.questions, left)
-        return Order(quote, outcomes, self.ledger_text, price.confidence, (chosen,))
+        return order_together(self.session, (self,), price, self.ledger_text)
 
     def preview(
         self,
@@ -225,17 +153,7 @@ class Query(Asked):
 
         Some error bars depend on how many rows a group has: ``rows`` says for how many (1,000 unless said).
         """
-        return self.session.preview(self.expected(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
-
-    def expected(self, price: Price) -> Order:
-        """The order, or what is likely if its caps and bounds are not chosen yet: to be previewed."""
-        if self.waiting:
-            return replace(replace(self, waiting=()).expected(price), waiting=self.waiting)
-        if self.prepared.beside:
-            return order_together(self.session, (self,), price, self.ledger_text, expected=True)
-        if self.prepared.asked.caps.auto and not self.session.knows(self.prepared):
-            return self._chosen(unknown_yet(self.prepared), price)
-        return self.order(price)
+        return self.session.preview(self.order(Price.of(epsilon, delta, rho, error, confidence)), rows)[0]
 
     def release(
         self,
@@ -248,12 +166,9 @@ class Query(Asked):
     ) -> TableAnswer:
         """Pay, then answer. Instead of a price one may ask for an error: the least price that gives it is paid."""
         self.check_keys()
-        asked = Price.of(epsilon, delta, rho, error, confidence)
-        with going_on(lambda: self.release(split(asked)[1])):
-            (query,), price = self.session.find_bounds((self,), asked)
-            price = self.session.find_out(query.prepared.all, price, self.ledger_text())
-        answer: TableAnswer = self.session.release(query.order(price), itemgetter(0))
-        return replace(answer, notes=(*answer.notes, *note_of_first_payment(asked, price)))
+        order = self.order(Price.of(epsilon, delta, rho, error, confidence))
+        answer: TableAnswer = self.session.release(order, itemgetter(0))
+        return answer
 
     def quote(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
@@ -267,13 +182,8 @@ class Query(Asked):
         """The plan, with how far one unit reaches at each step; with a price also the noise, and what was chosen."""
         if epsilon is None and rho is None:
             return Explanation("\n".join(tell(one, None) for one in self.prepared.all))
-        if self.waiting:
-            raise no_bounds(None, self.waiting)
-        order = self.expected(Price.of(epsilon, delta, rho))
-        quote = order.quote
-        asked = quote.questions if self.prepared.beside else quote.questions[:1]
-        words = [line for one in order.chosen if one is not None for line in one.words]
-        return Explanation("\n".join([*(tell(one, quote) for one in asked), *words]))
+        quote = self.order(Price.of(epsilon, delta, rho)).quote
+        return Explanation("\n".join(tell(one, quote) for one in quote.questions))
 
     def statements(
         self,
@@ -433,23 +343,13 @@ def order_together(
     queries: Sequence[Query],
     price: Price,
     text: Callable[[], str],
-    *,
-    expected: bool = False,
 ) -> Order:
-    """All questions that these are made of, for one price; ``expected``: also where caps are not chosen yet."""
+    """All questions that these are made of, for one price."""
     every = [one for query in queries for one in query.prepared.all]
-    chosen = tuple(
-        None if not one.asked.caps.auto
-        else unknown_yet(one) if expected and not session.knows(one)
-        else session.choose(one, price, correct=False)
-        for one in every
-    )  # fmt: skip
-    questions = [one if by is None else by.questions[0] for one, by in zip(every, chosen, strict=True)]
     outcomes = [o for q in queries for o in (q.plan.outcome, *(one.outcome for one in q.prepared.beside))]
     sizes = tuple(len(query.prepared.all) for query in queries)
     several = () if all(size == 1 for size in sizes) else sizes
-    quote = session.quote(questions, price)
-    return Order(quote, tuple(outcomes), text, price.confidence, chosen if any(chosen) else (), several)
+    return Order(session.quote(every, price), tuple(outcomes), text, price.confidence, several)
 
 
 def gathered(sizes: Sequence[int], answers: tuple[TableAnswer, ...]) -> tuple[TableAnswer, ...]:

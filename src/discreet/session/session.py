@@ -17,7 +17,7 @@ from typing import Any
 from discreet.answer import CONFIDENCE
 from discreet.engines.duckdb.engine import duckdb
 from discreet.errors import BadParameter, BadQuestion, EngineFailed, OverBudget
-from discreet.exact import Number
+from discreet.exact import Number, number
 from discreet.learning.models.histogram_tree import HistogramTree
 from discreet.privacy.budgets.filters import Filter, Rule, default_rule
 from discreet.privacy.promises.measures import Approx, Measure
@@ -26,7 +26,8 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.progress import Progress
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import story
-from discreet.query.answer.preview import Preview
+from discreet.query.answer.preview import Preview, preview
+from discreet.query.choose.choosing import Kept
 from discreet.query.engine import Engine
 from discreet.query.estimate.prepare import Prepared, prepare
 from discreet.query.front.frame import Frame
@@ -34,20 +35,17 @@ from discreet.query.front.sql.constants import staged_question
 from discreet.query.lower.listed_groups import with_presence
 from discreet.query.lower.lower import lower_question
 from discreet.query.lower.public_keys import with_public_keys
-from discreet.query.plan.nodes import Question
+from discreet.query.plan.nodes import Outcome, Question
 from discreet.query.plan.schema import Declared, Schema, Table, read_cap
 from discreet.query.profile.agreeing_tables import made_to_agree
-from discreet.query.profile.predict import Known
 from discreet.query.profile.profile import Profile
 from discreet.query.run import Answers, Quote, quote, release
 from discreet.session.arguments import check_budget, check_engine, check_terms, given_tables, read_schemas
 from discreet.session.board import Board, BoardRecord, MemoryBoard, check_fixed, parameters, plan_board
-from discreet.session.caps.auto_bounds import Unknown, no_bounds, waited_for, with_expected_bounds, without_choices
-from discreet.session.caps.counts import with_cap
-from discreet.session.caps.known_units import KnownUnits
 from discreet.session.copies import prepared_copies
+from discreet.session.counts import with_cap
 from discreet.session.learn import Model, declared_columns, learn, tree_columns, tree_job
-from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger
+from discreet.session.payment import Affords, BudgetStore, HasAccounts, Payment, SessionLedger, fit_in_turn
 from discreet.session.plan import Plan
 from discreet.session.price import Price, Target, Terms
 from discreet.session.query import Order, Query, gathered, gathered_previews, with_constants
@@ -58,7 +56,7 @@ from discreet.session.workload import Workload, read_all
 __all__ = ["Query", "Session", "Workload"]
 
 
-class Session(ManyQuestions, KnownUnits):
+class Session(ManyQuestions):
     """Tables, an engine and a budget.
 
     ``budget`` is ``dp.Approx(epsilon, delta)``, ``dp.Pure(epsilon)`` or ``dp.ZCDP(rho, delta)``. An (ε, δ) budget is
@@ -119,8 +117,6 @@ class Session(ManyQuestions, KnownUnits):
             else budget_store
         )
         self._profiles: dict[str, Profile] = {}
-        self._sizes: dict[Any, Known] = {}
-        self._in_vain: set[tuple[str, str]] = set()
         self._progress = progress
 
     # --- what there is ----------------------------------------------------------------------------------------------
@@ -172,23 +168,9 @@ class Session(ManyQuestions, KnownUnits):
 
     def ask(self, asked: Question) -> Query:
         """A question as a plan; SQL and verbs both end here."""
-        schemas, missing = self._with_bounds()
-        try:
-            return self._prepared(asked, schemas, ())
-        except BadQuestion as refused:
-            waiting = tuple(one for one in missing if not one.asked or (one.table, one.column) in self._in_vain)
-            if not waiting:
-                raise no_bounds(refused, missing) from None
-            first = refused
-        try:
-            return self._prepared(asked, with_expected_bounds(schemas, waiting), waiting)
-        except BadQuestion:  # perhaps because of bounds that nobody chose
-            raise no_bounds(first, waiting) from None
-
-    def _prepared(self, asked: Question, schemas: Mapping[str, Schema], waiting: Sequence[Unknown]) -> Query:
-        asked = with_presence(asked, schemas)
-        prepared = prepare(with_public_keys(lower_question(asked, schemas), self._engine, schemas))
-        return Query(self, asked, prepared, waited_for(prepared, waiting))
+        asked = with_presence(asked, self._schemas)
+        prepared = prepare(with_public_keys(lower_question(asked, self._schemas), self._engine, self._schemas))
+        return Query(self, asked, prepared)
 
     def workload(self, queries: Sequence[Query | str]) -> Workload:
         """Several questions, planned and released together: what they share is released once."""
@@ -245,34 +227,29 @@ class Session(ManyQuestions, KnownUnits):
         if record is None and ledger is not None:
             told = parameters(by, horizon, days, price, terms.neighbours, method=method, max_rows=max_rows)
             record = ledger.board(name, query.ledger_text(), told)
-        kept = record is not None and record.latest() is None
-        fixed = self._fixed(query.prepared.asked.tables, max_rows, choose=not kept)
+        fixed = self._fixed(query.prepared.asked.tables, max_rows)
         query = fixed.ask(query.plan)
-        check_fixed(query.prepared, query.waiting)
+        check_fixed(query.prepared)
         asked, plan, charged = plan_board(
             fixed, query.plan, terms, by=by, horizon=horizon, days=days, price=price, method=method
         )
         return Board(fixed, asked, plan, charged, record or MemoryBoard(self._budget_store), progress=self._progress)
 
-    def _fixed(self, tables: Sequence[str], max_rows: int | None, *, choose: bool) -> Session:
-        """The same with bounds that no later profile changes, and with this cap on the private ones of some tables.
-
-        ``choose``: with bounds that are chosen now, where they are to be; else with none there.
-        """
-        schemas = self._with_bounds()[0] if choose else without_choices(self._schemas)
+    def _fixed(self, tables: Sequence[str], max_rows: int | None) -> Session:
+        """The same with this cap on the private ones of some tables."""
+        schemas: Mapping[str, Schema] = self._schemas
         for name in tables if max_rows is not None else ():
             if not schemas[name].table.public:
                 schemas = with_cap(schemas, name, read_cap(max_rows, "max_rows"))
-        found = copy(self)
-        found._schemas = dict(schemas)
-        return found
+        fixed = copy(self)
+        fixed._schemas = dict(schemas)
+        return fixed
 
     def serving(self, budget_store: BudgetStore) -> Session:
         """The same tables and engine under another budget: how a curator answers many analysts."""
         found = copy(self)
         found._budget_store, found._ledger = budget_store, None
         found._progress = False  # an analyst must not see how long reading takes
-        found._in_vain = set()  # of this question's own
         return found
 
     # --- models, other columns, other copies --------------------------------------------------------------------------
@@ -320,8 +297,7 @@ class Session(ManyQuestions, KnownUnits):
             tables, budget=terms.budget, engine=self._engine, neighbours=terms.neighbours, rule=terms.rule,
             budget_store=self._budget_store, progress=self._progress,
         )  # fmt: skip
-        found._ledger, found._profiles, found._sizes = self._ledger, self._profiles, self._sizes
-        found._in_vain = self._in_vain
+        found._ledger, found._profiles = self._ledger, self._profiles
         return found
 
     def prepare(self, *tables: str, folder: str | PathLike[str] | None = None) -> Session:
@@ -342,9 +318,22 @@ class Session(ManyQuestions, KnownUnits):
     def quote(self, questions: Sequence[Prepared], price: Price) -> Quote:
         """Noise and price of prepared questions together. No data is touched."""
         store = self._budget_store
-        rows = self.rows_that_count(questions[0]) if price.error is not None and len(questions) == 1 else None
-        fits = store.affords if isinstance(store, Affords) else store.fits
-        return self._terms.quote(questions, price, fits, rows=rows)
+        return self._terms.quote(questions, price, store.affords if isinstance(store, Affords) else store.fits)
+
+    def check_parts_fit(self, parts: Sequence[tuple[Query, Price]], whole: tuple[Query, Price]) -> None:
+        """Refuses before the first of several queries is paid, if not all can be; ``whole``: what they are parts of."""
+        store, paid = self._budget_store, list[Any]()
+        for query, price in parts:
+            quote = self._terms.quote(query.prepared.all, price, lambda one: fit_in_turn(store, (*paid, one)))
+            paid.append(quote.plan.price)
+        # noise that is planned later may take all of the δ that is named; one payment may take all of a budget's δ if
+        # it is the first of all, of two the second has half
+        left, named = store.remaining, sum(number(price.delta or 0) for _, price in parts)
+        new = isinstance(store, Affords) or left == self._terms.budget
+        apart = new and self._terms.rule is Rule.EITHER and isinstance(left, Approx)
+        too_much = apart and 2 * named > left.delta  # type: ignore[union-attr]
+        if too_much or not fit_in_turn(store, paid):
+            raise OverBudget(asked=self.quote(whole[0].prepared.all, whole[1]).price, left=left)
 
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.
@@ -362,8 +351,12 @@ class Session(ManyQuestions, KnownUnits):
         price, budget_store = order.quote.plan.price, self._budget_store
         fits = budget_store.fits(price)
         left = str(budget_store.after(price) if fits else budget_store.remaining)
-        found = (self._preview_of(order, i, rows, remaining=left, affordable=fits) for i in range(len(order.places)))
-        return gathered_previews(order.sizes, tuple(found))
+        quote = order.quote
+        previews = tuple(
+            preview(quote, one.parts[0], remaining=left, affordable=fits, rows=rows, confidence=order.confidence)
+            for one in quote.questions
+        )
+        return gathered_previews(order.sizes, previews)
 
     def release(
         self,
@@ -371,44 +364,42 @@ class Session(ManyQuestions, KnownUnits):
         shown: Callable[[tuple[TableAnswer, ...]], Any] = tuple,
         *,
         payment: Payment | None = None,
+        kept: Kept | None = None,
     ) -> Any:
         """Pay (unless it is paid) and answer: what ``shown`` makes of the answers, in the order of the questions.
 
-        What is paid and could not be answered may be asked for again. A ledger keeps the answers, with their error
-        bars, before they are shown.
+        What is paid and could not be answered may be asked for again: ``kept`` is what was drawn for it before. A
+        ledger keeps the answers, with their error bars, before they are shown.
         """
-        asked = order.quote
-        if order.waiting:
-            raise no_bounds(None, order.waiting)
+        quote, kept = order.quote, kept or Kept()
         if payment is None:
-            if not self._budget_store.fits(asked.plan.price):
-                raise OverBudget(asked=asked.price, left=self._budget_store.remaining)
+            if not self._budget_store.fits(quote.plan.price):
+                raise OverBudget(asked=quote.price, left=self._budget_store.remaining)
             payment = Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(order.text()))
         try:
             with Progress(self._progress) as progress:
-                released, receipt = release(asked, self._engine, self._schemas, payment, progress.step)
+                quote, released, receipt = release(quote, self._engine, self._schemas, payment, progress.step, kept)
         except EngineFailed as failed:
-            if payment.receipt is not None and not payment.receipt.used:
-                failed.again = partial(self.release, order, shown, payment=payment)
+            if payment.receipt is not None and not kept.answered:
+                failed.again = partial(self.release, order, shown, payment=payment, kept=kept)
             raise
-        answers = _answers(order, released, receipt)
+        answers = _answers(quote, order.outcomes, released, receipt)
         answers = made_to_agree(answers) if order.agree else answers
-        answers = gathered(order.sizes, self._finished(order, answers))
+        answers = gathered(order.sizes, answers)
         if self._ledger is not None:
             self._ledger.store(payment.budget_store, answers, order.confidence)
         return shown(answers)
 
 
-def _answers(order: Order, found: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:
-    asked = order.quote
+def _answers(quote: Quote, outcomes: Sequence[Outcome], released: Answers, receipt: Receipt) -> tuple[TableAnswer, ...]:
     return tuple(
         TableAnswer(
             outcome=outcome,
-            released=released,
-            event=asked.plan.event,
-            cost=str(receipt.price if receipt.price is not None else asked.plan.price),
-            story=story(asked, prepared),
+            released=parts,
+            event=quote.plan.event,
+            cost=str(receipt.price if receipt.price is not None else quote.plan.price),
+            story=story(quote, prepared),
             receipt=receipt,
         )
-        for prepared, outcome, released in zip(asked.questions, order.outcomes, found, strict=True)
+        for prepared, outcome, parts in zip(quote.questions, outcomes, released, strict=True)
     )

@@ -28,15 +28,20 @@ from discreet.query.engine import Engine
 from discreet.query.front.verbs import count
 from discreet.query.plan.names import quoted
 from discreet.query.plan.schema import Declared, Schema, keys
-from discreet.query.run import no_profile
-from discreet.session.caps.auto import note_of_first_payment, split
-from discreet.session.caps.auto_bounds import no_bounds
-from discreet.session.caps.counts import Lacks, lacking, to_try, with_cap, with_chosen_bounds, with_chosen_cap
-from discreet.session.caps.known_units import KnownUnits
-from discreet.session.caps.profiles import buy_profile, questions_to_buy
-from discreet.session.payment import Payment, fit_in_turn
-from discreet.session.price import Price
-from discreet.session.query import going_on
+from discreet.session.counts import (
+    Lacks,
+    lacking,
+    no_bounds,
+    no_profile,
+    to_try,
+    with_cap,
+    with_chosen_bounds,
+    with_chosen_cap,
+)
+from discreet.session.payment import BudgetStore, Payment, fit_in_turn
+from discreet.session.price import Price, Terms
+from discreet.session.profile_first import going_on, note_of_first_payment, split
+from discreet.session.profiles import Profiled, buy_profile, questions_to_buy
 from discreet.synthetic.domain import Domain
 from discreet.synthetic.pmw import QUESTIONS, Stream, pmw
 from discreet.synthetic.result import Synthetic
@@ -147,9 +152,11 @@ class Counting:
     """What was chosen, and paid for that."""
 
 
-class ManyQuestions(KnownUnits):
+class ManyQuestions(Profiled):
     """The part of a ``Session`` that is about many questions of one table."""
 
+    _terms: Terms
+    _budget_store: BudgetStore
     _engine: Engine
     _progress: bool | None
 

@@ -1,8 +1,7 @@
 """A plan with an error for each question: the least price is found for which all keep theirs.
 
-Promise: nothing is paid until ``release``. Where a profile tells what caps cut of a column, noise and cut together keep
-the error that was asked for, as far as is predicted; elsewhere the noise does, and the plan says so. A certified bound
-on the composition of all noises is charged where it is below the sum.
+Promise: nothing is paid until ``release``. The noise keeps the error that was asked for, where contribution bounds and
+value bounds are declared. A certified bound on the composition of all noises is charged where it is below the sum.
 """
 
 from __future__ import annotations
@@ -20,23 +19,18 @@ from discreet.privacy.promises.events import Stated
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.query.answer.preview import TYPICAL, preview
 from discreet.query.estimate.prepare import Prepared
-from discreet.query.lower.bounding import rows as rows_of_caps
-from discreet.query.profile.choose import Chosen
-from discreet.query.profile.predict import Predicted
 from discreet.query.run import Quote
-from discreet.session.plan import ROUNDS, Plan, Planner, check_plain, make_plan, planned_questions, weighed
-from discreet.session.plan_summary import TargetSummary
-from discreet.session.price import Price, Target, checked_targets, least, rounded, wanted_errors
+from discreet.session.plan import ROUNDS, Plan, Planner, check_plain, make_plan, weighed
+from discreet.session.plan_summary import PlannedQuestion, TargetSummary
+from discreet.session.price import Price, Target, check_closed, checked_targets, least, rounded, wanted_errors
 from discreet.session.query import Order, Query
 
 
-def plan_for(session: Planner, queries: Sequence[Query], price: Price, *, expected: bool = False) -> Plan:
-    """A plan that shares a price, or finds the least one for the errors that it names; ``expected``: to be shown only,
-    also where caps or bounds are not chosen yet.
-    """
+def plan_for(session: Planner, queries: Sequence[Query], price: Price) -> Plan:
+    """A plan that shares a price, or finds the least one for the errors that it names."""
     confidence_level(price.confidence)
     if price.error is None:
-        return make_plan(session, queries, price, expected=expected)
+        return make_plan(session, queries, price)
     return make_target_plan(session, queries, checked_targets(price.error, len(queries)), replace(price, error=None))
 
 
@@ -45,19 +39,15 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
     if price.epsilon is not None or price.rho is not None:
         raise BadParameter("error", targets, "must not be given together with a price: one follows from the other")
     check_plain(queries)
+    check_closed([query.prepared for query in queries], targets)
     wanted = [wanted_errors(query.prepared, target) for query, target in zip(queries, targets, strict=True)]
-    chosen = tuple(
-        session.choose(query.prepared, replace(price, error=errors)) if query.prepared.asked.caps.auto else None
-        for query, errors in zip(queries, wanted, strict=True)
-    )
-    asked = [query.prepared if one is None else one.questions[0] for query, one in zip(queries, chosen, strict=True)]
-    kept = tuple(map(_Kept, asked, chosen, wanted, map(session.rows_that_count, asked)))
+    kept = tuple(_Kept(query.prepared, errors) for query, errors in zip(queries, wanted, strict=True))
     level = confidence_level(price.confidence)
     in_rho = isinstance(session.budget, ZCDP)
 
     def at(amount: Fraction, weights: Sequence[float]) -> Quote:
         paid = replace(price, rho=amount) if in_rho else replace(price, epsilon=amount)
-        return session.quote(weighed([[one.question] for one in kept], weights), paid)
+        return session.quote(weighed([one.question for one in kept], weights), paid)
 
     def shares(quote: Quote) -> list[float]:
         return [one.share(quote, level) for one in kept]
@@ -70,16 +60,16 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
     even = [1.0] * len(queries)
     amount = min(rounded(least(lambda a, ws=some: max(shares(at(a, ws))) <= 1)) for some in (even, weights))  # type: ignore[misc]
     quote = next(q for q in (at(amount, weights), at(amount, even)) if max(shares(q)) <= 1)
-    alone = [_amount(session.quote((one.question,), replace(price, error=one.left))) for one in kept]
+    alone = [_amount(session.quote((one.question,), replace(price, error=one.wanted))) for one in kept]
     texts = [query.ledger_text() for query in queries]
     order = Order(
         _certified_price(session, quote, price), tuple(query.plan.outcome for query in queries),
-        lambda: "; ".join(texts), price.confidence, chosen if any(chosen) else (),
+        lambda: "; ".join(texts), price.confidence,
     )  # fmt: skip
-    many, paid = len(queries), order.quote
-    predicted = [one.predicted(quote, level) for one in kept]
-    rows = [one.rows or TYPICAL for one in kept]
-    questions = planned_questions(queries, predicted, chosen, rows, (1.0,) * many, texts=texts)
+    paid = order.quote
+    tables = [query.prepared.asked.tables for query in queries]
+    many = len(queries)
+    questions = tuple(map(PlannedQuestion, texts, tables, shares(quote), [TYPICAL] * many, [1.0] * many))
     saving = float(_amount(paid) / sum(alone, Fraction(0)))
     return Plan(
         session, tuple(queries), order, TargetSummary(str(paid.price), paid.plan.noise.value, questions, saving)
@@ -88,38 +78,16 @@ def make_target_plan(session: Planner, queries: Sequence[Query], targets: Sequen
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """A question, what was chosen for it, and the errors that it is to keep."""
+    """A question and the errors that it is to keep."""
 
     question: Prepared
-    chosen: Chosen | None
     wanted: Mapping[str, Fraction]
-    rows: int | None
-    """How many count in its smallest group, about."""
-
-    @property
-    def left(self) -> Mapping[str, Fraction]:
-        """What noise may take of each error."""
-        return self.wanted if self.chosen is None or self.chosen.left is None else self.chosen.left
-
-    def _noise(self, quote: Quote, level: Fraction) -> dict[str, float]:
-        shown = preview(
-            quote, self.question.parts[0], remaining="", affordable=True, rows=self.rows, confidence=level, at_most=True
-        )
-        return {name: shown.error(name) for name in self.wanted}
 
     def share(self, quote: Quote, level: Fraction) -> float:
         """How much the noise takes of what it may take, at the worst column."""
-        return max(error / float(self.left[name]) for name, error in self._noise(quote, level).items())
-
-    def predicted(self, quote: Quote, level: Fraction) -> Predicted:
-        """What noise and caps take of the error asked for, at the worst column."""
-        known = self.chosen is not None and self.chosen.left is not None
-
-        def one(name: str, noise: float) -> Predicted:
-            taken, cut = noise / float(self.wanted[name]), 1 - float(self.left[name] / self.wanted[name])
-            return Predicted(rows_of_caps(self.question.asked.caps), taken + cut, taken, cut if known else None)
-
-        return max((one(*pair) for pair in self._noise(quote, level).items()), key=lambda found: found.error)
+        part = self.question.parts[0]
+        shown = preview(quote, part, remaining="", affordable=True, confidence=level, at_most=True)
+        return max(shown.error(name) / float(error) for name, error in self.wanted.items())
 
 
 def _amount(quote: Quote) -> Fraction:

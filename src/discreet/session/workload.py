@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 from discreet.answer import CONFIDENCE
@@ -13,10 +13,8 @@ from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.explain import tell
 from discreet.query.answer.preview import Preview
 from discreet.query.answer.several import Explanation, Several, preformatted
-from discreet.session.caps.auto import note_of_first_payment, split
-from discreet.session.caps.auto_bounds import no_bounds
 from discreet.session.price import Price
-from discreet.session.query import Order, Query, QuerySession, going_on, order_together, waiting_for
+from discreet.session.query import Order, Query, QuerySession, order_together
 
 T = TypeVar("T")
 
@@ -38,15 +36,11 @@ class Workload:
     session: QuerySession
     queries: tuple[Query, ...]
 
-    def order(self, price: Price, *, expected: bool = False) -> Order:
-        """The questions with the price of all together; ``expected``: also where caps or bounds are not chosen yet."""
+    def order(self, price: Price) -> Order:
+        """The questions with the price of all together."""
         for query in self.queries:
             query.check_whole()
-        waiting = waiting_for(self.queries)
-        if waiting and not expected:
-            raise no_bounds(None, waiting)
-        order = order_together(self.session, self.queries, price, self.ledger_text, expected=expected)
-        return replace(order, waiting=waiting)
+        return order_together(self.session, self.queries, price, self.ledger_text)
 
     def ledger_text(self) -> str:
         """The questions as a ledger keeps them."""
@@ -65,34 +59,24 @@ class Workload:
 
         ``rows``: in a group of how many rows.
         """
-        order = self.order(Price.of(epsilon, delta, rho, None, confidence), expected=True)
+        order = self.order(Price.of(epsilon, delta, rho, None, confidence))
         return Several(self.session.preview(order, rows))
 
     def release(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Several[TableAnswer]:
         """Pay once, then answer all."""
-        asked = Price.of(epsilon, delta, rho)
         for query in self.queries:
-            query.check_whole()
             query.check_keys()
-        with going_on(lambda: self.release(split(asked)[1])):
-            queries, price = self.session.find_bounds(self.queries, asked)
-            every = [one for query in queries for one in query.prepared.all]
-            price = self.session.find_out(every, price, self.ledger_text())
-        answers: Several[TableAnswer] = self.session.release(replace(self, queries=queries).order(price), Several)
-        words = note_of_first_payment(asked, price)
-        return Several(replace(one, notes=(*one.notes, *words)) for one in answers)
+        answers: Several[TableAnswer] = self.session.release(self.order(Price.of(epsilon, delta, rho)), Several)
+        return answers
 
     def explain(
         self, epsilon: Number | Price | None = None, *, delta: Number | None = None, rho: Number | None = None
     ) -> Explanation:
         """The plan of each question; with a price also the noise that they share."""
         free = epsilon is None and rho is None
-        order = None if free else self.order(Price.of(epsilon, delta, rho), expected=True)
-        if order is not None and order.waiting:
-            raise no_bounds(None, order.waiting)
-        quote = None if order is None else order.quote
+        quote = None if free else self.order(Price.of(epsilon, delta, rho)).quote
         own = [one for query in self.queries for one in query.prepared.all]
         asked = own if quote is None else quote.questions
         return Explanation(Several(tell(one, quote) for one in asked))

@@ -1,14 +1,14 @@
 """The answer to a question about tables: rows of released values, each with its error bar, cost and story.
 
 Promise: an answer is a value: reading it again draws nothing and costs nothing. An error bar speaks of the noise: the
-exact bounded aggregate lies within it with the stated confidence; what bounding left out of heavy units is not in it,
-but for columns that were corrected. ``counted`` says which these are.
+exact clipped aggregate lies within it with the stated confidence. What clipping takes is not in it: ``counted`` says
+what was clipped.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, timedelta
 from functools import cached_property
@@ -53,12 +53,7 @@ class TableAnswer(Answered):
     story: tuple[str, ...]
     receipt: Receipt | None = field(default=None, compare=False)
     notes: tuple[str, ...] = ()
-    """What is known, or not known, beside the error bars: what caps cut, how values were corrected."""
-    cut: Any = None
-    """The estimated share of rows that caps cut, if a profile is there to tell."""
-    total: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """For a count without groups whose cut is known: an interval of 95 % for noise and cut together. Of units with more
-    than ``cut.reach`` rows only what counts is in it; ``intervals`` are about what counts of all."""
+    """What is known beside the error bars."""
     beside: tuple[TableAnswer, ...] = ()
     """The answers to further questions whose rows the outcome uses."""
 
@@ -182,17 +177,9 @@ class TableAnswer(Answered):
 
     @property
     def counted(self) -> str:
-        """What counts of one unit, and of which columns the error bars hold the rest."""
-        return "; ".join(dict.fromkeys([self._counted, *(one.counted for one in self.beside)]))
-
-    @property
-    def _counted(self) -> str:
-        part = self.released[0].part
-        whole = {name for name, recipe in _recipes(self.released[0]) if recipe.holds_cut}
-        made = [] if self.outcome.is_nested else [(name, self._measures(e)) for name, e in self.outcome.columns]
-        held = [name for name, measures in made if measures and whole.issuperset(measures)]
-        others = [name for name, measures in made if not whole.issuperset(measures)]
-        return part.counted_with(held, others)
+        """The contribution bound of one unit, and which columns are NULL for what reason."""
+        own = (part.part.counted for part in self.released)
+        return "; ".join(dict.fromkeys([*own, *(one.counted for one in self.beside)]))
 
     def _told(self) -> tuple[str, tuple[str, ...]]:
         return self.cost, self.story

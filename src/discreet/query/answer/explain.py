@@ -140,6 +140,8 @@ def _what(one: Noised) -> str:
             )
         case Rows(bound=1, step=step) if step == 1:
             return "count rows"
+        case Rows(clip=int()):
+            return "sum values"
         case Rows(bound=bound, step=step):
             most = significant(float(bound * step), 6)
             return f"sum values clamped to at most {most} in size (from the middle of their range)"
@@ -172,6 +174,9 @@ def _weights(one: Noised) -> str:
     match weights.form:
         case Form.ROWS:
             return f"a unit weighs at most {weights.cap:,} rows in all (scaled down, not sampled)"
+        case Form.TOTALS:
+            most = significant(float(weights.cap * one.unit * one.scale), 6)
+            return f"a unit whose own sums are longer than {most} in all is scaled down to that"
         case Form.L1:
             return f"a unit weighs at most {weights.per_group:,} in a group and {weights.cap:,} in all (scaled, L1)"
         case Form.L2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 from discreet.answer import CONFIDENCE, confidence_level
@@ -14,12 +14,14 @@ from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.privacy.promises.measures import ZCDP
 from discreet.privacy.promises.record import show
 from discreet.query.answer.explain import shares
+from discreet.query.choose.choosing import Choosing
 from discreet.query.estimate.estimators import Dated, Estimate, Floats, Recipe
 from discreet.query.estimate.noise_plan import Allowance
 from discreet.query.estimate.prepare import Part
 from discreet.query.estimate.remarks import without_use
 from discreet.query.estimate.statistics import Statistic, Units
 from discreet.query.lower.bounding import Noise
+from discreet.query.plan.schema import MAX_ROWS
 from discreet.query.run import Quote, as_estimate
 
 TYPICAL = 1000
@@ -147,8 +149,11 @@ def preview(
     def noise(statistic: Statistic, values: Floats) -> Estimate:
         return as_estimate(values, noised[statistic])
 
+    open_names = _open_names(asked, part)
     columns = tuple(
-        _column(name, recipe, noise, rows, float(1 - level), at_most=at_most)
+        ColumnPreview(name, inf, None)
+        if name in open_names
+        else _column(name, recipe, noise, rows, float(1 - level), at_most=at_most)
         for name, recipe in zip(part.names, part.recipes, strict=True)
     )
     useless = (
@@ -162,12 +167,29 @@ def preview(
         remaining=remaining,
         affordable=affordable,
         noise=_noise(asked, part),
-        counted=part.counted,
+        counted=part.counted if asked.choosing is None else _open_words(asked.choosing),
         named_from=None if selection is None else -(-selection.threshold // noised[Units()].scale),
         notes=(*notes, *(words for words in useless if words is not None)),
         advice=_advice(asked.allowance),
         shares=shares(asked, part),
         rows_said=rows is not None,
+    )
+
+
+def _open_names(asked: Quote, part: Part) -> frozenset[str]:
+    """The columns whose error depends on what is chosen when they are released."""
+    if asked.choosing is None:
+        return frozenset()
+    opened = [one for one in asked.choosing.parts if (one.part.whole, one.part.keys) == (part.whole, part.keys)]
+    places = ((one.part.measures, (*one.sums, *one.values)) for one in opened)
+    return frozenset(measures[place].measure.name for measures, some in places for place in some)
+
+
+def _open_words(choosing: Choosing) -> str:
+    share = float(sum(one.together for one in choosing.shares))
+    return (
+        f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared; ± of a count "
+        f"is shown for {MAX_ROWS} rows per unit, and is in proportion to the bound that is chosen"
     )
 
 

@@ -6,7 +6,7 @@ outermost groups that surely hold something.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
@@ -16,6 +16,7 @@ from discreet.errors import BadParameter, NoEstimate
 from discreet.exact import Number as ExactNumber
 from discreet.exact import integer, number
 from discreet.query.answer.answer_base import Answered
+from discreet.query.choose.classes import POWERS, SIGNED_POWERS, power_of_two
 from discreet.query.front.frame import Frame
 from discreet.query.front.verbs import count
 from discreet.query.functions.typed_values import Typed
@@ -28,7 +29,6 @@ from discreet.query.plan.types import Number, Real
 
 Q = TypeVar("Q")
 
-POWERS = 60
 CELLS = "cells"
 _ROUND = (1, 2, 3, 4, 5, 6, 8)
 FINE = -20
@@ -96,39 +96,12 @@ def sizes_question(name: str, column: str, schemas: Mapping[str, Schema]) -> tup
     return question, step
 
 
-SIGNED_POWERS = tuple(range(-POWERS - 1, POWERS + 2))
-
-
 def signed_cells(source: Relation, column: str, kind: Number | Real) -> Relation:
     """The rows of a column of numbers as whole cells, in a step of its own: reading then stands there once."""
     cells: Expression = Column(column)
     if isinstance(kind, Real):
         cells = Call("read_real", (cells, Literal(FINE), Literal(-(1 << POWERS)), Literal(1 << POWERS)))
     return Project(source, ((CELLS, cells), (UNIT, Column(UNIT))))
-
-
-def power_of_two(cells: Expression) -> Expression:
-    """k > 0 for cells from 2^(k-1) up to below 2^k, -k for their negatives, 0 for 0, NULL for NULL."""
-    ends = [0, *(1 << k for k in range(POWERS + 1))]
-    above = [1 - end for end in reversed(ends[1:])]
-    return by_size(cells, [*above, *ends[1:]], SIGNED_POWERS)
-
-
-def by_size(x: Expression, starts: Sequence[int], labels: Sequence[int]) -> Expression:
-    """The label of the class that x lies in: the first one below ``starts[0]``, the next from there on, and so on.
-
-    Halving, so that a row costs few comparisons. NULL for NULL.
-    """
-    return Call("case", (Call("is_null", (x,)), Literal(None), _halved(x, starts, labels)))
-
-
-def _halved(x: Expression, starts: Sequence[int], labels: Sequence[int]) -> Expression:
-    if not starts:
-        return Literal(labels[0])
-    middle = len(starts) // 2
-    below = _halved(x, starts[:middle], labels[: middle + 1])
-    above = _halved(x, starts[middle + 1 :], labels[middle + 1 :])
-    return Call("case", (Call("lt", (x, Literal(starts[middle]))), below, above))
 
 
 SURE = "0.9999999"

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from discreet.query.estimate import statistics as st
 from discreet.query.estimate import two_sided_sums
-from discreet.query.estimate.estimators import Dated, Mean, Plain, Quantile, Recipe, SumFrom
+from discreet.query.estimate.estimators import Dated, Mean, Nothing, Plain, Quantile, Recipe, SumFrom
 from discreet.query.estimate.moments import Moment
 from discreet.query.estimate.noise_plan import tree_of
 from discreet.query.estimate.quantile_search import is_better
@@ -47,6 +47,12 @@ def recipes(
     ``once``: a unit counts once in each of its groups, so the number of rows is the number of units; ``selects``: that
     number is released anyway; ``gaussian``: all noise will be Gaussian; ``groups``: how many, if that is known.
     """
+    apart = [m.clip is not None or bool(m.unknown) for m in measures]
+    if any(apart):
+        alone = iter([_alone(m) for m, own in zip(measures, apart, strict=True) if own])
+        together = tuple(m for m, own in zip(measures, apart, strict=True) if not own)
+        rest = iter(recipes(together, once=once, selects=selects, gaussian=gaussian, groups=groups))
+        return tuple(next(alone) if own else next(rest) for own in apart)
     first = _from_moments(measures, [_recipe(m, once) for m in measures])
     if groups is not None:
         first = _searched(first, groups, gaussian)
@@ -60,6 +66,15 @@ def recipes(
         for n in [_count(m, once)]
     )
     return tuple(r if m.span is None else _dated(m, r, m.span) for m, r in zip(measures, made, strict=True))
+
+
+def _alone(measure: LoweredMeasure) -> Recipe:
+    """What shares nothing with others: a sum whose units are scaled down to a total, and what nobody can know."""
+    if measure.clip is None:
+        return Nothing(measure.unknown)
+    statistic = st.clipped_total(measure.arguments[0], measure.where, measure.clip)
+    whole = statistic.step.denominator == 1
+    return Plain(statistic, whole, is_count=False, sign=_sign(measure.arguments[0]))
 
 
 def _from_moments(measures: tuple[LoweredMeasure, ...], found: list[Recipe]) -> list[Recipe]:

@@ -167,11 +167,6 @@ class Recipe(ABC):
         return False
 
     @property
-    def holds_cut(self) -> bool:
-        """Whether its interval is about all rows, also about those that caps cut."""
-        return False
-
-    @property
     def depends_on_rows(self) -> bool:
         """Whether the error bar depends on how many rows a group has."""
         return True
@@ -233,6 +228,36 @@ class Plain(Recipe):
     def depends_on_rows(self) -> bool:
         """The noise is all."""
         return False
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing(Recipe):
+    """What cannot be known from what was released: NULL in every group, with the reason."""
+
+    why: str
+
+    @property
+    def needs(self) -> dict[Statistic, float]:
+        """No statistic."""
+        return {}
+
+    def value(self, noisy: Estimates) -> Floats:
+        """NULL, as often as there are groups."""
+        return np.full(groups_of(noisy), np.nan)
+
+    def ends(self, noisy: Estimates, miss: float) -> tuple[Floats, Floats]:
+        """Nothing is known."""
+        return np.full(groups_of(noisy), -np.inf), np.full(groups_of(noisy), np.inf)
+
+    @property
+    def depends_on_rows(self) -> bool:
+        """Nothing does."""
+        return False
+
+
+def groups_of(noisy: Estimates) -> int:
+    """How many groups there are, by whatever was released for them; one where nothing was."""
+    return max((len(estimate.values) for estimate in noisy.values()), default=1)
 
 
 def rounded(values: Floats, low: Floats, high: Floats, whole: bool) -> tuple[Floats, Floats]:

@@ -41,7 +41,16 @@ from discreet.query.estimate.statistics import (
     paid_share,
     paid_with,
 )
-from discreet.query.lower.bounding import Noise, Reach, groups, most_keys, row_reach, unit_reach, values_kept
+from discreet.query.lower.bounding import (
+    Noise,
+    Reach,
+    groups,
+    most_keys,
+    row_reach,
+    total_reach,
+    unit_reach,
+    values_kept,
+)
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.work import Weights
 
@@ -254,13 +263,19 @@ class _Way:
     """With Laplace noise: a δ for Gaussian noise on the numbers of units by which keys are selected."""
 
 
+def check_selects(allowance: Allowance) -> None:
+    """Refuses to select keys without a delta."""
+    if isinstance(allowance, Pure) or not allowance.delta:
+        raise NotATheorem(
+            "undeclared groups cost delta, and this budget has none: open the session with dp.Approx(epsilon, delta), "
+            "or declare the groups with dp.keys([...]) or WHERE ... IN (...)"
+        )
+
+
 def _ways(allowance: Allowance, selects: bool, chooses: bool = False) -> list[_Way]:
     """What the allowance can be spent on; ``chooses``: on choices too, which only ε and ρ pay for."""
-    if selects and (isinstance(allowance, Pure) or not allowance.delta):
-        raise NotATheorem(
-            "keys that nobody listed cost delta, and this budget has none: "
-            "open the session with dp.Approx(epsilon, delta), or list the keys with dp.keys"
-        )
+    if selects:
+        check_selects(allowance)
     match allowance:
         case Pure():
             return [_Way(Noise.LAPLACE, allowance, Fraction(0))]
@@ -361,6 +376,10 @@ def noised(
     if isinstance(statistic, Distinct):
         most = values_kept(caps, own=statistic.own, grouped=grouped)
         reach, l1, l2_squared = None, most, most * most
+    elif isinstance(statistic, Rows) and statistic.clip is not None:
+        reach = total_reach(statistic.clip)
+        l1 = reach.weights.scale * reach.l1
+        l2_squared = l1 * l1
     else:
         reach = (
             unit_reach(caps, noise, grouped=grouped)

@@ -11,11 +11,11 @@ from itertools import product
 from math import prod
 
 from discreet.errors import BadQuestion
+from discreet.exact import significant
 from discreet.query.estimate.choose_estimators import recipes
 from discreet.query.estimate.estimators import Recipe
 from discreet.query.estimate.noise_plan import Need, Noised, Selection
 from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Rows, Statistic, Units
-from discreet.query.functions.typed_values import Typed
 from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows, values_kept
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
@@ -27,11 +27,25 @@ from discreet.query.plan.names import quoted
 from discreet.query.plan.nodes import Filter, Outcome, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number, Value
-from discreet.query.plan.work import AnyWork, Cell, DistinctWork, RowSum, UnitSum, Weights, Work, WorkKey
+from discreet.query.plan.work import (
+    AnyWork,
+    Cell,
+    ClippedSum,
+    DistinctWork,
+    RowSum,
+    Total,
+    TotalsWork,
+    UnitSum,
+    Weights,
+    Work,
+    WorkKey,
+)
 
 MOST_GROUPS = 1_000_000
 PRIME = (1 << 31) - 1
 SELECTING = 1.0
+MOST_NAMED = 4096
+"""More groups that were selected are not listed to an engine: it counts all, and the others are dropped here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,20 +68,36 @@ class Part:
     """Whether its recipes are as whoever made it wants them, and none are chosen for its measures."""
     searches: bool = True
     """Whether quantiles may be searched for; otherwise they are read off a tree."""
+    named: tuple[tuple[Value, ...], ...] | None = None
+    """The groups that were selected before, where nobody listed them."""
+    chosen: bool = False
+    """Whether its caps were chosen for it."""
 
     @property
     def counted(self) -> str:
-        """What counts of one unit, and what else there is to know."""
-        return self.counted_with((), ())
-
-    def counted_with(self, held: Sequence[str], others: Sequence[str]) -> str:
-        """The same, where the error bars of some columns hold what caps cut, and those of others do not."""
+        """The contribution bound of one unit, what is NULL and why, and what else there is to know."""
         gone = rows_left_out(self.keys, self.whole)
         if self.counts_all:
-            words = f"each unit counts once{' in each of its groups' if self.keys else ''}: nothing is beyond a cap"
+            words = [f"each unit counts once{' in each of its groups' if self.keys else ''}; ± covers the noise"]
+        elif self.chosen:
+            words = [*self._clipped, "± covers the noise only"]
         else:
-            words = in_words(self.caps, grouped=bool(self.keys), held=held, others=others)
-        return "; ".join((words, *self.notes, *([] if gone is None else [gone])))
+            words = [in_words(self.caps, grouped=bool(self.keys))]
+        nothing = [f"{m.measure.name} is NULL: {m.unknown}" for m in self.measures if m.unknown]
+        return "; ".join((*nothing, *words, *self.notes, *([] if gone is None else [gone])))
+
+    @property
+    def _clipped(self) -> list[str]:
+        """What was chosen, in words."""
+        statistics = [statistic for recipe in self.recipes for statistic in recipe.needs]
+        by_rows = any(not isinstance(s, Units) and not (isinstance(s, Rows) and s.clip) for s in statistics)
+        words = [f"units with more than {rows(self.caps):,} rows were scaled down to that"] if by_rows else []
+        for measure in self.measures:
+            kind = measure.arguments[0].kind if measure.arguments else None
+            if measure.clip is not None and isinstance(kind, Number):
+                most = significant(float(measure.clip * kind.step), 4)
+                words.append(f"totals of {measure.measure.name} above {most} per unit were scaled down to that")
+        return words
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,8 +113,8 @@ class Part:
 
     @property
     def selects(self) -> bool:
-        """Whether there is a key that nobody listed."""
-        return any(key.typed.keys is None for key in self.keys)
+        """Whether there is a key that nobody listed, and groups are to be selected."""
+        return self.named is None and any(key.typed.keys is None for key in self.keys)
 
     @property
     def need(self) -> Need:
@@ -100,6 +130,8 @@ class Part:
     @property
     def group_count(self) -> int | None:
         """How many groups there are; None if some keys are not listed."""
+        if self.named is not None:
+            return len(self.named)
         return None if self.selects else prod(len(key.typed.keys or ()) for key in self.keys)
 
     @property
@@ -116,13 +148,20 @@ class Part:
             return self.caps
         return replace(self.caps, max_rows=rows(self.caps), max_groups=max(1, min(groups(self.caps), self.group_count)))
 
+    def listed(self, place: int) -> tuple[Value, ...] | None:
+        """The values of a key that count: those that are listed, or those of the groups that were selected, if few."""
+        listed = self.keys[place].typed.keys
+        if listed is not None or self.named is None or len(self.named) > MOST_NAMED:
+            return listed
+        return tuple(dict.fromkeys(group[place] for group in self.named)) or (None,)
+
     def same_groups(self, other: Part) -> bool:
         """Whether both are about the same groups of the same rows, so that they can share statistics."""
         mine, theirs = self.whole, other.whole
         filtered = mine.predicate if isinstance(mine, Filter) else None
         if mine is not theirs and filtered != (theirs.predicate if isinstance(theirs, Filter) else None):
             return False  # where two questions differ: all that is below is long, and mostly equal
-        return (mine, self.caps, self.keys) == (theirs, other.caps, other.keys)
+        return (mine, self.caps, self.keys, self.named) == (theirs, other.caps, other.keys, other.named)
 
     def asking(self, measures: tuple[LoweredMeasure, ...]) -> Part:
         """The same groups with these measures, each with its recipe."""
@@ -159,8 +198,8 @@ class Part:
 
     def domain(self) -> tuple[tuple[Value, ...], ...] | None:
         """All combinations of listed keys, in engine terms; None if some are not listed."""
-        if self.selects:
-            return None
+        if self.selects or self.named is not None:
+            return self.named
         return tuple(product(*(key.typed.keys or () for key in self.keys)))
 
 
@@ -230,8 +269,6 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
                 f"{quoted(key.name)} is the unit itself: groups of one person each cannot be released; "
                 "group by it in a subquery, and aggregate across people outside"
             )
-        if typed.keys is None and not typed.unknown:
-            raise BadQuestion(f"the keys of {quoted(key.name)} are not known: {_how_to_list(typed)}")
         if isinstance(typed.kind, Number) and typed.kind.step.denominator != 1:
             raise BadQuestion(
                 f"{quoted(key.name)} is not a whole number: round it before grouping, as in FLOOR({quoted(key.name)})"
@@ -239,21 +276,6 @@ def _check_keys(keys: tuple[LoweredKey, ...]) -> None:
     many = prod(len(key.typed.keys) for key in keys if key.typed.keys is not None)
     if many > MOST_GROUPS:
         raise BadQuestion(f"there are {many:,} combinations of keys, and at most {MOST_GROUPS:,} can be answered")
-
-
-def _how_to_list(x: Typed) -> str:
-    """What to do about keys that are not known."""
-    whole = not isinstance(x.kind, Number) or x.kind.step.denominator == 1
-    if x.origin is not None and whole:
-        return (
-            "declare dp.keys([...]), dp.unknown_keys() or, of days and whole numbers, dp.bounds(first, last) for the "
-            f"column {quoted(x.origin[1])}, or list them with WHERE ... IN (...)"
-        )
-    if not whole:
-        return "it is no whole number; group by CAST(x AS BIGINT), FLOOR(x) or WIDTH_BUCKET(x, low, high, n) of it"
-    if isinstance(x.kind, Number):
-        return "it is computed, so bound it, as in CLAMP(x, 0, 20), or list them with WHERE ... IN (...)"
-    return "it is computed, so list them with WHERE ... IN (...), or compute it by CASE from constants"
 
 
 # --- works ------------------------------------------------------------------------------------------------------------
@@ -279,7 +301,7 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
     """
     read = [s.value for s in noised if not isinstance(s, Units)]
     source, moved = push_clamps(part.source, [*(key.typed.lowered for key in part.keys), *read])
-    keys = tuple(WorkKey(key.name, moved(key.typed.lowered), key.typed.keys) for key in part.keys)
+    keys = tuple(WorkKey(key.name, moved(key.typed.lowered), part.listed(place)) for place, key in enumerate(part.keys))
     most = None if selection is None else selection.most_keys
 
     def work(
@@ -300,10 +322,13 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
             salt="" if most is None else salt,
         )
 
+    totals = [(s, one) for s, one in noised.items() if isinstance(s, Rows) and s.clip is not None]
     together: dict[Weights, list[Rows | Units]] = {}
     alone: list[Job] = []
     for statistic, one in noised.items():
         match statistic:
+            case Rows(clip=int()):
+                continue
             case Rows() | Units():
                 together.setdefault(one.weights, []).append(statistic)
             case Bins(value=value, whole=whole) | QuantileCells(bins=Bins(value=value, whole=whole)):
@@ -323,4 +348,16 @@ def jobs(part: Part, noised: Mapping[Statistic, Noised], selection: Selection | 
         for weights, found in together.items()
     ]
     sums.sort(key=lambda job: Units() not in job.statistics)
+    if totals:
+        cells = tuple(ClippedSum(Total(moved(s.value)), one.weights.cap) for s, one in totals)
+        clipped = TotalsWork(
+            source=source,
+            unit=UNIT,
+            keys=keys,
+            cells=cells,
+            scale=totals[0][1].scale,
+            most_keys=most,
+            salt="" if most is None else salt,
+        )
+        sums.append(Job(clipped, tuple(s for s, _ in totals)))
     return (*sums, *alone)

@@ -40,13 +40,15 @@ class Rows(Remembers):
     """Whether no two values have different signs: then to change a unit moves the sum no further than to remove it."""
     by_length: bool = False
     """Whether the parts together are at most ``bound`` in length (L2), not in sum: then noise must be Gaussian."""
+    clip: int | None = None
+    """The length, in cells, to which a unit's own sums over all groups are scaled down. None: rows are weighed."""
 
     def __hash__(self) -> int:
         """Computed once: noise, shares and estimates are looked up by their statistic again and again."""
         try:
             return self._hash
         except AttributeError:
-            object.__setattr__(self, "_hash", hash((self.value, self.bound, self.step, self.beside)))
+            object.__setattr__(self, "_hash", hash((self.value, self.bound, self.step, self.beside, self.clip)))
             return self._hash
 
 
@@ -173,6 +175,19 @@ def total(argument: Typed, where: Expression | None, what: str) -> Rows:
         cells = Call("round_div", (cells, Literal(coarser)))
         reach = -(-reach // coarser)
     return Rows(_only(cells, where), max(reach, 1), kind.step * coarser, one_sign=kind.low >= 0 or kind.high <= 0)
+
+
+def clipped_total(argument: Typed, where: Expression | None, clip: int) -> Rows:
+    """Σ of the argument, each unit scaled down to a length of ``clip`` cells, on a grid of at most ``FINEST`` of them."""
+    kind = number(argument, "SUM")
+    low, high = max(kind.low, -clip), min(kind.high, clip)
+    cells: Expression = Call("read_integer", (argument.lowered, Literal(low), Literal(high)))
+    coarser = -(-clip // FINEST)
+    if coarser > 1:
+        cells = Call("round_div", (cells, Literal(coarser)))
+    length = -(-clip // coarser)
+    one_sign = kind.low >= 0 or kind.high <= 0
+    return Rows(_only(cells, where), length, kind.step * coarser, one_sign=one_sign, clip=length)
 
 
 def centred_total(x: Centred, where: Expression | None) -> Rows:

@@ -301,15 +301,29 @@ def _whole(value: int) -> Typed:
 # --- aggregates -----------------------------------------------------------------------------------------------------
 
 
-def since(x: Typed, what: str, name: str) -> tuple[Typed, Span]:
+OPEN_DAYS = date(1899, 1, 1), date(2101, 12, 31)
+OPEN_TIMES = datetime(1899, 1, 1), datetime(2101, 12, 31, 23, 59, 59)
+"""Dates and times that nobody bounded are read within these."""
+
+
+def has_bounds(x: Typed) -> bool:
+    """Whether both ends of a date or a time were said."""
+    assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    return not {x.kind.low, x.kind.high} & {date.min, date.max, datetime.min, datetime.max}
+
+
+def since(x: Typed, what: str) -> tuple[Typed, Span]:
     """A date or a time as days from its lower bound, whole ones or to the second, and what they are counted from.
 
     Counted from the bound, not from some year 0: noise is in proportion to the bounds.
     """
     assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
     low, high = x.kind.low, x.kind.high
-    if {low, high} & {date.min, date.max, datetime.min, datetime.max}:
-        refuse(f"{what} of {name} needs bounds; declare dp.bounds(first, last) of it, or keep a range of it in WHERE")
+    if not has_bounds(x):
+        low, high = OPEN_DAYS if isinstance(x.kind, Date) else OPEN_TIMES
+        kind = clamped(x.kind, low, high)
+        low, high = kind.low, kind.high
+        x = replace(x, kind=kind, lowered=clamped_lowered(x.lowered, low, high))
     first = Typed(x.kind, nullable=False, lowered=Literal(low))
     days = days_between(first, x) if isinstance(x.kind, Date) else seconds_between(first, x)
     kind = number(days, what)

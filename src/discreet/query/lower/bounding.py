@@ -11,7 +11,6 @@ lengths equal, each row of a unit weighs the same, which needs no grouping by un
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -78,31 +77,22 @@ def each_counts_once(caps: Caps) -> bool:
     return caps.max_rows_per_group == 1 or rows(caps) == 1
 
 
-def in_words(caps: Caps, *, grouped: bool, held: Sequence[str] = (), others: Sequence[str] = ()) -> str:
-    """What counts of one unit, for people; and whether error bars hold the rest: those of the columns ``held`` do.
+def in_words(caps: Caps, *, grouped: bool) -> str:
+    """The contribution bound of one unit, for people.
 
     >>> in_words(Caps(), grouped=False)
-    'at most 10 rows of each unit count; what is beyond is not in the error bars'
-    >>> in_words(Caps(), grouped=True, held=["n", "s"], others=["m"])
-    'at most 10 rows of each unit count; what is beyond is in the error bars of n and s, not in those of m'
+    'rows are limited to 10 per unit (scaled down); ± covers the noise only, not bias from this limit'
     >>> in_words(Caps(auto=True), grouped=False)
-    'how many rows of each unit count is chosen from a profile when it is asked'
+    'the contribution bound of each unit is chosen when the query is released'
     """
     if caps.auto:
-        return "how many rows of each unit count is chosen from a profile when it is asked"
-    counted = f"at most {how_many(rows(caps), 'rows')} of each unit count"
+        return "the contribution bound of each unit is chosen when the query is released"
     if grouped and each_counts_once(caps):
         what = f"each unit counts once in a group, and in at most {how_many(groups(caps), 'groups')}"
-    elif grouped and caps.max_groups is not None:
-        what = f"{counted}, in at most {how_many(groups(caps), 'groups')}"
     else:
-        what = counted
-    if not held:
-        return f"{what}; what is beyond is not in the error bars"
-    if not others:
-        return f"{what}; what is beyond is in the error bars"
-    with_it, without = " and ".join(held), " and ".join(others)
-    return f"{what}; what is beyond is in the error bars of {with_it}, not in those of {without}"
+        within = f", in at most {how_many(groups(caps), 'groups')}" if grouped and caps.max_groups is not None else ""
+        what = f"rows are limited to {rows(caps):,} per unit{within} (scaled down)"
+    return f"{what}; ± covers the noise only, not bias from this limit"
 
 
 def row_reach(caps: Caps, noise: Noise, *, grouped: bool) -> Reach:
@@ -129,6 +119,11 @@ def unit_reach(caps: Caps, noise: Noise, *, grouped: bool) -> Reach:
     most = groups(caps) if grouped else 1
     form = Form.L1 if noise is Noise.LAPLACE else Form.L2
     return _by_groups(form, most, 1, most if form is Form.L1 else 0, most)
+
+
+def total_reach(clip: int) -> Reach:
+    """The weights of units that are scaled down to a length of ``clip`` cells: their own sums, over all groups."""
+    return Reach(Weights(form=Form.TOTALS, cap=clip, scale=SCALE), clip, clip * clip)
 
 
 def most_keys(caps: Caps, noise: Noise) -> int:

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from discreet.errors import BadQuestion, Unsupported
 from discreet.query.functions.cast_functions import as_integer
-from discreet.query.functions.dates import Span, since
+from discreet.query.functions.dates import Span, has_bounds, since
 from discreet.query.functions.logic_functions import present
 from discreet.query.functions.typed_values import Typed, bound, is_null_literal, is_wide, refuse, words
 from discreet.query.lower.prune import prune
@@ -68,6 +68,13 @@ class LoweredMeasure:
     where: Expression | None
     span: Span | None = None
     """Of dates and times, whose aggregate is one too: what the days in ``arguments`` are counted from."""
+    open: bool = False
+    """Whether nobody bounded its arguments: they are clamped when it is released, to what is chosen then."""
+    clip: int | None = None
+    """Of a sum: the length, in cells of its argument, to which the totals of each unit are scaled down. None: it is
+    bounded by rows and values."""
+    unknown: str = ""
+    """Why nothing can be said: then no statistic is released for it, and its value is NULL."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,23 +255,27 @@ def _measure(measure: Measure, source: Lowered) -> LoweredMeasure:
         refuse("the level of a quantile lies between 0 and 1")
     arguments = tuple(bounded(as_number(x) if x.untyped else x) for x in arguments)
     if isinstance(arguments[0].kind, (Date, Timestamp)) and aggregate in _OF_MOMENTS:
-        days, span = since(arguments[0], what, _names(measure.arguments[0]))
-        return LoweredMeasure(measure, (days,), where, span)
-    return LoweredMeasure(
-        measure, tuple(_bounded(x, what, e) for x, e in zip(arguments, measure.arguments, strict=True)), where
-    )
+        days, span = since(arguments[0], what)
+        return LoweredMeasure(measure, (days,), where, span, open=not has_bounds(arguments[0]))
+    numbers = tuple(_as_cells(x, what) for x in arguments)
+    return LoweredMeasure(measure, numbers, where, open=any(isinstance(x.kind, Real) or is_wide(x) for x in arguments))
 
 
-def _bounded(x: Typed, what: str, asked: Expression) -> Typed:
-    """A number with public bounds; truth counts as 0 and 1."""
+FINE, FARTHEST = -20, 1 << 60
+"""Floats that nobody bounded are read from 2^-20 up to 2^40 in size."""
+
+
+def _as_cells(x: Typed, what: str) -> Typed:
+    """A number in whole steps; truth counts as 0 and 1. Where nobody said bounds, it reaches as far as cells can."""
     if isinstance(x.kind, Boolean):
         return as_integer(x)
     if not isinstance(x.kind, (Number, Real)):
         moment = isinstance(x.kind, (Date, Timestamp))
         hint = "count the days: DATE_DIFF('day', DATE '2025-01-01', x)" if moment else _NO_NUMBER
         raise Unsupported(f"{what} of {words(x)}", hint)
-    if is_wide(x) or isinstance(x.kind, Real):
-        refuse(f"{what} of {_names(asked)} needs bounds; {bound(x)}")
+    if isinstance(x.kind, Real):
+        lowered = Call("read_real", (x.lowered, Literal(FINE), Literal(-FARTHEST), Literal(FARTHEST)))
+        return Typed(Number(Fraction(2) ** FINE, -FARTHEST, FARTHEST), nullable=True, lowered=lowered)
     return x
 
 

@@ -46,6 +46,7 @@ class Form(Enum):
     ROWS = "each row of a unit weighs the same; at most `cap` rows in all"
     L1 = "at most `per_group` rows in each group, at most `cap` in all"
     L2 = "at most `per_group` rows in each group; length at most the root of `cap`"
+    TOTALS = "a unit's own sums, over all groups, are at most `cap` long: only in a TotalsWork"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ import numpy as np
 from discreet.errors import NoEstimate
 from discreet.exact import significant
 from discreet.mechanisms.additive.gaussian import Gaussian
-from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.schema import Declared, bounds
 from discreet.query.profile.classes import FIRST_YEAR, value_ends

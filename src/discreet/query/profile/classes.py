@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from discreet.query.answer.suggest import CELLS, SIGNED_POWERS, by_size, power_of_two
+from discreet.query.answer.suggest import CELLS
+from discreet.query.choose.classes import SIGNED_POWERS, by_size, power_of_two
 from discreet.query.functions.typed_values import Typed
 from discreet.query.plan.expressions import Call, Column, Expression, Literal
 from discreet.query.plan.types import Kind, Number, Real

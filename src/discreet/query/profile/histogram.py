@@ -19,7 +19,7 @@ from discreet.exact import Number, significant
 from discreet.mechanisms.additive.gaussian import Gaussian
 from discreet.query.answer.answer import TableAnswer
 from discreet.query.answer.serialize import plain
-from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.estimate.error_bounds import weighted_error
 from discreet.query.plan.types import Value
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS, value_ends

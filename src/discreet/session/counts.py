@@ -8,18 +8,109 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
 from math import pi, sqrt
 from typing import Any
 
-from discreet.query.plan.schema import MAX_ROWS, Caps, Schema
-from discreet.query.profile.classes import STARTS
+from discreet.errors import BadQuestion, NoEstimate, NoProfile
+from discreet.query.plan.schema import MAX_ROWS, Caps, Declared, Schema, StoredKind, bounds, resolve
+from discreet.query.profile.choose_bounds import ChosenBounds, choose_bounds
+from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR, STARTS
 from discreet.query.profile.profile import Profile
 from discreet.query.profile.sizes import UnitSizes
-from discreet.session.caps.auto_bounds import Unknown, no_bounds, with_bounds, with_expected_bounds
 
 ONE_WAY = Fraction(1, 3)
 """Of the price of synthetic rows: about what tables of one column get, which the cap is chosen for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A column whose bounds are to be chosen, and could not be yet."""
+
+    table: str
+    column: str
+    asked: bool
+    """Whether its values were bought, and none stood out from the noise."""
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+def chosen_bounds(
+    name: str, schema: Schema, profile: Profile | None
+) -> tuple[dict[str, ChosenBounds], tuple[Unknown, ...]]:
+    """The bounds of the columns of a table that are to be chosen, and those of which nothing is known."""
+    found: dict[str, ChosenBounds] = {}
+    missing = []
+    for column, said in schema.table.columns.items():
+        if not said.auto:
+            continue
+        values = None if profile is None else profile.values(column)
+        try:
+            if values is None:
+                raise NoEstimate
+            found[column] = choose_bounds(values, nullable=said.nullable)
+        except NoEstimate:
+            missing.append(Unknown(name, column, values is not None))
+    return found, tuple(missing)
+
+
+def with_bounds(
+    schemas: Mapping[str, Schema], profiles: Mapping[str, Profile]
+) -> tuple[Mapping[str, Schema], tuple[Unknown, ...]]:
+    """The schemas with bounds that were chosen, and the columns for which none could be."""
+    made: dict[str, Schema] = {}
+    missing: list[Unknown] = []
+    for name, schema in schemas.items():
+        found, unknown = chosen_bounds(name, schema, profiles.get(name))
+        missing += unknown
+        made[name] = _declared(name, schema, {column: one.declared for column, one in found.items()})
+    return made, tuple(missing)
+
+
+def with_expected_bounds(schemas: Mapping[str, Schema], missing: Sequence[Unknown]) -> Mapping[str, Schema]:
+    """The same with bounds of one step where none could be chosen: to plan with, and where a release paid in vain."""
+    made = dict(schemas)
+    for one in missing:
+        schema = made[one.table]
+        made[one.table] = _declared(one.table, schema, {one.column: _one_step(schema, one.column)})
+    return made
+
+
+def without_choices(schemas: Mapping[str, Schema]) -> Mapping[str, Schema]:
+    """The schemas with no bounds where they are to be chosen: for what must mean the same after another profile."""
+    return {
+        name: _declared(
+            name, one, {column: replace(said, auto=False) for column, said in one.table.columns.items() if said.auto}
+        )
+        for name, one in schemas.items()
+    }
+
+
+def _declared(name: str, schema: Schema, columns: Mapping[str, Declared]) -> Schema:
+    """A schema with some columns declared anew."""
+    if not columns:
+        return schema
+    return resolve(name, replace(schema.table, columns={**schema.table.columns, **columns}), schema.stored)
+
+
+def _one_step(schema: Schema, column: str) -> Declared:
+    nullable = schema.table.columns[column].nullable
+    if schema.stored[column].kind in (StoredKind.DATE, StoredKind.TIMESTAMP):
+        return bounds(date(FIRST_YEAR, 1, 1), date(LAST_YEAR, 12, 31), nullable=nullable)
+    return bounds(0, 1, nullable=nullable)
+
+
+def no_bounds(refused: BadQuestion | None, missing: Sequence[Unknown]) -> BadQuestion:
+    """The refusal, with what to do about bounds that could not be chosen."""
+    if refused is not None and (not missing or "bounds" not in str(refused)):
+        return refused
+    reason = "" if refused is None else f"{refused}; "
+    return NoProfile(
+        f"{reason}no bounds could be chosen yet for {', '.join(map(str, missing))}: buy a profile of the table with "
+        "session.profile(table, epsilon=...), for more if one was bought and nothing stood out from its noise"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +128,14 @@ class Lacks:
 
     def __bool__(self) -> bool:
         return self.caps or bool(self.bounds)
+
+
+def no_profile(tables: str) -> NoProfile:
+    """The refusal where a contribution bound is to be chosen and no profile was bought."""
+    return NoProfile(
+        f"the number of rows per unit of {tables} is not bounded, and there is no profile to choose a bound from: set "
+        "max_rows=... of the table, or buy a profile with session.profile(table, epsilon=...)"
+    )
 
 
 def lacking(

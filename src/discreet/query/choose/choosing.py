@@ -1,0 +1,310 @@
+"""The steps of a query with something open: select keys, look at sizes and values, choose clips, then answer.
+
+Guarantee: one charge pays for all steps. Each step keeps its share of it whatever earlier steps released, and what is
+chosen is a function of released numbers and public metadata. Proof: choosing.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+from discreet.mechanisms.additive.gaussian import Gaussian
+from discreet.privacy.promises import events
+from discreet.privacy.promises.events import Event
+from discreet.privacy.promises.measures import Approx
+from discreet.privacy.promises.neighbours import Neighbours
+from discreet.query.choose.classes import ladder
+from discreet.query.choose.clips import COUNTED, ascent, longer_units, noisy_units
+from discreet.query.choose.histograms import COUNTED as UNITS_OF_CLASS
+from discreet.query.choose.histograms import Histogram, bounds_from, sizes_of_groups, values_of
+from discreet.query.choose.open_parts import Chosen, OpenPart, open_parts, usual, with_chosen
+from discreet.query.choose.shares import (
+    GUESSED_GROUPS,
+    Shares,
+    answering_allowance,
+    as_event,
+    looks_at_sizes,
+    portion,
+    pure_epsilon,
+    selecting_allowance,
+    shares,
+)
+from discreet.query.estimate.noise_plan import Allowance, Noised, check_selects
+from discreet.query.estimate.prepare import Part, Prepared
+from discreet.query.estimate.statistics import Rows, Statistic, Units
+from discreet.query.lower.bounding import Noise, rows
+from discreet.query.lower.lower import UNIT, LoweredMeasure
+from discreet.query.lower.prune import prune
+from discreet.query.plan.expressions import columns
+from discreet.query.plan.schema import MAX_ROWS
+from discreet.query.plan.work import AnyWork, Exact, Total, UnitClasses, WorkKey
+from discreet.randomness import Bits
+
+MOST_ROWS = 1 << 16
+"""The largest cap on rows and on groups."""
+EDGES = ladder()
+TYPICAL_SKEW = 1.5
+"""All rows divided by those of a typical group, beside the number of groups, where nothing is known of their sizes."""
+_SIZES = "sizes of groups"
+TOO_FEW = "too few people to choose how far it may reach"
+NO_VALUES = "no values stand out from the noise, so no bounds could be chosen"
+
+Compute = Callable[[Sequence[AnyWork]], Sequence[Exact]]
+"""The exact numbers of some works."""
+Draw = Callable[[Sequence[Prepared], Allowance], Sequence[tuple[Any, Mapping[Statistic, Noised]]]]
+"""Questions of one grouping set each, released within an allowance: what was released, and its noise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """What is chosen for some questions, and what each step of it costs. Making one touches no data."""
+
+    questions: tuple[Prepared, ...]
+    parts: tuple[OpenPart, ...]
+    shares: tuple[Shares, ...]
+    allowance: Allowance
+    answering: Allowance
+    neighbours: Neighbours
+    noise: tuple[Mapping[Statistic, Noised], ...]
+    """Of each open part, for the choices that stand in: noise grows with the clip, so it says noise for all clips."""
+
+    @property
+    def event(self) -> Event:
+        """What all steps cost together."""
+        selecting = sum(part.selects for part in self.parts)
+        before = sum((one.together - one.selecting for one in self.shares), Fraction(0))
+        steps = [as_event(portion(self.allowance, before))] if before else []
+        steps += [
+            as_event(selecting_allowance(self.allowance, one.selecting, selecting))
+            for one in self.shares
+            if one.selecting
+        ]
+        return events.Composed([*steps, as_event(self.answering)])
+
+    def question_of(self, opened: OpenPart) -> Prepared:
+        """A question that has the part, for its rows and tables."""
+        return next(q for q in self.questions if any(opened.part.same_groups(part) for part in q.parts))
+
+    def works(self) -> list[AnyWork]:
+        """What an engine will be asked before the answer, for those that say beforehand what they cannot compute."""
+        return [_classes(one, one.totals) for one in self.parts if one.totals]
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was drawn for one payment already: whoever goes on after a failure of the engine draws none of it again."""
+
+    selected: dict[int, tuple[tuple[Any, ...], ...]] = field(default_factory=dict)
+    histograms: dict[object, Histogram] = field(default_factory=dict)
+    reach: dict[int, int] = field(default_factory=dict)
+    chosen: dict[int, Chosen] = field(default_factory=dict)
+    begun: bool = False
+    answered: bool = False
+
+
+def choosing(
+    questions: Sequence[Prepared],
+    allowance: Allowance,
+    neighbours: Neighbours,
+    noise: Callable[[Sequence[Prepared], Allowance], tuple[Noise, Callable[[Part], Mapping[Statistic, Noised]]]],
+) -> Choosing | None:
+    """The steps before an answer; None if nothing is open. ``noise`` says what noise an allowance buys."""
+    every = tuple(questions)
+    parts = open_parts(every)
+    if not parts:
+        return None
+    together = len({(part.whole, part.keys) for question in every for part in question.parts})
+    split = shares(parts, together)
+    left = 1 - sum((one.together for one in split), Fraction(0))
+    selects = any(part.selects for part in parts)
+    if selects:
+        check_selects(allowance)
+    stood_in = stand_in(every, parts)
+    kind, noised = noise(stood_in, answering_allowance(allowance, left, selects=selects, gaussian=True))
+    gaussian = kind is Noise.GAUSSIAN
+    answering = answering_allowance(allowance, left, selects=selects, gaussian=gaussian)
+    if not gaussian and isinstance(allowance, Approx):
+        _, noised = noise(stood_in, answering)
+    laws = tuple(noised(usual(one).of(one.part)) for one in parts)
+    return Choosing(every, parts, split, allowance, answering, neighbours, laws)
+
+
+def stand_in(questions: Sequence[Prepared], parts: Sequence[OpenPart]) -> tuple[Prepared, ...]:
+    """The questions with the usual choices, and with keys as if they were selected."""
+    made = tuple((one, usual(one)) for one in parts)
+    return tuple(with_chosen(question, made) for question in questions)
+
+
+# --- running them -----------------------------------------------------------------------------------------------------
+
+
+def choose(plan: Choosing, compute: Compute, draw: Draw, bits: Bits, kept: Kept) -> tuple[Prepared, ...]:
+    """The questions with all that was chosen for them."""
+    selecting = sum(part.selects for part in plan.parts)
+    for place, opened in enumerate(plan.parts):
+        own = plan.shares[place]
+        if opened.groups and place not in kept.reach:
+            kept.reach[place] = _groups_of_a_unit(plan, opened, own, compute, bits)
+        if opened.selects and place not in kept.selected:
+            allowed = selecting_allowance(plan.allowance, own.selecting, selecting)
+            units = _selected(plan, opened, kept.reach.get(place), allowed, draw)
+            kept.selected[place], kept.histograms[place, _SIZES] = units
+        if place not in kept.chosen:
+            kept.chosen[place] = _chosen(plan, place, compute, draw, bits, kept)
+    chosen = tuple((opened, kept.chosen[place]) for place, opened in enumerate(plan.parts))
+    return tuple(with_chosen(question, chosen) for question in plan.questions)
+
+
+def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits, kept: Kept) -> Chosen:  # noqa: PLR0917
+    opened, own = plan.parts[place], plan.shares[place]
+    part, measures = opened.part, opened.part.measures
+    named = kept.selected.get(place)
+    groups = _typical_groups(plan, place, draw, kept)
+    bounds, unknown = _bounds(plan, place, draw, kept)
+    found = _Clips(opened, plan.noise[place])
+    exact = compute([_classes(opened, opened.totals)])[0] if opened.totals else None
+    clips: dict[LoweredMeasure, int] = {}
+    max_rows = MAX_ROWS if part.caps.auto else part.caps.max_rows
+    unsure = False
+    if exact is not None:
+        epsilon = pure_epsilon(portion(plan.allowance, own.clips))
+        counting, climbing = COUNTED * epsilon, (1 - COUNTED) * epsilon / len(opened.totals)
+        everyone, _ = longer_units(exact, 0, len(EDGES))
+        units = noisy_units(everyone, counting, bits)
+        for at in range(len(opened.totals)):
+            climb = ascent(climbing, found.noise_of_clip(at), groups)
+            _, longer = longer_units(exact, at, len(EDGES))
+            clip = EDGES[climb(longer, bits)]
+            if units < climb.enough:
+                unsure = True
+                if at >= opened.rows:
+                    unknown[measures[opened.sums[at - opened.rows]]] = TOO_FEW
+            elif opened.rows and at == 0:
+                max_rows = min(clip, MOST_ROWS)
+            else:
+                clips[measures[opened.sums[at - opened.rows]]] = clip
+    caps = replace(part.caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, part.caps.max_groups))
+    return Chosen(caps, clips, bounds, unknown, named, unsure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Clips:
+    """The noise of the answer beside the clip, from what stands in."""
+
+    opened: OpenPart
+    noised: Mapping[Statistic, Noised]
+
+    def noise_of_clip(self, at: int) -> float:
+        """How many clips the noise in a group is, on average."""
+        stood_in = usual(self.opened)
+        if self.opened.rows and at == 0:
+            most = float(rows(stood_in.caps))
+            by_rows = [one for s, one in self.noised.items() if not (isinstance(s, Units) or _clip(s))]
+            return min((_mean_size(one) / (_size(one.statistic) * most) for one in by_rows), default=1.0)
+        measure = self.opened.part.measures[self.opened.sums[at - self.opened.rows]]
+        recipe = next(r for m, r in zip(*_recipes(stood_in, self.opened.part), strict=True) if m == measure)
+        (statistic,) = recipe.needs
+        return _mean_size(self.noised[statistic]) / _size(statistic)
+
+
+def _recipes(stood_in: Chosen, part: Part) -> tuple[Any, Any]:
+    return part.measures, stood_in.of(part).recipes
+
+
+def _clip(statistic: Statistic) -> bool:
+    return isinstance(statistic, Rows) and statistic.clip is not None
+
+
+def _size(statistic: Statistic) -> float:
+    return float(statistic.bound * statistic.step) if isinstance(statistic, Rows) else 1.0
+
+
+def _mean_size(one: Noised) -> float:
+    """About the mean size of its noise."""
+    return float(one.variance / 2) ** 0.5
+
+
+def _typical_groups(plan: Choosing, place: int, draw: Draw, kept: Kept) -> float:
+    """All rows divided by those of a typical group, about."""
+    opened = plan.parts[place]
+    if not opened.part.keys:
+        return 1.0
+    if looks_at_sizes(opened):
+        question = sizes_of_groups(plan.question_of(opened), opened)
+        _draw_once(kept, (place, _SIZES), question, portion(plan.allowance, plan.shares[place].sizes), draw)
+    sizes = kept.histograms.get((place, _SIZES))
+    many = opened.part.group_count or (GUESSED_GROUPS if sizes is None else len(sizes.counts))
+    seen = None if sizes is None or not len(sizes.counts) else sizes.typical_groups()
+    return TYPICAL_SKEW * max(1, many) if seen is None else seen
+
+
+def _bounds(
+    plan: Choosing, place: int, draw: Draw, kept: Kept
+) -> tuple[dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]], dict[LoweredMeasure, str]]:
+    """The bounds of each measure whose values are open; and the reason, where none could be chosen."""
+    bounds: dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]] = {}
+    unknown: dict[LoweredMeasure, str] = {}
+    opened, histograms = plan.parts[place], dict[object, Prepared]()
+    question = plan.question_of(opened)
+    measures = [opened.part.measures[at] for at in opened.values]
+    for measure in measures:
+        for argument, x in enumerate(measure.arguments):
+            histograms.setdefault((x.lowered, measure.where), values_of(question, opened, measure, argument))
+    for key, asked in histograms.items():
+        budget = portion(plan.allowance, plan.shares[place].values / len(histograms))
+        _draw_once(kept, (place, key), asked, budget, draw)
+    for measure in measures:
+        drawn = [kept.histograms[place, (x.lowered, measure.where)] for x in measure.arguments]
+        ends = [bounds_from(histogram, measure, argument) for argument, histogram in enumerate(drawn)]
+        known = tuple(pair for pair in ends if pair is not None)
+        if len(known) == len(ends):
+            bounds[measure] = known
+        else:
+            unknown[measure] = NO_VALUES
+    return bounds, unknown
+
+
+def _draw_once(kept: Kept, key: object, question: Prepared, allowance: Allowance, draw: Draw) -> None:
+    if key not in kept.histograms:
+        ((released, noised),) = draw([question], allowance)
+        kept.histograms[key] = _histogram(released, noised, UNITS_OF_CLASS)
+
+
+def _histogram(released: Any, noised: Mapping[Statistic, Noised], statistic: Statistic) -> Histogram:
+    gaussian = isinstance(noised[statistic].noise, Gaussian)
+    scale = float(noised[statistic].variance) ** 0.5 / (1.0 if gaussian else 2**0.5)
+    return Histogram(released.estimates[statistic].values, max(scale, 1e-9), gaussian)
+
+
+def _groups_of_a_unit(plan: Choosing, opened: OpenPart, own: Shares, compute: Compute, bits: Bits) -> int:
+    """In how many groups a unit counts: such that few units have more."""
+    epsilon = pure_epsilon(portion(plan.allowance, own.reach))
+    exact = compute([_classes(opened, (Total(None),))])[0]
+    _, longer = longer_units(exact, 0, len(EDGES))
+    most = min(EDGES[ascent(epsilon, 1.0, 1.0)(longer, bits)], MOST_ROWS)
+    listed = opened.part.group_count
+    return most if listed is None else max(1, min(most, listed))
+
+
+def _selected(
+    plan: Choosing, opened: OpenPart, most: int | None, allowance: Allowance, draw: Draw
+) -> tuple[tuple[tuple[Any, ...], ...], Histogram]:
+    """The groups that enough units have, and how many units each has."""
+    question, part = plan.question_of(opened), opened.part
+    caps = replace(part.caps, auto=False, max_groups=part.caps.max_groups if most is None else most)
+    caps = caps if caps.max_rows is not None else replace(caps, max_rows=MOST_ROWS)
+    units = replace(part, caps=caps, measures=(), recipes=(), given=True)
+    ((released, noised),) = draw([replace(question, parts=(units,))], allowance)
+    return released.keys, _histogram(released, noised, Units())
+
+
+def _classes(opened: OpenPart, totals: tuple[Total, ...]) -> UnitClasses:
+    """How many units have a total of which length, over all groups of the part."""
+    part = opened.part
+    keys = tuple(WorkKey(key.name, key.typed.lowered, key.typed.keys) for key in part.keys)
+    used = [key.expression for key in keys] + [total.value for total in totals if total.value is not None]
+    source = prune(part.whole, frozenset({UNIT}).union(*map(columns, used)))
+    return UnitClasses(source=source, unit=UNIT, keys=keys, totals=totals, edges=EDGES)

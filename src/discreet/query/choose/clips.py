@@ -1,0 +1,84 @@
+"""Which clip: one run of the sparse vector technique, up a public ladder of lengths, until few units are longer.
+
+Guarantee: adding, removing or changing one unit moves the numbers of units beyond all edges in one direction, each by
+at most one; so an ascent is ε-differentially private, and so is the number of units beside it, for its own share.
+Proof: choosing.md.
+
+With groups of similar size, noise makes the error of a group about clip/ε, and clipping loses what units have beyond
+it. Both together are least where about 0.7 · G/ε units are longer, G being all rows divided by those of a typical group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.mechanisms.additive.laplace import Laplace
+from discreet.mechanisms.selection.above_threshold import AboveThreshold
+from discreet.query.plan.work import Exact
+from discreet.randomness import Bits
+
+BEST = 0.7
+AHEAD = 4
+"""How many times 1/ε more units may be longer than is best: so that noise does not end an ascent too high."""
+COUNTED = Fraction(1, 8)
+"""Of what clips cost: what the number of units costs, which says whether there are enough of them."""
+_ENOUGH = 24
+"""Beyond those that may be longer, in 1/ε: with fewer units an ascent would often end at its first steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ascent:
+    """The price of one choice."""
+
+    epsilon: Fraction
+    beyond: int
+    """How many units may be longer than the clip."""
+
+    @property
+    def enough(self) -> float:
+        """How many units there must be for it to be a choice at all."""
+        return self.beyond + _ENOUGH / float(self.epsilon)
+
+    @property
+    def mechanism(self) -> AboveThreshold:
+        """Asked of minus the number of longer units: is it at least minus ``beyond``? Twice as much of ε goes to the
+        threshold as to the questions: where no unit is longer any more, the next steps then end it.
+        """
+        return AboveThreshold(
+            threshold=-self.beyond,
+            sensitivity=1,
+            threshold_scale=3 / (2 * self.epsilon),
+            question_scale=3 / self.epsilon,
+            monotone=True,
+        )
+
+    def __call__(self, longer: Sequence[int], bits: Bits) -> int:
+        """The step on which it ends; the last one if it ends on none."""
+        replies = self.mechanism.draw(tuple(-many for many in longer), bits)
+        return len(replies) - 1
+
+
+def ascent(epsilon: Fraction, noise: float, groups: float) -> Ascent:
+    """For noise of so many clips in each group, and so many typical groups in all rows."""
+    return Ascent(epsilon, round(BEST * groups * noise + AHEAD / float(epsilon)))
+
+
+def longer_units(classes: Exact, total: int, edges: int) -> tuple[int, list[int]]:
+    """How many units there are, and how many are longer than each edge, from the classes of a total."""
+    counts = [0] * (edges + 1)
+    for (place, number), many in zip(classes.keys, classes.numbers[0], strict=True):
+        if place == total and isinstance(number, int) and 0 <= number <= edges:
+            counts[number] += int(many)
+    longer = []
+    left = everyone = sum(counts)
+    for many in counts[:-1]:
+        left -= many
+        longer.append(left)
+    return everyone, longer
+
+
+def noisy_units(everyone: int, epsilon: Fraction, bits: Bits) -> int:
+    """The number of units, with noise."""
+    return everyone + int(Laplace(scale=1 / epsilon, moves=1).noise(1, bits)[0])

@@ -1,0 +1,156 @@
+"""What a query leaves open, from its plan and public metadata alone: caps and bounds that nobody declared.
+
+A sum whose values or rows are not bounded is clipped by the totals of units. Counts, means and the rest keep a cap on
+rows, and values are clamped; keys that nobody listed are selected before anything else is asked of their groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from discreet.query.estimate.prepare import Part, Prepared
+from discreet.query.estimate.statistics import FINEST, ONE, ZERO
+from discreet.query.functions.typed_values import Typed
+from discreet.query.lower.lower import LoweredMeasure
+from discreet.query.plan.expressions import Call, Expression, Literal
+from discreet.query.plan.nodes import Aggregate
+from discreet.query.plan.schema import MAX_ROWS, Caps
+from discreet.query.plan.types import Number
+from discreet.query.plan.work import Total
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPart:
+    """A grouping set and what is to be chosen for it."""
+
+    part: Part
+    rows: bool
+    """How many rows of a unit count."""
+    groups: bool
+    """In how many groups a unit counts."""
+    sums: tuple[int, ...]
+    """The measures, by place, whose units are scaled down to a total."""
+    values: tuple[int, ...]
+    """The measures whose values are clamped to bounds."""
+
+    @property
+    def totals(self) -> tuple[Total, ...]:
+        """What clips are chosen for, one ascent each: rows, then sums."""
+        sums = (summed(self.part.measures[place]) for place in self.sums)
+        return (*((Total(ONE),) if self.rows else ()), *sums)
+
+    @property
+    def selects(self) -> bool:
+        """Whether keys are to be selected first."""
+        return self.part.selects
+
+
+def open_part(part: Part) -> OpenPart | None:
+    """What is open in a grouping set; None if nothing is, and all is answered in one step."""
+    auto = part.caps.auto
+    measures = list(enumerate(part.measures))
+    sums = tuple(i for i, m in measures if m.measure.aggregate is Aggregate.SUM and (auto or m.open))
+    values = tuple(i for i, m in measures if m.open and i not in sums)
+    others = [m for i, m in measures if i not in sums]
+    rows = auto and any(m.measure.aggregate is not Aggregate.COUNT_UNITS for m in others)
+    by_units = part.selects or any(m.measure.aggregate is Aggregate.COUNT_UNITS for m in others)
+    groups = auto and bool(part.keys) and by_units and part.caps.max_groups is None
+    return OpenPart(part, rows, groups, sums, values) if rows or groups or sums or values else None
+
+
+def open_parts(questions: tuple[Prepared, ...]) -> tuple[OpenPart, ...]:
+    """The open grouping sets of some questions; those about the same groups of the same rows are one."""
+    alike: list[list[Part]] = []
+    for part in (part for question in questions for part in question.parts if open_part(part) is not None):
+        same = next((some for some in alike if some[0].same_groups(part)), None)
+        if same is None:
+            alike.append([part])
+        else:
+            same.append(part)
+    joint = (some[0] if len(some) == 1 else _with_all_measures(some) for some in alike)
+    return tuple(found for part in joint if (found := open_part(part)) is not None)
+
+
+def _with_all_measures(parts: list[Part]) -> Part:
+    measures = dict.fromkeys(measure for part in parts for measure in part.measures)
+    return replace(parts[0], measures=tuple(measures), recipes=())
+
+
+def summed(measure: LoweredMeasure) -> Total:
+    """The total of a sum: what a unit's rows add up to, in cells of the argument."""
+    value = measure.arguments[0].lowered
+    return Total(value if measure.where is None else Call("case", (measure.where, value, ZERO)))
+
+
+# --- what was chosen, and questions with it ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What was chosen for a grouping set, from released numbers alone."""
+
+    caps: Caps
+    clips: dict[LoweredMeasure, int]
+    """Of sums: the length to which the totals of a unit are scaled down, in cells of the argument."""
+    bounds: dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]]
+    """Of other measures: between which values each argument is clamped."""
+    unknown: dict[LoweredMeasure, str]
+    """The measures of which nothing can be said, each with the reason."""
+    named: tuple[tuple[object, ...], ...] | None = None
+    """The groups that were selected, where nobody listed them."""
+    unsure: bool = False
+    """Whether there were too few units to choose a cap, so that the usual one was taken."""
+
+    def of(self, part: Part) -> Part:
+        """A grouping set with it: nothing is open any more."""
+        measures = tuple(self._measure(measure) for measure in part.measures)
+        return replace(part, caps=self.caps, named=self.named, chosen=True).asking(measures)
+
+    def _measure(self, measure: LoweredMeasure) -> LoweredMeasure:
+        if measure in self.unknown:
+            return replace(measure, open=False, unknown=self.unknown[measure])
+        if measure in self.clips:
+            return replace(measure, open=False, clip=self.clips[measure])
+        if measure in self.bounds:
+            pairs = zip(measure.arguments, self.bounds[measure], strict=True)
+            return replace(measure, open=False, arguments=tuple(clamped(x, low, high) for x, (low, high) in pairs))
+        return measure
+
+
+def clamped(x: Typed, low: Fraction, high: Fraction) -> Typed:
+    """An argument within bounds; those that were declared stay, too."""
+    assert isinstance(x.kind, Number)  # noqa: S101 - arguments are in cells
+    step = x.kind.step
+    first = min(max(-((-low) // step), x.kind.low), x.kind.high - 1)
+    last = min(max(high // step, first + 1), x.kind.high)
+    inside: Expression = Call("read_integer", (x.lowered, Literal(int(first)), Literal(int(last))))
+    return replace(x, kind=Number(step, int(first), int(last)), lowered=inside)
+
+
+def usual(opened: OpenPart) -> Chosen:
+    """What stands in for choices before they are made, to plan shares and prices with; keys as if selected."""
+    caps = opened.part.caps
+    rows = MAX_ROWS if caps.auto else caps.max_rows
+    measures = opened.part.measures
+    return Chosen(
+        caps=replace(caps, max_rows=rows, auto=False),
+        clips={measures[i]: FINEST for i in opened.sums},
+        bounds={measures[i]: tuple(_unit_bounds(x) for x in measures[i].arguments) for i in opened.values},
+        unknown={},
+        named=((None,) * len(opened.part.keys),) if opened.selects else opened.part.named,
+    )
+
+
+def _unit_bounds(x: Typed) -> tuple[Fraction, Fraction]:
+    assert isinstance(x.kind, Number)  # noqa: S101
+    return Fraction(0), max(Fraction(1), x.kind.step)
+
+
+def with_chosen(question: Prepared, chosen: tuple[tuple[OpenPart, Chosen], ...]) -> Prepared:
+    """A question whose grouping sets have what was chosen for them."""
+    parts = tuple(
+        next((choice.of(part) for opened, choice in chosen if opened.part.same_groups(part)), part)
+        for part in question.parts
+    )
+    return replace(question, asked=replace(question.asked, caps=parts[0].caps), parts=parts)

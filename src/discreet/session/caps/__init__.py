@@ -1,1 +1,0 @@
-"""Caps and bounds that nobody declared, chosen from what was paid for."""
