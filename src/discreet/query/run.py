@@ -156,6 +156,7 @@ def release(
     engine: Engine,
     schemas: Mapping[str, Schema],
     pay: Pay,
+    *,
     report: Callable[[str], None] = lambda _: None,
     kept: Kept | None = None,
 ) -> tuple[Quote, Answers, Receipt]:
@@ -190,9 +191,14 @@ def release(
     return asked, answers, receipt
 
 
-def _closed(
-    steps: Choosing, engine: Engine, schemas: Mapping[str, Schema], bits: Bits, begin: Callable[[], None], kept: Kept
-) -> Quote:  # fmt: skip
+def _closed(  # noqa: PLR0917
+    steps: Choosing,
+    engine: Engine,
+    schemas: Mapping[str, Schema],
+    bits: Bits,
+    begin: Callable[[], None],
+    kept: Kept,
+) -> Quote:
     """The quote of the answer, when all that is open was chosen under the same payment."""
 
     def compute(works: Sequence[AnyWork]) -> Sequence[Exact]:

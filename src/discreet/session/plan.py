@@ -1,7 +1,8 @@
 """A workload that knows its budget: the price is shared so that the questions are about equally far off, relatively.
 
-Promise: nothing is paid until ``release``; the noise of each question is shown before. The whole is priced at once: what questions share is released once, and where a certified bound on the
-composition of all noises is below the sum of their epsilons, the noise is made smaller until the bound is the price.
+Promise: nothing is paid until ``release``; the noise of each question is shown before. The whole is priced at once:
+what questions share is released once, and where a certified bound on the composition of all noises is below the sum of
+their epsilons, the noise is made smaller until the bound is the price.
 """
 
 from __future__ import annotations

@@ -378,7 +378,9 @@ class Session(ManyQuestions):
             payment = Payment(self._budget_store if self._ledger is None else self._ledger.budget_store(order.text()))
         try:
             with Progress(self._progress) as progress:
-                quote, released, receipt = release(quote, self._engine, self._schemas, payment, progress.step, kept)
+                quote, released, receipt = release(
+                    quote, self._engine, self._schemas, payment, report=progress.step, kept=kept
+                )
         except EngineFailed as failed:
             if payment.receipt is not None and not kept.answered:
                 failed.again = partial(self.release, order, shown, payment=payment, kept=kept)

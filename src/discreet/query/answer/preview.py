@@ -181,15 +181,15 @@ def _open_names(asked: Quote, part: Part) -> frozenset[str]:
     if asked.choosing is None:
         return frozenset()
     opened = [one for one in asked.choosing.parts if (one.part.whole, one.part.keys) == (part.whole, part.keys)]
-    places = ((one.part.measures, (*one.sums, *one.values)) for one in opened)
+    places = ((one.part.measures, (*one.clipped, *one.values)) for one in opened)
     return frozenset(measures[place].measure.name for measures, some in places for place in some)
 
 
 def _open_words(choosing: Choosing) -> str:
     share = float(sum(one.together for one in choosing.shares))
     return (
-        f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared; ± of a count "
-        f"is shown for {MAX_ROWS} rows per unit, and is in proportion to the bound that is chosen"
+        f"{share:.0%} of the cost chooses contribution bounds, value bounds and groups that are not declared; ± of a "
+        f"count is shown for {MAX_ROWS} rows per unit, and is in proportion to the bound that is chosen"
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
@@ -40,7 +39,6 @@ def answer(found: TableAnswer, confidence: Number) -> dict[str, Any]:
         "counted": found.counted,
         "bins": found._bins(),
         "notes": [*found.notes, *found.remarks],
-        "cut": None if found.cut is None else {k: v for k, v in asdict(found.cut).items() if k != "wider"},
     }
 
 

@@ -6,7 +6,8 @@ chosen is a function of released numbers and public metadata. Proof: choosing.md
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
@@ -19,7 +20,7 @@ from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.choose.classes import ladder
 from discreet.query.choose.clips import COUNTED, ascent, longer_units, noisy_units
 from discreet.query.choose.histograms import COUNTED as UNITS_OF_CLASS
-from discreet.query.choose.histograms import Histogram, bounds_from, sizes_of_groups, values_of
+from discreet.query.choose.histograms import Histogram, bounds_from, centre_from, sizes_of_groups, values_of
 from discreet.query.choose.open_parts import Chosen, OpenPart, open_parts, usual, with_chosen
 from discreet.query.choose.shares import (
     GUESSED_GROUPS,
@@ -39,6 +40,7 @@ from discreet.query.lower.bounding import Noise, rows
 from discreet.query.lower.lower import UNIT, LoweredMeasure
 from discreet.query.lower.prune import prune
 from discreet.query.plan.expressions import columns
+from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import MAX_ROWS
 from discreet.query.plan.work import AnyWork, Exact, Total, UnitClasses, WorkKey
 from discreet.randomness import Bits
@@ -90,7 +92,7 @@ class Choosing:
 
     def works(self) -> list[AnyWork]:
         """What an engine will be asked before the answer, for those that say beforehand what they cannot compute."""
-        return [_classes(one, one.totals) for one in self.parts if one.totals]
+        return [_classes(one, one.totals({})) for one in self.parts if one.clips]
 
 
 @dataclass(slots=True)
@@ -159,55 +161,52 @@ def choose(plan: Choosing, compute: Compute, draw: Draw, bits: Bits, kept: Kept)
 
 
 def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits, kept: Kept) -> Chosen:  # noqa: PLR0917
-    opened, own = plan.parts[place], plan.shares[place]
-    part, measures = opened.part, opened.part.measures
-    named = kept.selected.get(place)
+    opened = plan.parts[place]
+    caps = opened.part.caps
     groups = _typical_groups(plan, place, draw, kept)
-    bounds, unknown = _bounds(plan, place, draw, kept)
-    found = _Clips(opened, plan.noise[place])
-    exact = compute([_classes(opened, opened.totals)])[0] if opened.totals else None
+    bounds, centres, unknown = _bounds(plan, place, draw, kept)
+    max_rows = MAX_ROWS if caps.auto else caps.max_rows
     clips: dict[LoweredMeasure, int] = {}
-    max_rows = MAX_ROWS if part.caps.auto else part.caps.max_rows
-    unsure = False
-    if exact is not None:
-        epsilon = pure_epsilon(portion(plan.allowance, own.clips))
-        counting, climbing = COUNTED * epsilon, (1 - COUNTED) * epsilon / len(opened.totals)
-        everyone, _ = longer_units(exact, 0, len(EDGES))
-        units = noisy_units(everyone, counting, bits)
-        for at in range(len(opened.totals)):
-            climb = ascent(climbing, found.noise_of_clip(at), groups)
-            _, longer = longer_units(exact, at, len(EDGES))
-            clip = EDGES[climb(longer, bits)]
-            if units < climb.enough:
-                unsure = True
-                if at >= opened.rows:
-                    unknown[measures[opened.sums[at - opened.rows]]] = TOO_FEW
-            elif opened.rows and at == 0:
-                max_rows = min(clip, MOST_ROWS)
+    if opened.clips:
+        exact = compute([_classes(opened, opened.totals(centres))])[0]
+        for measure, clip in _climbed(plan, place, exact, groups, bits):
+            if measure is None:
+                max_rows = max_rows if clip is None else min(clip, MOST_ROWS)
+            elif clip is None:
+                unknown[measure] = TOO_FEW
             else:
-                clips[measures[opened.sums[at - opened.rows]]] = clip
-    caps = replace(part.caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, part.caps.max_groups))
-    return Chosen(caps, clips, bounds, unknown, named, unsure)
+                clips[measure] = clip
+    caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
+    return Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
 
 
-@dataclass(frozen=True, slots=True)
-class _Clips:
-    """The noise of the answer beside the clip, from what stands in."""
+def _climbed(
+    plan: Choosing, place: int, exact: Exact, groups: float, bits: Bits
+) -> Iterator[tuple[LoweredMeasure | None, int | None]]:
+    """The clip of rows, then of each measure that has one; no clip where there are too few units to choose one."""
+    opened = plan.parts[place]
+    epsilon = pure_epsilon(portion(plan.allowance, plan.shares[place].clips))
+    climbing = (1 - COUNTED) * epsilon / opened.clips
+    everyone, _ = longer_units(exact, 0, len(EDGES))
+    units = noisy_units(everyone, COUNTED * epsilon, bits)
+    measures = [*([None] if opened.rows else []), *(opened.part.measures[at] for at in opened.clipped)]
+    for at, measure in enumerate(measures):
+        climb = ascent(climbing, _noise_of_clip(opened, plan.noise[place], measure), groups)
+        _, longer = longer_units(exact, at, len(EDGES))
+        step = climb(longer, bits)
+        yield measure, EDGES[step] if units >= climb.enough else None
 
-    opened: OpenPart
-    noised: Mapping[Statistic, Noised]
 
-    def noise_of_clip(self, at: int) -> float:
-        """How many clips the noise in a group is, on average."""
-        stood_in = usual(self.opened)
-        if self.opened.rows and at == 0:
-            most = float(rows(stood_in.caps))
-            by_rows = [one for s, one in self.noised.items() if not (isinstance(s, Units) or _clip(s))]
-            return min((_mean_size(one) / (_size(one.statistic) * most) for one in by_rows), default=1.0)
-        measure = self.opened.part.measures[self.opened.sums[at - self.opened.rows]]
-        recipe = next(r for m, r in zip(*_recipes(stood_in, self.opened.part), strict=True) if m == measure)
-        (statistic,) = recipe.needs
-        return _mean_size(self.noised[statistic]) / _size(statistic)
+def _noise_of_clip(opened: OpenPart, noised: Mapping[Statistic, Noised], measure: LoweredMeasure | None) -> float:
+    """How many clips the noise of the answer is in a group, on average: of a measure, or of rows. By what stands in."""
+    stood_in = usual(opened)
+    if measure is None:
+        most = float(rows(stood_in.caps))
+        by_rows = [one for s, one in noised.items() if not (isinstance(s, Units) or _clip(s))]
+        return min((_mean_size(one) / (_size(one.statistic) * most) for one in by_rows), default=1.0)
+    recipe = next(r for m, r in zip(*_recipes(stood_in, opened.part), strict=True) if m == measure)
+    statistic = next(s for s in recipe.needs if _clip(s))
+    return _mean_size(noised[statistic]) / _size(statistic)
 
 
 def _recipes(stood_in: Chosen, part: Part) -> tuple[Any, Any]:
@@ -224,7 +223,7 @@ def _size(statistic: Statistic) -> float:
 
 def _mean_size(one: Noised) -> float:
     """About the mean size of its noise."""
-    return float(one.variance / 2) ** 0.5
+    return math.sqrt(one.variance / 2)
 
 
 def _typical_groups(plan: Choosing, place: int, draw: Draw, kept: Kept) -> float:
@@ -241,11 +240,15 @@ def _typical_groups(plan: Choosing, place: int, draw: Draw, kept: Kept) -> float
     return TYPICAL_SKEW * max(1, many) if seen is None else seen
 
 
-def _bounds(
-    plan: Choosing, place: int, draw: Draw, kept: Kept
-) -> tuple[dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]], dict[LoweredMeasure, str]]:
-    """The bounds of each measure whose values are open; and the reason, where none could be chosen."""
+_Bounds = tuple[
+    dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]], dict[LoweredMeasure, int], dict[LoweredMeasure, str]
+]
+
+
+def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
+    """The bounds of each measure whose values are open, the centres of means, and where none could be chosen, why."""
     bounds: dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]] = {}
+    centres: dict[LoweredMeasure, int] = {}
     unknown: dict[LoweredMeasure, str] = {}
     opened, histograms = plan.parts[place], dict[object, Prepared]()
     question = plan.question_of(opened)
@@ -259,12 +262,14 @@ def _bounds(
     for measure in measures:
         drawn = [kept.histograms[place, (x.lowered, measure.where)] for x in measure.arguments]
         ends = [bounds_from(histogram, measure, argument) for argument, histogram in enumerate(drawn)]
-        known = tuple(pair for pair in ends if pair is not None)
-        if len(known) == len(ends):
-            bounds[measure] = known
-        else:
+        seen = tuple(pair for pair in ends if pair is not None)
+        if len(seen) < len(ends):
             unknown[measure] = NO_VALUES
-    return bounds, unknown
+            continue
+        bounds[measure] = seen
+        if measure.measure.aggregate is Aggregate.AVG:
+            centres[measure] = centre_from(drawn[0], measure, seen[0])
+    return bounds, centres, unknown
 
 
 def _draw_once(kept: Kept, key: object, question: Prepared, allowance: Allowance, draw: Draw) -> None:

@@ -1,4 +1,4 @@
-"""Public classes of sizes: powers of two with their sign, and the steps of a ladder. Nothing in them depends on data."""
+"""Public classes of sizes: powers of two with their sign, and the steps of a ladder. They depend on no data."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ at most one; so an ascent is ε-differentially private, and so is the number of 
 Proof: choosing.md.
 
 With groups of similar size, noise makes the error of a group about clip/ε, and clipping loses what units have beyond
-it. Both together are least where about 0.7 · G/ε units are longer, G being all rows divided by those of a typical group.
+it. Both are least where about 0.7 · G/ε units are longer, G being all rows divided by those of a typical group.
 """
 
 from __future__ import annotations
@@ -81,4 +81,6 @@ def longer_units(classes: Exact, total: int, edges: int) -> tuple[int, list[int]
 
 def noisy_units(everyone: int, epsilon: Fraction, bits: Bits) -> int:
     """The number of units, with noise."""
-    return everyone + int(Laplace(scale=1 / epsilon, moves=1).noise(1, bits)[0])
+    drawn = Laplace(scale=1 / epsilon, moves=1).noise(None, bits)
+    assert isinstance(drawn, int)  # noqa: S101
+    return everyone + drawn

@@ -134,6 +134,21 @@ def bounds_from(histogram: Histogram, measure: LoweredMeasure, argument: int) ->
     return least * step, max(most, least + 1) * step
 
 
+def centre_from(histogram: Histogram, measure: LoweredMeasure, bounds: tuple[Fraction, Fraction]) -> int:
+    """About the middle of the values of a mean, in cells: of the class in which half of them lie lower."""
+    x = measure.arguments[0]
+    assert isinstance(x.kind, Number)  # noqa: S101
+    first, last = (int(end / x.kind.step) for end in bounds)
+    counts = np.maximum(histogram.counts[:-1], 0.0)
+    place = int(np.searchsorted(np.cumsum(counts), counts.sum() / 2))
+    if measure.span is not None:
+        middle = int((place + Fraction(1, 2)) * _YEAR / x.kind.step)
+    else:
+        power = SIGNED_POWERS[min(place, len(SIGNED_POWERS) - 1)]
+        middle = (1 if power > 0 else -1) * (3 << abs(power)) // 4 if power else 0
+    return min(max(middle, first), last)
+
+
 def replace_counts(histogram: Histogram, counts: Counts) -> Histogram:
     """The same noise in other classes."""
     return Histogram(counts, histogram.scale, histogram.gaussian)

@@ -6,17 +6,18 @@ rows, and values are clamped; keys that nobody listed are selected before anythi
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.query.estimate.prepare import Part, Prepared
 from discreet.query.estimate.statistics import FINEST, ONE, ZERO
 from discreet.query.functions.typed_values import Typed
-from discreet.query.lower.lower import LoweredMeasure
+from discreet.query.lower.lower import FARTHEST, LoweredMeasure
 from discreet.query.plan.expressions import Call, Expression, Literal
 from discreet.query.plan.nodes import Aggregate
 from discreet.query.plan.schema import MAX_ROWS, Caps
-from discreet.query.plan.types import Number
+from discreet.query.plan.types import Number, Value
 from discreet.query.plan.work import Total
 
 
@@ -29,16 +30,20 @@ class OpenPart:
     """How many rows of a unit count."""
     groups: bool
     """In how many groups a unit counts."""
-    sums: tuple[int, ...]
-    """The measures, by place, whose units are scaled down to a total."""
+    clipped: tuple[int, ...]
+    """The measures, by place, whose units are scaled down to a total: sums, and means of open values."""
     values: tuple[int, ...]
     """The measures whose values are clamped to bounds."""
 
     @property
-    def totals(self) -> tuple[Total, ...]:
-        """What clips are chosen for, one ascent each: rows, then sums."""
-        sums = (summed(self.part.measures[place]) for place in self.sums)
-        return (*((Total(ONE),) if self.rows else ()), *sums)
+    def clips(self) -> int:
+        """How many clips are chosen, one ascent each: of rows, then of measures."""
+        return self.rows + len(self.clipped)
+
+    def totals(self, centres: Mapping[LoweredMeasure, int]) -> tuple[Total, ...]:
+        """What they are chosen for; means are counted from their centres."""
+        measures = (self.part.measures[place] for place in self.clipped)
+        return (*((Total(ONE),) if self.rows else ()), *(_summed(m, centres.get(m, 0)) for m in measures))
 
     @property
     def selects(self) -> bool:
@@ -50,13 +55,14 @@ def open_part(part: Part) -> OpenPart | None:
     """What is open in a grouping set; None if nothing is, and all is answered in one step."""
     auto = part.caps.auto
     measures = list(enumerate(part.measures))
-    sums = tuple(i for i, m in measures if m.measure.aggregate is Aggregate.SUM and (auto or m.open))
+    sums = {i for i, m in measures if m.measure.aggregate is Aggregate.SUM and (auto or m.open)}
     values = tuple(i for i, m in measures if m.open and i not in sums)
+    clipped = tuple(i for i, m in measures if i in sums or (m.open and m.measure.aggregate is Aggregate.AVG))
     others = [m for i, m in measures if i not in sums]
     rows = auto and any(m.measure.aggregate is not Aggregate.COUNT_UNITS for m in others)
     by_units = part.selects or any(m.measure.aggregate is Aggregate.COUNT_UNITS for m in others)
     groups = auto and bool(part.keys) and by_units and part.caps.max_groups is None
-    return OpenPart(part, rows, groups, sums, values) if rows or groups or sums or values else None
+    return OpenPart(part, rows, groups, clipped, values) if rows or groups or clipped or values else None
 
 
 def open_parts(questions: tuple[Prepared, ...]) -> tuple[OpenPart, ...]:
@@ -77,9 +83,12 @@ def _with_all_measures(parts: list[Part]) -> Part:
     return replace(parts[0], measures=tuple(measures), recipes=())
 
 
-def summed(measure: LoweredMeasure) -> Total:
-    """The total of a sum: what a unit's rows add up to, in cells of the argument."""
+def _summed(measure: LoweredMeasure, centre: int) -> Total:
+    """What a unit's rows add up to, in cells of the argument."""
     value = measure.arguments[0].lowered
+    if centre:
+        ends = Literal(centre - FARTHEST), Literal(centre + FARTHEST)
+        value = Call("sub", (Call("read_integer", (value, *ends)), Literal(centre)))
     return Total(value if measure.where is None else Call("case", (measure.where, value, ZERO)))
 
 
@@ -92,15 +101,15 @@ class Chosen:
 
     caps: Caps
     clips: dict[LoweredMeasure, int]
-    """Of sums: the length to which the totals of a unit are scaled down, in cells of the argument."""
+    """The length to which the totals of a unit are scaled down, in cells of the argument."""
+    centres: dict[LoweredMeasure, int]
+    """Of means with a clip: where they are counted from."""
     bounds: dict[LoweredMeasure, tuple[tuple[Fraction, Fraction], ...]]
     """Of other measures: between which values each argument is clamped."""
     unknown: dict[LoweredMeasure, str]
     """The measures of which nothing can be said, each with the reason."""
-    named: tuple[tuple[object, ...], ...] | None = None
+    named: tuple[tuple[Value, ...], ...] | None = None
     """The groups that were selected, where nobody listed them."""
-    unsure: bool = False
-    """Whether there were too few units to choose a cap, so that the usual one was taken."""
 
     def of(self, part: Part) -> Part:
         """A grouping set with it: nothing is open any more."""
@@ -110,12 +119,13 @@ class Chosen:
     def _measure(self, measure: LoweredMeasure) -> LoweredMeasure:
         if measure in self.unknown:
             return replace(measure, open=False, unknown=self.unknown[measure])
-        if measure in self.clips:
-            return replace(measure, open=False, clip=self.clips[measure])
         if measure in self.bounds:
             pairs = zip(measure.arguments, self.bounds[measure], strict=True)
-            return replace(measure, open=False, arguments=tuple(clamped(x, low, high) for x, (low, high) in pairs))
-        return measure
+            arguments = tuple(clamped(x, low, high) for x, (low, high) in pairs)
+        else:
+            arguments = measure.arguments
+        clip, centre = self.clips.get(measure), self.centres.get(measure, 0)
+        return replace(measure, open=False, arguments=arguments, clip=clip, centre=centre)
 
 
 def clamped(x: Typed, low: Fraction, high: Fraction) -> Typed:
@@ -135,7 +145,8 @@ def usual(opened: OpenPart) -> Chosen:
     measures = opened.part.measures
     return Chosen(
         caps=replace(caps, max_rows=rows, auto=False),
-        clips={measures[i]: FINEST for i in opened.sums},
+        clips={measures[i]: FINEST for i in opened.clipped},
+        centres={},
         bounds={measures[i]: tuple(_unit_bounds(x) for x in measures[i].arguments) for i in opened.values},
         unknown={},
         named=((None,) * len(opened.part.keys),) if opened.selects else opened.part.named,

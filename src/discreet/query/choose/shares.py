@@ -60,7 +60,7 @@ def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[Shares, ...]:
             share(SELECTING if one.selects else 0.0),
             share(SIZES if looks_at_sizes(one) else 0.0),
             share(VALUES if one.values else 0.0),
-            share(clip_share(one) if one.totals else 0.0),
+            share(clip_share(one) if one.clips else 0.0),
         )
         for one in parts
     )
@@ -69,13 +69,13 @@ def shares(parts: Sequence[OpenPart], all_parts: int) -> tuple[Shares, ...]:
 def looks_at_sizes(opened: OpenPart) -> bool:
     """Whether the sizes of listed groups are looked at: clips depend on how large groups are."""
     many = opened.part.group_count
-    return bool(opened.totals) and many is not None and 1 < many <= MOST_SIZED
+    return bool(opened.clips) and many is not None and 1 < many <= MOST_SIZED
 
 
 def clip_share(opened: OpenPart) -> float:
     """What clips cost: a larger share where there are few groups, as there the clip decides all of the error."""
     many = 1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS
-    return max(MANY, FEW * many**-0.46)
+    return max(MANY, FEW * float(many) ** -0.46)
 
 
 def portion(allowance: Allowance, share: Fraction) -> Pure | ZCDP:

@@ -69,12 +69,15 @@ def recipes(
 
 
 def _alone(measure: LoweredMeasure) -> Recipe:
-    """What shares nothing with others: a sum whose units are scaled down to a total, and what nobody can know."""
+    """What others have no part in: sums and means whose units are scaled down to a total, and what nobody can know."""
     if measure.clip is None:
         return Nothing(measure.unknown)
-    statistic = st.clipped_total(measure.arguments[0], measure.where, measure.clip)
-    whole = statistic.step.denominator == 1
-    return Plain(statistic, whole, is_count=False, sign=_sign(measure.arguments[0]))
+    x = measure.arguments[0]
+    clipped = st.clipped_total(x, measure.where, measure.clip, measure.centre)
+    if measure.measure.aggregate is Aggregate.SUM:
+        return Plain(clipped.total, clipped.total.step.denominator == 1, is_count=False, sign=_sign(x))
+    mean = Mean(clipped.x, clipped.total, st.count(x, measure.where))
+    return mean if measure.span is None else _dated(measure, mean, measure.span)
 
 
 def _from_moments(measures: tuple[LoweredMeasure, ...], found: list[Recipe]) -> list[Recipe]:

@@ -24,7 +24,7 @@ from discreet.query.lower.push_clamps import push_clamps
 from discreet.query.lower.relation_facts import ONE_ROW
 from discreet.query.plan.expressions import Call, Expression, Literal, columns
 from discreet.query.plan.names import quoted
-from discreet.query.plan.nodes import Filter, Outcome, Relation
+from discreet.query.plan.nodes import Aggregate, Filter, Outcome, Relation
 from discreet.query.plan.schema import Caps
 from discreet.query.plan.types import Number, Value
 from discreet.query.plan.work import (
@@ -95,8 +95,10 @@ class Part:
         for measure in self.measures:
             kind = measure.arguments[0].kind if measure.arguments else None
             if measure.clip is not None and isinstance(kind, Number):
-                most = significant(float(measure.clip * kind.step), 4)
-                words.append(f"totals of {measure.measure.name} above {most} per unit were scaled down to that")
+                most, name = significant(float(measure.clip * kind.step), 4), measure.measure.name
+                mean = measure.measure.aggregate is Aggregate.AVG
+                what = f"distances of {name} from its middle that add up to" if mean else f"totals of {name} above"
+                words.append(f"{what} {'more than ' * mean}{most} per unit were scaled down to that")
         return words
 
     @property

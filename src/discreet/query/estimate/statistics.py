@@ -177,17 +177,28 @@ def total(argument: Typed, where: Expression | None, what: str) -> Rows:
     return Rows(_only(cells, where), max(reach, 1), kind.step * coarser, one_sign=kind.low >= 0 or kind.high <= 0)
 
 
-def clipped_total(argument: Typed, where: Expression | None, clip: int) -> Rows:
-    """Σ of the argument, each unit scaled down to a length of ``clip`` cells, on a grid of at most ``FINEST`` of them."""
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """Σ (x - centre), each unit scaled down to a length, with how x is counted."""
+
+    total: Rows
+    x: Centred
+
+
+def clipped_total(argument: Typed, where: Expression | None, clip: int, centre: int = 0) -> Clipped:
+    """Σ (x - centre), each unit scaled down to a length of ``clip`` cells, on a grid of at most ``FINEST`` of them."""
     kind = number(argument, "SUM")
-    low, high = max(kind.low, -clip), min(kind.high, clip)
+    low, high = max(kind.low, centre - clip), min(kind.high, centre + clip)
     cells: Expression = Call("read_integer", (argument.lowered, Literal(low), Literal(high)))
+    if centre:
+        cells = Call("sub", (cells, Literal(centre)))
     coarser = -(-clip // FINEST)
     if coarser > 1:
         cells = Call("round_div", (cells, Literal(coarser)))
-    length = -(-clip // coarser)
-    one_sign = kind.low >= 0 or kind.high <= 0
-    return Rows(_only(cells, where), length, kind.step * coarser, one_sign=one_sign, clip=length)
+    length, step = -(-clip // coarser), kind.step * coarser
+    one_sign = kind.low >= centre or kind.high <= centre
+    total = Rows(_only(cells, where), length, step, one_sign=one_sign, clip=length)
+    return Clipped(total, Centred(cells, length, step, centre * kind.step, *kind.ends))
 
 
 def centred_total(x: Centred, where: Expression | None) -> Rows:

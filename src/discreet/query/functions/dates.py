@@ -318,12 +318,11 @@ def since(x: Typed, what: str) -> tuple[Typed, Span]:
     Counted from the bound, not from some year 0: noise is in proportion to the bounds.
     """
     assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
-    low, high = x.kind.low, x.kind.high
     if not has_bounds(x):
-        low, high = OPEN_DAYS if isinstance(x.kind, Date) else OPEN_TIMES
-        kind = clamped(x.kind, low, high)
-        low, high = kind.low, kind.high
-        x = replace(x, kind=kind, lowered=clamped_lowered(x.lowered, low, high))
+        ends = OPEN_DAYS if isinstance(x.kind, Date) else OPEN_TIMES
+        x = replace(x, kind=clamped(x.kind, *ends), lowered=clamped_lowered(x.lowered, *ends))
+        assert isinstance(x.kind, (Date, Timestamp))  # noqa: S101
+    low, high = x.kind.low, x.kind.high
     first = Typed(x.kind, nullable=False, lowered=Literal(low))
     days = days_between(first, x) if isinstance(x.kind, Date) else seconds_between(first, x)
     kind = number(days, what)

@@ -71,8 +71,10 @@ class LoweredMeasure:
     open: bool = False
     """Whether nobody bounded its arguments: they are clamped when it is released, to what is chosen then."""
     clip: int | None = None
-    """Of a sum: the length, in cells of its argument, to which the totals of each unit are scaled down. None: it is
-    bounded by rows and values."""
+    """Of a sum: the length, in cells of its argument, to which the totals of each unit are scaled down; of a mean, the
+    totals of how far values lie from ``centre``. None: it is bounded by rows and values."""
+    centre: int = 0
+    """Of a mean with a clip, in cells: about where its values lie."""
     unknown: str = ""
     """Why nothing can be said: then no statistic is released for it, and its value is NULL."""
 
