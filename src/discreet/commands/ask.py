@@ -43,20 +43,20 @@ Bounds = Annotated[
     list[str],
     typer.Option(
         "--bounds",
-        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31, or cost=auto: chosen from a profile, "
-        "or for a tenth of the price",
+        help="public bounds of a column: cost=0:5000, day=2024-01-01..2024-12-31; if left out, a part of the price "
+        "chooses them",
     ),
 ]
 Keys = Annotated[
     list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')
 ]
-Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists; costs delta")]
+Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists, as if left out; costs delta")]
 DeclaredRows = Annotated[int, typer.Option("--max-rows", min=1, help="rows of one unit that count")]
 Rows = Annotated[
     str,
     typer.Option(
         "--max-rows",
-        help="rows of one unit that count; auto (if left out): chosen from a profile, or for a tenth of the price",
+        help="rows of one unit that count; auto (if left out): a part of the price chooses it",
         show_default=False,
     ),
 ]

@@ -51,7 +51,6 @@ _FLAGS = (
     (r"(?:narrower )?dp\.bounds(?:\((\w+), (\w+)\))?(?: of it)?", "--bounds column=low:high"),
     (r"dp\.keys\(\[\.\.\.\]\) or dp\.unknown_keys\(\)", "--keys column=a,b or --unknown-keys column"),
     (r"dp\.keys\(\[\.\.\.\]\), dp\.unknown_keys\(\)", "--keys column=a,b, --unknown-keys column"),
-    (r'session\.profile\("(\w+)", epsilon="([^"]*)"\)', r"discreet profile with the file of \1 and --epsilon \2"),
     (r"(?:with )?session\.profile\([^)]*\)", "discreet profile"),
     (r"max_rows=\.\.\. of the table", "--max-rows"),
     (r"^([a-z_]+) is (?:None|''), but it must", r"--\1 is not given: it must"),
@@ -61,10 +60,6 @@ _FLAGS = (
 
 
 _TO_A_CURATOR = (
-    (
-        r'session\.profile\("([^"]+)", epsilon="([^"]*)"\)',
-        r"a profile of \1 for epsilon \2, bought on the curator's page or with dp.connect(...).profile in Python,",
-    ),
     (
         r"(?:with )?session\.profile\([^)]*\)",
         "on the curator's page or with dp.connect(...).profile(table, epsilon=...) in Python",
