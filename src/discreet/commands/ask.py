@@ -30,6 +30,7 @@ from discreet.exact import significant
 from discreet.privacy.budgets.filters import Rule
 from discreet.privacy.promises.measures import Approx, Measure, Pure
 from discreet.query.answer.answer import TableAnswer
+from discreet.query.answer.serialize import plain as finite
 from discreet.query.plan.schema import AUTO
 from discreet.session.price import Price
 from discreet.session.query import Query
@@ -174,7 +175,9 @@ def _ask(query: Query, price: Price, session: Session, as_json: bool, remembered
 
 def _preview(query: Query, price: Price, session: Session, as_json: bool, remembered: bool) -> None:
     found = query.preview(price)
-    typer.echo(json.dumps(found.as_dict(), ensure_ascii=False) if as_json else str(found))
+    columns = [{**column, "error": finite(column["error"])} for column in found.as_dict()["columns"]]
+    shown = {**found.as_dict(), "columns": columns}
+    typer.echo(json.dumps(shown, ensure_ascii=False, allow_nan=False) if as_json else str(found))
 
 
 def _ask_remote(session: RemoteSession, sql: str, price: Price, as_json: bool, key: str | None) -> None:

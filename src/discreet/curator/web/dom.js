@@ -42,7 +42,7 @@ export function toast(text, kind = "") {
 /** A hint of the library in the words of this page. */
 export const hereInWords = (text) => text
   .replace(/(with )?session\.profile\([^)]*\)/, "with “Profile of …” beside the question")
-  .replace(/\bdeclare (?=[^:]*(dp\.|max_rows))/, "ask the owner to declare ");
+  .replace(/\b(declare|set) (?=[^:]*(dp\.|max_rows))/, "ask the owner to $1 ");
 
 /** What an error says, in a box. */
 export function complaint(error) {
