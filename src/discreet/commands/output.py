@@ -48,28 +48,24 @@ def fail_plainly(command: Callable[P, None]) -> Callable[P, None]:
 _FLAGS = (
     (r"bounds of (\S+) with dp\.bounds\(low, high\)", r"bounds with --bounds \1=low:high"),
     (r"(its bounds )?with dp\.bounds\(low, high\)", r"\1with --bounds column=low:high"),
-    (r"(?:narrower )?dp\.bounds(?:\((\w+), (\w+)\))?(?: of it)?", "--bounds column=low:high"),
+    (r"(?:narrower )?dp\.bounds(?:\((\w+), (\w+)\))?(?: of it| of the columns)?", "--bounds column=low:high"),
     (r"dp\.keys\(\[\.\.\.\]\) or dp\.unknown_keys\(\)", "--keys column=a,b or --unknown-keys column"),
     (r"dp\.keys\(\[\.\.\.\]\), dp\.unknown_keys\(\)", "--keys column=a,b, --unknown-keys column"),
-    (r'session\.profile\("(\w+)", epsilon="([^"]*)"\)', r"discreet profile with the file of \1 and --epsilon \2"),
-    (r"(?:with )?session\.profile\([^)]*\)", "discreet profile"),
+    (r"session\.profile\([^)]*\)", "discreet profile"),
     (r"max_rows=\.\.\. of the table", "--max-rows"),
     (r"^([a-z_]+) is (?:None|''), but it must", r"--\1 is not given: it must"),
     (r"open the session with dp\.Approx\(epsilon, delta\)", "give --delta"),
-    (r"dp\.keys", "--keys column=a,b"),
+    (r"dp\.keys(?:\(\[\.\.\.\]\))?", "--keys column=a,b"),
+    (r"\bepsilon=\.\.\.", "--epsilon"),
 )
 
 
 _TO_A_CURATOR = (
     (
-        r'session\.profile\("([^"]+)", epsilon="([^"]*)"\)',
-        r"a profile of \1 for epsilon \2, bought on the curator's page or with dp.connect(...).profile in Python,",
-    ),
-    (
         r"(?:with )?session\.profile\([^)]*\)",
         "on the curator's page or with dp.connect(...).profile(table, epsilon=...) in Python",
     ),
-    (r"\bdeclare (?=[^:]*(?:dp\.|max_rows))", "ask the owner to declare "),
+    (r"\b(declare|set) (?=[^:]*(?:dp\.|max_rows))", r"ask the owner to \1 "),
 )
 """Who asks a curator has neither the file nor a say in what is declared of it."""
 
