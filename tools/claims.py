@@ -54,12 +54,14 @@ CLAIMS = (
             "mechanisms.selection.exponential.Exponential", "mechanisms.selection.permute_and_flip.PermuteAndFlip",
             "mechanisms.selection.noisy_max.NoisyMax", "mechanisms.selection.shared.Selection",
         ),
-        "any, within the sensitivity of a score", "the caller's", ONE, "mechanisms/selection/exponential.md",
+        "any, within the sensitivity of a score; add/remove with monotone=True", "the caller's", ONE,
+        "mechanisms/selection/exponential.md",
         "tests/contracts/test_mechanisms.py::test_no_price_is_refuted_by_neighbours",
     ),
     Claim(
-        "the k best", ("mechanisms.selection.top_k.TopK",), "any, within the sensitivity of a score", "the caller's",
-        ONE, "mechanisms/selection/top_k.md",
+        "the k best", ("mechanisms.selection.top_k.TopK",),
+        "any, within the sensitivity of a score; add/remove with monotone=True", "the caller's", ONE,
+        "mechanisms/selection/top_k.md",
         "tests/contracts/test_mechanisms.py::test_no_price_is_refuted_by_neighbours",
     ),
     Claim(
@@ -73,7 +75,8 @@ CLAIMS = (
     ),
     Claim(
         "above threshold", ("mechanisms.selection.above_threshold.AboveThreshold",),
-        "any, within the sensitivity of an answer", "the caller's", f"a run, {STRATEGIES}; {NO_COPIES}",
+        "any, within the sensitivity of an answer; add/remove with monotone=True", "the caller's",
+        f"a run, {STRATEGIES}; {NO_COPIES}",
         "mechanisms/selection/above_threshold.md",
         "tests/checking/exact/test_interactive_own.py::test_a_sparse_vector_keeps_its_price_over_every_strategy",
     ),
@@ -154,7 +157,8 @@ CLAIMS = (
     ),
     Claim(
         "an odometer", ("privacy.budgets.odometers.Odometer", "privacy.budgets.odometers.PureOdometer"),
-        "one relation for all charges", "that of the charges", f"a sequence, {STRATEGIES}, wherever it is stopped",
+        "one relation for all charges", "that of the charges",
+        f"a sequence, {STRATEGIES}, wherever it is stopped; {NO_COPIES}",
         "privacy/budgets/odometers.py",
         "tests/checking/exact/test_interactive_own.py::test_an_odometer_holds_wherever_the_adversary_stops",
     ),

@@ -434,7 +434,7 @@ def _smaller(made: Tables, unit: int) -> list[tuple[Tables, int]]:
     ]
     for i, bundle in enumerate(made.units):
         for less in _less(bundle):
-            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))  # noqa: PERF401
+            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))
     found += [(Tables(less, made.units), unit) for less in _less(made.public)]
     return found
 
