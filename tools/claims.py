@@ -135,12 +135,13 @@ CLAIMS = (
             "stable.core.release.Prepared", "stable.core.release.Then",
         ),
         "as its input metric says", "a row, or a unit with all its rows", "one release, at every distance",
-        "stable/core/release.py", "tests/checking/exact/test_self_check.py::test_no_alarm_on_what_the_command_checks",
+        "stable/core/release.py",
+        "tests/stable/core/test_release.py::test_noise_behind_a_map_keeps_its_price_on_all_small_data",
     ),
     Claim(
         "one after the other", ("stable.composing.Sequential",), "as its input metric says",
         "a row, or a unit with all its rows", "a list that is fixed in advance", "stable/composing.py",
-        "tests/stable/test_composing.py::test_one_after_the_other_adds_up",
+        "tests/stable/test_composing.py::test_the_price_of_a_sequence_is_enough",
     ),
     Claim(
         "side by side on parts", ("stable.composing.Parallel",), "as its input metric says; a change may touch two",
@@ -209,14 +210,14 @@ CLAIMS = (
         "leaders over time", ("continual.alarms.Leaders", "continual.alarms.Leading"),
         "a move of one unit by sensitivity in all", "a unit over the whole stream",
         f"the whole stream, {STRATEGIES}; {NO_COPIES}", "continual/release.md",
-        "tests/continual/test_alarms.py::test_the_price_of_leaders_adds_up",
+        "tests/continual/test_alarms.py::test_no_sequence_of_leaders_tells_more_than_was_paid",
     ),
     Claim(
         "dashboards", ("continual.table_streams.TablePlan", "session.board.Board", "session.board.BoardPreview"),
         "add/remove or change-one, as the session says", "a unit over the whole horizon",
         "the whole horizon, with other questions in between; a crash and a restored state; copies are refused",
         "continual/by_day.md",
-        "tests/continual/test_table_streams.py::test_a_person_who_is_changed_moves_no_more_than_is_priced",
+        "tests/continual/test_table_streams.py::test_no_two_lives_of_a_person_are_farther_apart_than_is_priced",
     ),
     # --- queries ------------------------------------------------------------------------------------------------------
     Claim(
@@ -269,8 +270,8 @@ CLAIMS = (
         "multiplicative weights, online", ("synthetic.pmw.Stream",), "add/remove", "a unit, as its source says",
         f"the whole stream, {STRATEGIES}; copies share one filter, forks are refused; what was charged so far is no "
         "odometer",
-        "synthetic/pmw.md", "tests/synthetic/test_pmw.py::"
-        "test_the_whole_stream_costs_what_was_given_and_answers_are_as_good_as_they_say",
+        "synthetic/pmw.md",
+        "tests/synthetic/test_pmw.py::test_no_sequence_of_questions_and_replies_costs_more_than_was_given",
     ),
     Claim(
         "what synthetic data spend",
@@ -286,7 +287,7 @@ CLAIMS = (
     Claim(
         "statistical queries", ("learning.oracle.Oracle",), "add/remove", "a row",
         f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/sums.md",
-        "tests/learning/test_oracle.py::test_a_budget_is_there_once",
+        "tests/learning/test_oracle.py::test_no_sequence_of_questions_costs_more_than_was_given",
     ),
     Claim(
         "estimators",
@@ -309,11 +310,12 @@ CLAIMS = (
     Claim(
         "the best of many runs", ("learning.tuning.Tuned",), "that of the runs", "that of the runs",
         "a random number of runs, the best of which is shown", "learning/tuning.md",
-        "tests/learning/test_tuning.py::test_the_price_is_that_of_another_accountant",
+        "tests/learning/test_tuning.py::test_the_best_of_all_runs_keeps_the_price_and_that_of_one_run_is_refuted",
     ),
     Claim(
         "private training", ("learning.torch_training.train.Plan", "learning.torch_training.train.PrivateTraining"),
-        "add/remove", "a row", "all steps of a run, saved and resumed; a run is handed over once, forks are refused",
+        "add/remove", "a row", "all steps of a run, saved and resumed once: a process refuses a second time, two processes do not know of each "
+        "other; forks are refused",
         "learning/torch_training/integers.md",
         "tests/learning/torch_training/test_train.py::test_noise_is_what_was_paid_for",
     ),
