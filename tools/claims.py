@@ -19,6 +19,7 @@ ANY = "as its parameters say"
 ONE = "one release"
 STRATEGIES = "every adaptive strategy"
 NO_COPIES = "copies and forks are refused"
+LEARNED = "add/remove, where both have a row"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +286,7 @@ CLAIMS = (
         "tests/synthetic/test_spending.py::test_a_choice_keeps_its_price_and_the_price_of_a_monotone_one_is_refuted",
     ),
     Claim(
-        "statistical queries", ("learning.oracle.Oracle",), "add/remove", "a row",
+        "statistical queries", ("learning.oracle.Oracle",), LEARNED, "a row",
         f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/sums.md",
         "tests/learning/test_oracle.py::test_no_sequence_of_questions_costs_more_than_was_given",
     ),
@@ -299,11 +300,11 @@ CLAIMS = (
             "learning.models.pca.PCA", "learning.preprocessing.scaling.StandardScaler",
             "learning.preprocessing.scaling.QuantileBinner",
         ),
-        "add/remove", "a row", "one fit, all its sums", "learning/sums.md",
+        LEARNED, "a row", "one fit, all its sums", "learning/sums.md",
         "tests/learning/test_sums.py::test_no_row_moves_the_sums_further_than_stated",
     ),
     Claim(
-        "trees of histograms", ("learning.models.histogram_tree.HistogramTree",), "add/remove", "a row", "one fit",
+        "trees of histograms", ("learning.models.histogram_tree.HistogramTree",), LEARNED, "a row", "one fit",
         "learning/models/histogram_tree.md",
         "tests/learning/test_sums.py::test_no_row_moves_the_sums_further_than_stated",
     ),
@@ -314,8 +315,9 @@ CLAIMS = (
     ),
     Claim(
         "private training", ("learning.torch_training.train.Plan", "learning.torch_training.train.PrivateTraining"),
-        "add/remove", "a row", "all steps of a run, saved and resumed once: a process refuses a second time, two processes do not know of each "
-        "other; forks are refused",
+        LEARNED, "a row",
+        "all steps of a run, saved and resumed once: a process refuses a second time, two processes do not know of "
+        "each other; forks are refused",
         "learning/torch_training/integers.md",
         "tests/learning/torch_training/test_train.py::test_noise_is_what_was_paid_for",
     ),
