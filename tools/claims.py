@@ -306,7 +306,8 @@ CLAIMS = (
     Claim(
         "trees of histograms", ("learning.models.histogram_tree.HistogramTree",), LEARNED, "a row", "one fit",
         "learning/models/histogram_tree.md",
-        "tests/learning/test_sums.py::test_no_row_moves_the_sums_further_than_stated",
+        "tests/learning/models/test_histogram_tree.py::"
+        "test_a_row_moves_all_histograms_of_a_level_by_no_more_than_is_priced",
     ),
     Claim(
         "the best of many runs", ("learning.tuning.Tuned",), "that of the runs", "that of the runs",
