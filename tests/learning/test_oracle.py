@@ -3,6 +3,9 @@
 import copy
 import os
 import pickle
+from contextlib import suppress
+from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,7 @@ from discreet.errors import BadData, BadParameter, NotATheorem, OverBudget, Rece
 from discreet.learning.budget import event_of
 from discreet.learning.estimator import WIDEST
 from discreet.learning.oracle import Oracle, oracle
+from discreet.learning.sums import ExactSums
 from discreet.privacy.accountants.gdp import price_gdp
 from discreet.privacy.budgets.filters import Filter
 from discreet.privacy.promises.measures import GDP, Approx
@@ -89,6 +93,54 @@ def test_answers_that_cannot_be_bounded_are_refused() -> None:
         with pytest.raises(BadData, match="f must give"):
             asked.mean(f, range=(0, 1))
     assert asked.remaining == 100
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "number": {"f": lambda x: x, "range": (0, 1)},
+    "short vector": {"f": lambda x: [x, 1 - x, 7 * x], "range": (0, 1), "length": "1/2"},
+    "vector": {"f": lambda x: [x, -x], "range": (-1, 1)},
+    "dear": {"f": lambda x: 1 - x, "range": (0, 1), "price": 2},
+}
+
+
+def test_no_sequence_of_questions_costs_more_than_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All sequences of three questions, small tables with one row more: what moved, in all that is released.
+
+    Given what was answered the next question is the same on both sides, so a bound of every sequence is one of every
+    strategy. In units of the noise a release of sums x, y moves by |x - y|² (share of the budget) / moves². The twin
+    answers once more.
+    """
+    looked: list[tuple[Any, Fraction]] = []
+
+    def release(exact: ExactSums, square: Fraction) -> tuple[np.ndarray, float]:
+        looked.append((exact, square))
+        return np.full(exact.values.shape, 2.0), 1.0
+
+    monkeypatch.setitem(oracle.__globals__, "release", release)
+
+    def looks(table: list[float], names: tuple[str, ...]) -> list[tuple[Any, Fraction]]:
+        looked.clear()
+        asked = oracle(np.array(table), budget=GDP(1), queries=2)
+        for name in names:
+            with suppress(OverBudget):
+                asked.mean(**ASKED[name])
+        return list(looked)
+
+    def loss(one: list[tuple[Any, Fraction]], other: list[tuple[Any, Fraction]]) -> Fraction:
+        total = Fraction(0)
+        for (x, square), (y, same) in zip(one, other, strict=True):
+            assert square == same
+            assert x.moves_squared == y.moves_squared
+            total += sum(int(m) ** 2 for m in (x.values - y.values).ravel()) * square / x.moves_squared
+        return total
+
+    worst, twin = Fraction(0), Fraction(0)
+    for names in product(ASKED, repeat=3):
+        for table, row in product(([0.25],), (0.0, 1.0)):
+            one, other = (looks(rows, names) for rows in (table, [*table, row]))
+            worst = max(worst, loss(one, other))
+            twin = max(twin, loss([*one, one[-1]], [*other, other[-1]]))
+    assert Fraction(99, 100) < worst <= 1 < twin
 
 
 @pytest.mark.parametrize("made", [copy.copy, copy.deepcopy, pickle.dumps], ids=["copy", "deepcopy", "pickle"])

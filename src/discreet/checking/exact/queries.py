@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -169,6 +169,8 @@ class Trial:
     engine: Engine
     schemas: Mapping[str, Schema]
     load: Load
+    _last: list[tuple[Tables, tuple[Exact, ...] | None]] = field(default_factory=list)
+    """The tables of the last comparison, and what they gave with all units: the next is often about another unit."""
 
     def compare(self, made: Tables, unit: int) -> str | None:
         """What is wrong between the tables and the tables without that unit, as text; None if nothing is."""
@@ -177,7 +179,9 @@ class Trial:
         todo = [jobs(part, noised, selection, SALT) for part, noised, selection in sets]
         before = [] if self.asked.choosing is None else self.asked.choosing.works()
         works = [*before, *(job.work for some in todo for job in some)]
-        first, second = (self._run(works, made, without) for without in (None, unit))
+        if not self._last or self._last[0][0] is not made:
+            self._last[:] = [(made, self._run(works, made, None))]
+        first, second = self._last[0][1], self._run(works, made, unit)
         if first is None and second is None:
             raise BadData(
                 f"the engine {self.engine.name} could not run the made-up tables, so nothing was checked; "
@@ -446,27 +450,30 @@ def as_arrow(schema: Schema, rows: Sequence[Row]) -> pa.Table:
 
 
 def shrink(made: Tables, unit: int, wrong: str, again: Callable[[Tables, int], str | None]) -> tuple[Tables, int, str]:
-    """Leave out units and rows one by one as long as something is still wrong."""
-    changed = True
-    while changed:
-        changed = False
-        for smaller, at in _smaller(made, unit):
-            found = again(smaller, at)
-            if found is not None:
-                made, unit, wrong, changed = smaller, at, found, True
-                break
+    """Leave out all other units, then units and rows one by one, as long as something is still wrong."""
+    smaller = _smaller(made, unit)
+    place = failed = 0  # it goes on where something was left out: what was needed before is needed after, nearly always
+    while failed < len(smaller):
+        candidate = smaller[place % len(smaller)]
+        found = again(*candidate)
+        if found is None:
+            place, failed = place + 1, failed + 1
+        else:
+            (made, unit), wrong, failed = candidate, found, 0
+            smaller = _smaller(made, unit)
     return made, unit, wrong
 
 
 def _smaller(made: Tables, unit: int) -> list[tuple[Tables, int]]:
-    found = [
+    found = [(Tables(made.public, (made.units[unit],)), 0)] if len(made.units) > 2 else []
+    found += [
         (Tables(made.public, made.units[:i] + made.units[i + 1 :]), unit - (i < unit))
         for i in range(len(made.units))
         if i != unit
     ]
     for i, bundle in enumerate(made.units):
         for less in _less(bundle):
-            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))  # noqa: PERF401
+            found.append((Tables(made.public, (*made.units[:i], less, *made.units[i + 1 :])), unit))
     found += [(Tables(less, made.units), unit) for less in _less(made.public)]
     return found
 
