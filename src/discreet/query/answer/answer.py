@@ -21,7 +21,7 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer import export
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.consistency import agreeing
-from discreet.query.answer.interval_arithmetic import enclose
+from discreet.query.answer.interval_arithmetic import enclose, may_be_null
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
@@ -94,7 +94,9 @@ class TableAnswer(Answered):
             rows = answer.rows
             ends = {} if miss is None else answer._intervals(miss / many, simultaneous=True)
             within = [{name: column[i] for name, column in ends.items()} for i in range(len(rows))]
-            return Stage(answer.columns, rows, within, None if miss is None or ends else answer._chosen(miss / many))
+            chosen = None if miss is None or ends else answer._chosen(miss / many)
+            nullable = frozenset[str]() if miss is None else answer._nullable(miss / many)
+            return Stage(answer.columns, rows, within, chosen, nullable)
 
         return stage(self.outcome, leaf)
 
@@ -216,12 +218,11 @@ class TableAnswer(Answered):
             within = self._staged(miss).within
             noisy = {name for ends in within for name in ends}
             return {name: [ends.get(name) for ends in within] for name in self.columns if name in noisy}
-        numeric = [(name, e) for name, e in self.outcome.columns if self._measures(e)]
         over = self._over_windows()
         if over is not None and simultaneous:  # what windows need holds for all rows at once
             return over._intervals(miss, simultaneous=True)
-        share = miss / max(1, len(numeric) * len(self._all_rows())) if simultaneous else miss * self._kept_share
-        found = {name: self._column(e, share) for name, e in numeric}
+        share = self._simultaneous(miss) if simultaneous else miss * self._kept_share
+        found = {name: self._column(e, share) for name, e in self._noisy()}
         if over is None:
             return found
         windows = {window.name for window in self.outcome.windows}
@@ -229,6 +230,22 @@ class TableAnswer(Answered):
         theirs = over._intervals(miss, simultaneous=True)
         every = {**found, **{name: theirs[name] for name in beyond if name in theirs}}
         return {name: every[name] for name in self.columns if name in every}
+
+    def _noisy(self) -> list[tuple[str, Expression]]:
+        """The columns with a released number in them."""
+        return [(name, e) for name, e in self.outcome.columns if self._measures(e)]
+
+    def _simultaneous(self, miss: float) -> float:
+        """The chance to miss that each interval has, so that all hold together but with this one."""
+        return miss / max(1, len(self._noisy()) * len(self._all_rows()))
+
+    def _nullable(self, miss: float) -> frozenset[str]:
+        """The noisy columns whose exact number may be NULL in some row, where all intervals hold together."""
+        share = self._simultaneous(miss)
+        if self.outcome.windows:
+            return frozenset(name for name, _ in self._noisy())
+        return frozenset(name for name, e in self._noisy() if self._dated(self._measures(e)) is None
+                         and any(may_be_null(e, *self._inputs(e, row, share)) for row in self._kept))  # fmt: skip
 
     def _over_windows(self) -> TableAnswer | None:
         """The same with window functions as an outcome over the rows that HAVING keeps; None if there are none."""
@@ -285,11 +302,16 @@ class TableAnswer(Answered):
         dated = self._dated(tuple(used))
         if dated is not None:
             return self._moments(dated, row, next(iter(used)), miss) if isinstance(expression, Column) else None
+        return enclose(expression, *self._inputs(expression, row, miss))
+
+    def _inputs(self, expression: Expression, row: Row, miss: float) -> tuple[dict[str, Any], Row, set[str]]:
+        """What is known of the columns of an expression in one row: intervals, public values, which may be NULL."""
         s, i = row[AT]
+        used = set(self._measures(expression))
         ends = {name: self._ends(s, name, miss / len(used)) for name in used}
         within = {name: (float(low[i]), float(high[i])) for name, (low, high) in ends.items()}
         base = {name: column[i] for name, column in self._keys[s].items()} | {PRESENT: _names(self.released[s])}
-        return enclose(expression, within, base)
+        return within, base, {name for name in used if self._may_be_null(s, name, miss / len(used))[i]}
 
     def _dated(self, names: tuple[str, ...]) -> Dated | None:
         recipes = dict(_recipes(self.released[0]))
@@ -306,6 +328,15 @@ class TableAnswer(Answered):
         if (s, name, miss) not in cache:
             part = self.released[s]
             cache[s, name, miss] = dict(_recipes(part))[name].ends(part.estimates, miss)
+        return cache[s, name, miss]
+
+    def _may_be_null(self, s: int, name: str, miss: float) -> Any:
+        """For each group of a grouping set, whether the exact number may be NULL, for lack of rows."""
+        cache: dict[Any, Any] = self.__dict__.setdefault("_cached_nulls", {})
+        if (s, name, miss) not in cache:
+            part = self.released[s]
+            recipe, ends = dict(_recipes(part))[name], self._ends(s, name, miss)
+            cache[s, name, miss] = recipe.may_be_null(part.estimates, ends, miss)
         return cache[s, name, miss]
 
     # --- post-processing ----------------------------------------------------------------------------------------------
