@@ -92,7 +92,6 @@ def may_be_null(
     nullable: Collection[str] = (),
 ) -> bool:
     """Whether an expression may be NULL for some numbers within the intervals; True where no rule is known."""
-
     match expression:
         case Column(name=name) if name in within:
             return name in nullable
@@ -111,7 +110,7 @@ def may_be_null(
             if divisor is None or divisor[0] <= 0 <= divisor[1]:
                 return True
             return may_be_null(x, within, row, nullable) or may_be_null(y, within, row, nullable)
-        case Call(function=function, arguments=arguments) if function in _TOTAL:
+        case Call(function=function, arguments=arguments) if function in _RULES and function not in _PARTIAL:
             return any(may_be_null(a, within, row, nullable) for a in arguments)
         case _:
             return True
@@ -275,7 +274,5 @@ _RULES: dict[str, Callable[..., Interval | None]] = {
     "sub": lambda x, y: (x[0] - y[1], x[1] - y[0]),
     "trunc": _each(math.trunc),
 }
-_TOTAL = frozenset(
-    "abs add cast_decimal cast_integer cast_real ceil clamp floor greatest least mul neg round sign sub trunc".split()
-)
-"""Those that have a value wherever their arguments have one."""
+_PARTIAL = frozenset({"div", "exp", "ln", "log10", "log2", "mod", "nullif", "power", "quotient", "sqrt"})
+"""Those that may be NULL of numbers."""
