@@ -80,7 +80,8 @@ class TableAnswer(Answered):
                 columns[name] = [_plain(recipe, value) for value in recipe.value(part.estimates).tolist()]
             columns[AT] = [(s, i) for i in range(len(part.keys))]
             columns[PRESENT] = [_names(part)] * len(part.keys)
-            rows += [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+            every = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+            rows += [row for row, shown in zip(every, part.part.shown(part.keys), strict=True) if shown]
         shown = replace(self.outcome, columns=(*self.outcome.columns, (AT, Column(AT))))
         return apply(shown, rows)
 
