@@ -21,11 +21,11 @@ from discreet.privacy.promises.receipt import Receipt
 from discreet.query.answer import export
 from discreet.query.answer.answer_base import Answered, Row
 from discreet.query.answer.consistency import agreeing
-from discreet.query.answer.interval_arithmetic import enclose, may_be_null
+from discreet.query.answer.interval_arithmetic import EVERYTHING, enclose, may_be_null
 from discreet.query.answer.postprocess import PRESENT, apply
 from discreet.query.answer.stages import Chosen, Stage, stage
 from discreet.query.estimate.estimators import Dated, Fitted, Recipe
-from discreet.query.estimate.remarks import remarks, without_bars
+from discreet.query.estimate.remarks import null_quotients, remarks, without_bars
 from discreet.query.functions.released_values import compared
 from discreet.query.plan.expressions import Call, Column, Expression, Literal, walk
 from discreet.query.plan.expressions import columns as columns_of
@@ -70,6 +70,18 @@ class TableAnswer(Answered):
 
     @cached_property
     def _kept(self) -> list[Row]:
+        """The rows as they are shown: a quotient whose divisor may be 0 is NULL, for it may be any number."""
+        quotients = {name for name, e in self.outcome.columns if self.outcome.is_nested or _divides(e)}
+        if not any(_divides(e) for outcome in _all(self.outcome) for _, e in outcome.columns) or not quotients:
+            return self._raw
+        ends = {name: column for name, column in self.intervals().items() if name in quotients}
+        nulls = [
+            {name: None for name, column in ends.items() if column[i] == EVERYTHING} for i in range(len(self._raw))
+        ]
+        return [{**row, **none} for row, none in zip(self._raw, nulls, strict=True)]
+
+    @cached_property
+    def _raw(self) -> list[Row]:
         """The rows after HAVING, ORDER BY and LIMIT, each with its place among the released ones."""
         if self.outcome.is_nested:
             return self._staged(None).rows
@@ -92,7 +104,7 @@ class TableAnswer(Answered):
         def leaf(outcome: Outcome) -> Stage:
             base = self.beside[outcome.question - 1] if outcome.question else self
             answer = replace(base, outcome=replace(outcome, question=0), beside=())
-            rows = answer.rows
+            rows = [{name: row[name] for name in answer.columns} for row in answer._raw]
             ends = {} if miss is None else answer._intervals(miss / many, simultaneous=True)
             within = [{name: column[i] for name, column in ends.items()} for i in range(len(rows))]
             chosen = None if miss is None or ends else answer._chosen(miss / many)
@@ -181,7 +193,8 @@ class TableAnswer(Answered):
         ends, bars = self.intervals(), self.errors()
         unbounded = [name for name, some in ends.items() if any(one is not None and _is_open(one) for one in some)]
         bare = (without_bars(name, self[name], bars[name]) for name in unbounded)
-        return (*found, *(words for words in bare if words is not None))
+        nulls = (null_quotients(name, [one == EVERYTHING for one in ends[name]]) for name in unbounded)
+        return (*found, *(words for words in (*nulls, *bare) if words is not None))
 
     @property
     def counted(self) -> str:
@@ -246,7 +259,7 @@ class TableAnswer(Answered):
         if self.outcome.windows:
             return frozenset(name for name, _ in self._noisy())
         return frozenset(name for name, e in self._noisy() if self._dated(self._measures(e)) is None
-                         and any(may_be_null(e, *self._inputs(e, row, share)) for row in self._kept))  # fmt: skip
+                         and any(may_be_null(e, *self._inputs(e, row, share)) for row in self._raw))  # fmt: skip
 
     def _over_windows(self) -> TableAnswer | None:
         """The same with window functions as an outcome over the rows that HAVING keeps; None if there are none."""
@@ -267,10 +280,10 @@ class TableAnswer(Answered):
         by_order = cuts and any(self._measures(o.expression) for o in self.outcome.order)
         by_having = any(e is not None and self._measures(e) for e in (self.outcome.having, self.outcome.qualify))
         by_having = by_having or (self.outcome.qualify is not None and bool(self.outcome.windows))
-        if not (by_order or by_having) or not self._kept or len(self._kept) == many:
+        if not (by_order or by_having) or not self._raw or len(self._raw) == many:
             return 1.0
         fitted = any(isinstance(e, Fitted) and len(e.law) > 1 for p in self.released for e in p.estimates.values())
-        return len(self._kept) / many / (sum(1 / k for k in range(1, many + 1)) if fitted else 1.0)
+        return len(self._raw) / many / (sum(1 / k for k in range(1, many + 1)) if fitted else 1.0)
 
     def errors(self, confidence: Number | None = None, *, simultaneous: bool = False) -> dict[str, list[float | None]]:
         """For each column of numbers, how far each value may be off, with this confidence; dates and times: in days."""
@@ -289,10 +302,10 @@ class TableAnswer(Answered):
 
     def _column(self, expression: Expression, miss: float) -> list[tuple[Any, Any] | None]:
         if not isinstance(expression, Column) or self._dated((expression.name,)) is not None:
-            return [self._interval(expression, row, miss) for row in self._kept]
+            return [self._interval(expression, row, miss) for row in self._raw]
         ends = [self._ends(s, expression.name, miss) for s in range(len(self.released))]
         pairs = [list(zip(low.tolist(), high.tolist(), strict=True)) for low, high in ends]
-        return [pairs[s][i] for s, i in (row[AT] for row in self._kept)]
+        return [pairs[s][i] for s, i in (row[AT] for row in self._raw)]
 
     def _interval(self, expression: Expression, row: Row, miss: float) -> tuple[Any, Any] | None:
         """The range of an expression when its measures move within their errors; None where no rule is known."""
@@ -356,6 +369,18 @@ class TableAnswer(Answered):
         released, told = agreeing(self.released)
         beside = tuple(one.consistent() for one in self.beside)
         return replace(self, released=released, story=(*self.story, *told), beside=beside)
+
+
+def _divides(expression: Expression) -> bool:
+    return any(isinstance(part, Call) and part.function in _QUOTIENTS for part in walk(expression))
+
+
+_QUOTIENTS = frozenset({"div", "quotient"})
+
+
+def _all(outcome: Outcome) -> list[Outcome]:
+    """An outcome and all that it is computed from."""
+    return [outcome, *(one for below in outcomes_below(outcome) for one in _all(below))]
 
 
 def _leaves(outcome: Outcome) -> int:

@@ -132,6 +132,18 @@ def without_bars(name: str, values: Sequence[Any], bars: Sequence[float | None])
     return f"{name} has no error bar{where}: within the bars of what it is computed from, it may be any number"
 
 
+def null_quotients(name: str, nulls: Sequence[bool]) -> str | None:
+    """What to say of a column that is NULL in some rows because its divisor may be 0.
+
+    >>> null_quotients("share", [False, True, False])
+    'share is NULL in 1 of 3 rows: within the error bars its divisor may be 0, and then it may be any number'
+    """
+    if not any(nulls):
+        return None
+    where = "" if len(nulls) == 1 else f" in {sum(nulls):,} of {how_many(len(nulls), 'rows')}"
+    return f"{name} is NULL{where}: within the error bars its divisor may be 0, and then it may be any number"
+
+
 def _named_from(estimates: Estimates) -> str | None:
     units = estimates.get(Units())
     if not isinstance(units, Selected) or units.noised is None:
