@@ -360,15 +360,17 @@ class TableAnswer(Answered):
 
         Counts are not below 0, sums and averages are what so many values within their bounds can make; and in a ROLLUP,
         CUBE or other grouping sets below a finest one, totals are the sums of their parts, exactly: by least squares
-        over all of them, so they are less noisy on the whole (counts are then no longer whole numbers). The error bar
-        of a number that had to be moved may be longer. Left as they are: groups that nobody listed, caps of one row in
-        a group, numbers of different values or units, and quantiles.
+        over all of them, so they are less noisy on the whole; counts stay whole. The error bar of a number that had to
+        be moved may be longer. Left as they are: numbers of different values or of units that may be in several
+        groups, and quantiles; all totals where groups are not listed, or where a unit counts once in each of several
+        groups. A note says so.
         """
         if any(isinstance(e, Fitted) for part in self.released for e in part.estimates.values()):
             return self
-        released, told = agreeing(self.released)
+        released, lines, apart = agreeing(self.released)
         beside = tuple(one.consistent() for one in self.beside)
-        return replace(self, released=released, story=(*self.story, *told), beside=beside)
+        notes = self.notes if apart is None else (*self.notes, apart)
+        return replace(self, released=released, story=(*self.story, *lines), beside=beside, notes=notes)
 
 
 def _divides(expression: Expression) -> bool:
