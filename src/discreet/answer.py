@@ -23,6 +23,44 @@ CONFIDENCE = Fraction(95, 100)
 _SHOWN = 6
 
 
+class GivenValue(str):
+    """A note on a value that was released first and stands in the query as a constant: ``name``, ``value``, ``error``.
+
+    ``error`` is its own error bar (95 %), which those of the answer do not hold: they are about the query with this
+    value in it. None where it has none.
+
+    >>> GivenValue("mean_cost", 1.5, 0.25, "epsilon 1/5").split("; ")[0]
+    'released first, for epsilon 1/5: mean_cost = 1.5 ± 0.25'
+    """
+
+    __slots__ = ("error", "name", "value")
+    name: str
+    value: Any
+    error: float | None
+
+    def __new__(cls, name: str, value: Any, error: float | None, cost: str) -> GivenValue:
+        """The note, with its fields."""
+        shown = "NULL" if value is None else significant(value, 6) if isinstance(value, float) else str(value)
+        bar = "" if error is None else f" ± {significant(error, 3)}"
+        note = super().__new__(
+            cls,
+            f"released first, for {cost}: {name} = {shown}{bar}; "
+            f"± in the answer is about the query with {shown}, not with the exact {name}",
+        )
+        note.name, note.value, note.error = name, value, error
+        return note
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _given_again, (str(self), self.name, self.value, self.error)
+
+
+def _given_again(text: str, name: str, value: Any, error: float | None) -> GivenValue:
+    """A stored note."""
+    note = str.__new__(GivenValue, text)
+    note.name, note.value, note.error = name, value, error
+    return note
+
+
 class Accuracy(Protocol):
     """How far a released number may lie from the exact one. For a vector the error holds for all entries at once."""
 

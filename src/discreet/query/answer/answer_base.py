@@ -211,6 +211,8 @@ def _sides(value: Any, error: float | None, ends: tuple[Any, Any] | None) -> tup
         return (
             (around, around) if ends is None else (max(value - ends[0], timedelta()), max(ends[1] - value, timedelta()))
         )
+    if value is None and ends is not None and any(isinstance(end, float) and math.isinf(end) for end in ends):
+        return math.inf, math.inf  # a quotient whose divisor may be 0
     if value is None or ends is None:
         return error or 0.0, error or 0.0
     if None in ends:

@@ -19,6 +19,7 @@ from discreet.query.estimate.statistics import Bins, Distinct, QuantileCells, Ro
 from discreet.query.lower.bounding import each_counts_once, groups, in_words, rows, values_kept
 from discreet.query.lower.left_out import rows_left_out
 from discreet.query.lower.lower import UNIT, LoweredKey, LoweredMeasure, LoweredQuestion
+from discreet.query.lower.narrow_keys import combinations_allowed
 from discreet.query.lower.prune import prune
 from discreet.query.lower.push_clamps import push_clamps
 from discreet.query.lower.relation_facts import ONE_ROW
@@ -197,6 +198,11 @@ class Part:
     def made_by(self, recipes: Mapping[LoweredMeasure, Recipe]) -> Part:
         """This part with the recipes that its measures have in a joint one."""
         return replace(self, recipes=tuple(recipes[measure] for measure in self.measures))
+
+    def shown(self, keys: Sequence[tuple[Value, ...]]) -> list[bool]:
+        """Which of these groups are shown: all but those whose keys cannot stand together, as conditions say."""
+        is_allowed = combinations_allowed({key.name: key.typed.lowered for key in self.keys}, self.whole)
+        return [is_allowed is None or is_allowed(key) for key in keys]
 
     def domain(self) -> tuple[tuple[Value, ...], ...] | None:
         """All combinations of listed keys, in engine terms; None if some are not listed."""
