@@ -6,6 +6,7 @@ Promise: an answer is a value, not a plan: reading it twice draws nothing and co
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -21,6 +22,7 @@ from discreet.privacy.promises.receipt import Receipt
 
 CONFIDENCE = Fraction(95, 100)
 _SHOWN = 6
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 class Accuracy(Protocol):
@@ -112,6 +114,15 @@ def how_many(number: int, things: str) -> str:
     ('1 row', '2,500 groups')
     """
     return f"{number:,} {things.removesuffix('s') if number == 1 else things}"
+
+
+def visible(text: str) -> str:
+    """A text that cannot steer a terminal: control characters, and marks that turn the direction, are replaced.
+
+    >>> visible("\\x1b[2Jcleared")
+    '\ufffd[2Jcleared'
+    """
+    return _CONTROL.sub("\ufffd", text)
 
 
 def confidence_level(confidence: Number) -> Fraction:

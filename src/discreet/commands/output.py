@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.answer import visible
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
 from discreet.exact import significant
@@ -120,4 +121,4 @@ def number(value: Any) -> str:
         return "NULL"
     if isinstance(value, float):
         return significant(value, 6)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else visible(str(value))
