@@ -119,8 +119,8 @@ def how_many(number: int, things: str) -> str:
 def visible(text: str) -> str:
     """A text that cannot steer a terminal: control characters, and marks that turn the direction, are replaced.
 
-    >>> visible("\\x1b[2Jcleared")
-    '\ufffd[2Jcleared'
+    >>> visible(f"{chr(27)}[2Jcleared") == f"{chr(0xFFFD)}[2Jcleared"
+    True
     """
     return _CONTROL.sub("\ufffd", text)
 

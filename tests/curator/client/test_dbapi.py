@@ -140,7 +140,7 @@ def test_a_parameter_is_one_literal(value: object, text: str) -> None:
     [
         ("SELECT ? -- don't ?\n, ?", "SELECT 'a' -- don't ?\n, 'b'"),
         ("SELECT /* don't */ ?, 'x?y' = ?", "SELECT /* don't */ 'a', 'x?y' = 'b'"),
-        ("/* ? /* ' */ ? */ ? \"?\" ?", "/* ? /* ' */ ? */ 'a' \"?\" 'b'"),
+        ('/* ? /* \' */ ? */ ? "?" ?', "/* ? /* ' */ ? */ 'a' \"?\" 'b'"),
         ("'it''s ?' = ? AND \u00e9 = ?::TEXT", "'it''s ?' = 'a' AND \u00e9 = 'b'::TEXT"),
     ],
 )

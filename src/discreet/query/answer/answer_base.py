@@ -98,7 +98,7 @@ class Answered(ABC):
         return len(self._kept)
 
     def __iter__(self) -> Iterator[Row]:
-        """Each row as a dictionary with its error bars, as in ``to_arrow``: so ``pandas.DataFrame(answer)`` has them."""
+        """Each row as a dictionary with its error bars, so that ``pandas.DataFrame(answer)`` has them."""
         bars = self.errors()
         for i, row in enumerate(self.rows):
             with_bars: Row = {}
