@@ -58,6 +58,8 @@ _FLAGS = (
     (r"^([a-z_]+) is (?:None|''), but it must", r"--\1 is not given: it must"),
     (r"open the session with dp\.Approx\(epsilon, delta\)", "give --delta"),
     (r"dp\.keys", "--keys column=a,b"),
+    (r": give epsilon and delta$", ": give --epsilon and --delta"),
+    (r": give (epsilon|rho)( alone)?$", r": give --\1\2"),
 )
 
 
