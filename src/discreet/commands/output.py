@@ -15,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from discreet.answer import visible
 from discreet.curator.error_replies import error_body, reply, where
 from discreet.errors import DiscreetError
 from discreet.exact import significant
@@ -57,6 +58,8 @@ _FLAGS = (
     (r"open the session with dp\.Approx\(epsilon, delta\)", "give --delta"),
     (r"dp\.keys(?:\(\[\.\.\.\]\))?", "--keys column=a,b"),
     (r"\bepsilon=\.\.\.", "--epsilon"),
+    (r": give epsilon and delta$", ": give --epsilon and --delta"),
+    (r": give (epsilon|rho)( alone)?$", r": give --\1\2"),
 )
 
 
@@ -116,4 +119,4 @@ def number(value: Any) -> str:
         return "NULL"
     if isinstance(value, float):
         return significant(value, 6)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else visible(str(value))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.answer import Answer
+from discreet.answer import Answer, brief
 from discreet.errors import BadParameter
 from discreet.exact import Number, integer
 from discreet.privacy.promises.events import Composed
@@ -46,6 +46,8 @@ class Weighted:
     """About how many rows satisfy each condition, by the model."""
     promise: ZCDP | Approx | Pure
     spending: Spending
+
+    __repr__ = brief
 
     def count(self, where: str | Predicate) -> Answer:
         """How many rows satisfy any condition, by the model. Free; no error bar is known."""

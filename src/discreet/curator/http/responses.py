@@ -52,6 +52,18 @@ class Me(BaseModel):
     expires: str
 
 
+class PaperOut(BaseModel):
+    """A genuine receipt or release card: what it says, and whether the ledger still holds its charge."""
+
+    kind: Literal["receipt", "card"]
+    number: int
+    dataset: str
+    query: str
+    price: str
+    hash: str
+    stands: bool
+
+
 class SyntheticResult(BaseModel):
     """What came of a job: how many rows of which columns, what was spent, and how well the model fits."""
 

@@ -61,6 +61,7 @@ from discreet.errors import (
 )
 from discreet.ledger.charges import Charge
 from discreet.ledger.journal import Clock, utc
+from discreet.ledger.receipts import paper_price, verify_paper
 from discreet.ledger.state import Dataset, Population, State, limits_of
 from discreet.ledger.store import Ledger
 from discreet.ledger.verify import verify_ledger
@@ -434,6 +435,17 @@ class Curator:
         if not caller.owner and charge.entry.by != caller.name:
             raise Refusal.nothing_here()
         return charge
+
+    def verify_paper(self, text: str) -> dict[str, Any]:
+        """What a receipt or release card of this ledger says, and whether its charge stands there; or BadSignature."""
+        says = verify_paper(text, self.ledger.look().public_keys)
+        try:
+            charge = self.ledger.charge(says["number"])
+        except NotRegistered:
+            charge = None
+        if charge is None or charge.entry.hash != says["hash"]:
+            return says | {"price": paper_price(says), "stands": False}
+        return says | {"price": str(charge.price), "stands": True}
 
     def budget(self, caller: Caller) -> list[dict[str, Any]]:
         """Where the budgets stand: an analyst's own, or all of them and each analyst's share."""

@@ -262,9 +262,24 @@ export async function historyView(place, [chosen]) {
         h("button", { class: "entry", onclick: () => { history.replaceState(null, "", `#history/${one.number}`); open(one.number); } },
           h("code", {}, one.query.replace(/\s+/g, " ").slice(0, 160)),
           h("span", { class: "quiet small" }, `${when(one.time)} · ${one.dataset} · ${priceOf(one.parameters)}${one.answered ? "" : " · no answer yet"}`)),
-        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile || one.parameters.units ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit"))))),
+        one.parameters.workload || one.parameters.estimate || one.parameters.synthetic || one.parameters.profile || one.parameters.units ? null : h("button", { class: "plain small", title: "Edit this question", onclick: () => { draft.sql = one.query; draft.dataset = one.dataset; location.hash = "#ask"; } }, "Edit")))),
+      papers()),
     side));
   open(chosen ? Number(chosen) : charges.at(-1).number);
+}
+
+/** A receipt or release card that somebody shows: is it this ledger's, and does its charge stand there? */
+function papers() {
+  const verdict = h("p", { class: "small", id: "verdict", "aria-live": "polite" });
+  const choose = h("input", { type: "file", id: "paper", accept: ".json", onchange: async () => {
+    if (!choose.files.length) return;
+    try {
+      const paper = await post("/api/papers/verify", { text: (await choose.files[0].text()).trim() });
+      show(verdict, h("b", {}, paper.stands ? "Genuine. " : "Signed here, but the ledger no longer holds this charge: tell the owner. "),
+        `${paper.kind === "card" ? "Release card" : "Receipt"} no. ${paper.number}, ${paper.dataset}, ${paper.price}: `, h("code", {}, paper.query));
+    } catch (error) { show(verdict, complaint(error)); }
+  } });
+  return h("details", {}, h("summary", {}, "Check a receipt or release card"), h("label", {}, "A file that was saved here ", choose), verdict);
 }
 
 function priceOf(parameters) {
