@@ -159,6 +159,25 @@ def over_time(plt: Any) -> None:
     save(figure, "over-time")
 
 
+def ten_people(plt: Any) -> None:
+    """The distribution function and the histogram of the ten-person table, with the error bars of 1,000 times as many."""
+    codes = [0, 5, 2, 5, 0, 1, 6, 0, 2, 5]
+    names = [f"{code:03b}" for code in range(8)]
+    change = dp.Neighbours.CHANGE_ONE
+    histogram = dp.mechanisms.point_queries(keys=range(8), epsilon=1, neighbours=change)
+    thresholds = dp.mechanisms.cdf(thresholds=range(8), epsilon=1, neighbours=change)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(7, 2.6))
+    left.step([*range(8), 8], [sum(c <= y for c in codes) / 10 for y in [*range(8), 7]], where="post", color="#23395d")
+    right.bar(range(8), [codes.count(y) / 10 for y in range(8)], color="#b8c4d6")
+    for axis, mechanism, data in ((left, thresholds, codes * 10), (right, histogram, codes * 10)):
+        answer = mechanism.release(data)
+        axis.errorbar(range(8), answer.value, yerr=answer.error_at("0.95"), fmt=".", color="#a63d40", capsize=3)
+        axis.set_xticks(range(8), names, fontsize=8)
+    left.set_title("share at most y", fontsize=10)
+    right.set_title("share equal to y", fontsize=10)
+    save(figure, "ten-people")
+
+
 def save(figure: Any, name: str) -> None:
     """A small PNG without anything that changes from run to run."""
     figure.tight_layout()
@@ -171,7 +190,7 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     PLACE.mkdir(exist_ok=True)
-    for picture in (histogram, root_k, many_questions, choices, tradeoff, gaussian, shuffling, over_time):
+    for picture in (histogram, root_k, many_questions, choices, tradeoff, gaussian, shuffling, over_time, ten_people):
         picture(plt)
 
 
