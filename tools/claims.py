@@ -280,8 +280,12 @@ CLAIMS = (
         "tests/synthetic/test_spending.py::test_a_choice_keeps_its_price_and_the_price_of_a_monotone_one_is_refuted",
     ),
     Claim(
-        "statistical queries", ("learning.oracle.Oracle",), "add/remove", "a row",
-        f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/sums.md",
+        "statistical queries",
+        (
+            "learning.oracle.Oracle", "learning.oracle_noise.OracleNoise", "learning.oracle_noise.GaussianNoise",
+            "learning.oracle_noise.LaplaceNoise",
+        ),
+        "add/remove", "a row", f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/oracle_noise.md",
         "tests/learning/test_oracle.py::test_a_budget_is_there_once",
     ),
     Claim(

@@ -160,7 +160,7 @@ def over_time(plt: Any) -> None:
 
 
 def ten_people(plt: Any) -> None:
-    """The distribution function and the histogram of the ten-person table, with the error bars of 1,000 times as many."""
+    """The distribution function and the histogram of the ten-person table, with error bars for ten times as many."""
     codes = [0, 5, 2, 5, 0, 1, 6, 0, 2, 5]
     names = [f"{code:03b}" for code in range(8)]
     change = dp.Neighbours.CHANGE_ONE
