@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import exp, log, sqrt
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +88,8 @@ def choices(plt: Any) -> None:
 
 def tradeoff(plt: Any) -> None:
     """The least rate of misses at each rate of false alarms."""
-    alphas = [i / 50 for i in range(51)]
+    corners = [(1 - delta) / (1 + exp(epsilon)) for epsilon, delta in ((1, 0), (3, 0), (1, 0.1))]
+    alphas = sorted([*(i / 50 for i in range(51)), *corners])
     figure, axis = plt.subplots(figsize=(3.6, 3.4))
     axis.plot([0, 1], [1, 0], color="#999999", label="ε = 0: nothing to see")
     for promise, name, colour in (

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import BadParameter
-from discreet.exact import number
+from discreet.exact import exp_up, number
 from discreet.mechanisms.additive.laplace import laplace
 from discreet.privacy.accountants.conversions import zcdp_to_approx
 from discreet.privacy.accountants.tradeoff import power_up
 from discreet.privacy.accountants.zcdp import price_zcdp
+from discreet.privacy.attacker.meaning import advantage
 from discreet.privacy.promises import events
 from discreet.privacy.promises.measures import ZCDP, Approx
 from discreet.randomness import SystemBits
@@ -44,11 +45,12 @@ def _delta(value: str) -> Fraction:
 def attacker(epsilon: str, delta: str) -> dict[str, Any]:
     """The best that any attacker can do: true positives for each rate of false positives."""
     promise = Approx(_epsilon(epsilon), _delta(delta))
-    rates = [Fraction(i, POINTS) for i in range(POINTS + 1)]
+    corner = (1 - promise.delta) / (1 + exp_up(promise.epsilon))  # where the two lines of the curve meet
+    rates = sorted({corner, *(Fraction(i, POINTS) for i in range(POINTS + 1))})
     return {
         "false_positives": [float(rate) for rate in rates],
         "true_positives": [float(power_up(promise, rate)) for rate in rates],
-        "guess": float((1 + max(power_up(promise, rate) - rate for rate in rates)) / 2),
+        "guess": (1 + advantage(promise)) / 2,
     }
 
 
