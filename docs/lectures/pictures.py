@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import exp, log, sqrt
 from pathlib import Path
 from typing import Any
@@ -179,6 +180,23 @@ def ten_people(plt: Any) -> None:
     save(figure, "ten-people")
 
 
+def loss(plt: Any) -> None:
+    """How often the privacy loss is above ε, and δ(ε): certified bounds of both."""
+    places = [Fraction(i, 20) for i in range(1, 51)]
+    figure, axis = plt.subplots(figsize=(4.8, 3))
+    answers = dp.privacy_loss([dp.events.Laplace(scale=10)] * 30)
+    normal = dp.privacy_loss(dp.events.Gaussian(sigma_squared=1 / (2 * Fraction(answers.mean.upper))))
+    for made, name, colour in ((answers, "30 × Laplace, ε = 1/10", "#a63d40"), (normal, "Gaussian", "#23395d")):
+        tails, across = [made.tail(x) for x in places], [float(x) for x in places]
+        axis.fill_between(across, [t.lower for t in tails], [t.upper for t in tails], color=colour, alpha=0.2)
+        axis.semilogy(across, [t.upper for t in tails], color=colour, label=f"P[loss > ε], {name}")
+        axis.semilogy(across, [made.delta(x).upper for x in places], color=colour, linestyle=":", label="δ(ε)")
+    axis.set_ylim(1e-9, 1)
+    axis.set_xlabel("ε")
+    axis.legend(fontsize=7)
+    save(figure, "loss")
+
+
 def save(figure: Any, name: str) -> None:
     """A small PNG without anything that changes from run to run."""
     figure.tight_layout()
@@ -191,7 +209,18 @@ def main() -> None:
     import matplotlib.pyplot as plt
 
     PLACE.mkdir(exist_ok=True)
-    for picture in (histogram, root_k, many_questions, choices, tradeoff, gaussian, shuffling, over_time, ten_people):
+    for picture in (
+        histogram,
+        root_k,
+        many_questions,
+        choices,
+        tradeoff,
+        gaussian,
+        shuffling,
+        over_time,
+        ten_people,
+        loss,
+    ):
         picture(plt)
 
 
