@@ -344,7 +344,7 @@ CARRIED = {
         "privacy.promises.receipt.Receipt",
     ),
     "a part of an accountant, which its workload states": (
-        "privacy.budgets.currency.Currency", "privacy.pld.continuous.LaplacePair",
+        "privacy.attacker.loss.LaplaceLoss", "privacy.budgets.currency.Currency", "privacy.pld.continuous.LaplacePair",
         "privacy.pld.continuous.BoundedRangePair", "privacy.pld.continuous.WideDiscreteLaplacePair",
     ),
     "an entry of a ledger, or a sum of entries: what was charged, by the rule of its filter": (
