@@ -292,8 +292,12 @@ CLAIMS = (
         "tests/synthetic/test_spending.py::test_a_choice_keeps_its_price_and_the_price_of_a_monotone_one_is_refuted",
     ),
     Claim(
-        "statistical queries", ("learning.oracle.Oracle",), LEARNED, "a row",
-        f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/sums.md",
+        "statistical queries",
+        (
+            "learning.oracle.Oracle", "learning.oracle_noise.OracleNoise", "learning.oracle_noise.GaussianNoise",
+            "learning.oracle_noise.LaplaceNoise",
+        ),
+        LEARNED, "a row", f"all answers, {STRATEGIES}; {NO_COPIES}", "learning/oracle_noise.md",
         "tests/learning/test_oracle.py::test_no_sequence_of_questions_costs_more_than_was_given",
     ),
     Claim(
@@ -355,7 +359,7 @@ CARRIED = {
         "privacy.promises.receipt.Receipt",
     ),
     "a part of an accountant, which its workload states": (
-        "privacy.budgets.currency.Currency", "privacy.pld.continuous.LaplacePair",
+        "privacy.attacker.loss.LaplaceLoss", "privacy.budgets.currency.Currency", "privacy.pld.continuous.LaplacePair",
         "privacy.pld.continuous.BoundedRangePair", "privacy.pld.continuous.WideDiscreteLaplacePair",
     ),
     "an entry of a ledger, or a sum of entries: what was charged, by the rule of its filter": (

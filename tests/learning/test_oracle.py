@@ -18,7 +18,9 @@ from discreet.learning.oracle import Oracle, oracle
 from discreet.learning.sums import ExactSums
 from discreet.privacy.accountants.gdp import price_gdp
 from discreet.privacy.budgets.filters import Filter
-from discreet.privacy.promises.measures import GDP, Approx
+from discreet.privacy.promises.events import Pure as PureEvent
+from discreet.privacy.promises.measures import GDP, Approx, Pure
+from discreet.privacy.promises.neighbours import Neighbours
 
 BUDGET = Approx(1, "1e-5")
 
@@ -176,3 +178,35 @@ def test_a_fork_does_not_double_the_budget(monkeypatch: pytest.MonkeyPatch) -> N
         asked.mean(lambda x: x, range=(0, 1))
     monkeypatch.undo()
     asked.mean(lambda x: x, range=(0, 1))
+
+
+def test_laplace_noise_for_a_budget_in_epsilon() -> None:
+    """Amounts are epsilons that add up exactly; the oracle's event is the whole."""
+    asked = oracle(np.zeros(10), budget=Pure("1/2"), queries=4)
+    spent = [asked.mean(lambda x: x, range=(0, 1)).event for _ in range(4)]
+    assert spent == [PureEvent("1/10")] * 4
+    assert asked.event == PureEvent("1/2").about(Neighbours.ADD_REMOVE)
+    assert asked.remaining == 0
+    with pytest.raises(OverBudget, match=r"epsilon 1/10.*epsilon 0"):
+        asked.mean(lambda x: x, range=(0, 1))
+    oracle(np.zeros(10), budget=Pure("1/2"), receipt=Filter(Pure(1)).spend(asked.event))
+
+
+def test_error_bars_of_laplace_noise_cover() -> None:
+    """100 answers of two entries at confidence 0.9: misses are at most binomial(100, 0.1); 35 has chance below 1e-9."""
+    data = np.random.default_rng(1).uniform(0, 1, (500, 2))
+    misses = 0
+    for _ in range(100):
+        answer = oracle(data, budget=Pure(1), queries=1).mean(lambda x: x, range=(0, 1), batched=True)
+        misses += bool(np.any(np.abs(answer.value - data.mean(axis=0)) > answer.error_at(0.9)))
+    assert misses < 35
+
+
+def test_error_grows_like_k_for_epsilon_and_like_its_root_for_mu() -> None:
+    data = np.zeros(10**6)
+
+    def bar(budget: Pure | GDP, queries: int) -> float:
+        return oracle(data, budget=budget, queries=queries).mean(lambda x: x, range=(0, 1), batched=True).error_at(0.95)
+
+    assert 9 < bar(Pure(1), 99) / bar(Pure(1), 9) < 11
+    assert 3 < bar(GDP(1), 99) / bar(GDP(1), 9) < 3.4

@@ -163,9 +163,9 @@ def _column(name: str, stored: Stored) -> str:
         return f'{column} {{bounds = [0, 100]}}    # numbers; or bounds = ["2025-01-01", "2025-12-31"], or keys = [..]'
     match stored.kind:
         case StoredKind.INTEGER:
-            return f'{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]'
+            return f"{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]"
         case StoredKind.DECIMAL | StoredKind.REAL:
-            return f'{column} {{bounds = [0, 100]}}    # numbers'
+            return f"{column} {{bounds = [0, 100]}}    # numbers"
         case StoredKind.TEXT:
             return f'{column} {{keys = ["...", "..."]}}    # text: a public list of keys'
         case StoredKind.DATE:
