@@ -83,7 +83,7 @@ CLAIMS = (
     ),
     Claim(
         "what a query chooses in its own charge", ("query.choose.clips.Ascent", "query.choose.choosing.Choosing"),
-        "the session's", "the table's unit", "one release: the choices and the answer together; a failure draws nothing twice",
+        "the session's", "the table's unit", "one release: the choices and the answer; a failure draws nothing twice",
         "query/choose/choosing.md",
         "tests/query/choose/test_clips.py::test_no_pair_of_small_tables_refutes_the_price",
     ),

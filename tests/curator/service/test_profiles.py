@@ -113,7 +113,7 @@ TABLE: Mapping[str, Any] = {
     "columns": ["n"], "rows": [[3]], "errors": {"n": [1.5]}, "confidence": "19/20", "cost": "epsilon 1", "story": [],
     "cut": {"cap": 3, "low": 0.0, "high": 0.5, "share": 0.25}, "notes": ["a cap of 3 rows cuts 25 % of all"],
 }  # fmt: skip
-OLD = [
+OLD: list[tuple[str, dict[str, Any]]] = [
     ("profile(trips: city)", {"profile": "trips", "columns": ["city"], "sizes": False}),
     ("sizes of units for: SELECT COUNT(*) FROM trips", {"units": "sizes"}),
     ("SELECT COUNT(*) AS n FROM trips", {}),
@@ -123,7 +123,7 @@ OLD = [
 def test_a_ledger_in_which_questions_bought_profiles_first_opens_and_shows_all_charges(tmp_path: Path) -> None:
     with opened(tmp_path / "town") as curator:
         for i, (query, parameters) in enumerate(OLD):
-            named = {"epsilon": "1", "confidence": "19/20", **parameters}
+            named: dict[str, Any] = {"epsilon": "1", "confidence": "19/20", **parameters}
             charge = curator.ledger.spend("town", "ann", Approx(1, 0), key=f"k{i}", query=query, parameters=named)
             stored = {"answers": [TABLE], "confidence": "19/20", "cost": "epsilon 1"} if parameters else TABLE
             curator.ledger.store_answer(charge, dump(stored))

@@ -119,7 +119,7 @@ def test_totals_agree_where_a_unit_has_one_row(name: str) -> None:
         assert sums_that_differ(answer, SETS[name][1], column) > 0
         assert sums_that_differ(found, SETS[name][1], column) == 0
         assert all(isinstance(value, int) for value in found[column])
-        assert all(low <= value <= high for (low, high), value in zip(ends[column], exact[column], strict=True))
+        assert all(low <= value <= high for (low, high), value in zip(ends[column], exact[column], strict=True))  # type: ignore[misc]
     assert found.notes == answer.notes
 
 
@@ -130,7 +130,7 @@ def test_totals_that_are_left_alone_are_told() -> None:
         ({"max_rows_per_group": 1}, rollup, "may be in several"),
         ({}, sets, "no grouping set has"),
     ):
-        answer = session(**more).sql(text).release(epsilon=1)
+        answer = session(**more).sql(text).release(epsilon=1)  # type: ignore[arg-type]
         assert f"totals are left as they are: {'each unit counts once' if more else why}" in str(answer.consistent())
         assert "totals are left" not in str(answer)
     plain = session().sql("SELECT region, COUNT(*) AS n FROM trips GROUP BY region").release(epsilon=1)

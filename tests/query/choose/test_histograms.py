@@ -63,7 +63,7 @@ def test_days_are_bounded_by_years() -> None:
     counts = np.zeros(205)
     counts[124:126] = 100
     bounds = bounds_from(Histogram(counts, 1.0, gaussian=False), days, 0)
-    assert bounds == (124 * 366, 126 * 366)
+    assert bounds == (Fraction(124 * 366), Fraction(126 * 366))
 
 
 def test_typical_groups_need_groups_that_stand_out() -> None:

@@ -67,4 +67,4 @@ def test_an_argument_is_clamped_within_what_was_declared() -> None:
     x = found.part.measures[0].arguments[0]
     inside = clamped(x, Fraction(2), Fraction(7))
     assert isinstance(inside.kind, Number)
-    assert inside.kind.ends == (2, 7)
+    assert inside.kind.ends == (Fraction(2), Fraction(7))

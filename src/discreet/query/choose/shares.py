@@ -6,6 +6,7 @@ price, though later ones depend on what earlier ones released: choosing.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -75,7 +76,7 @@ def looks_at_sizes(opened: OpenPart) -> bool:
 def clip_share(opened: OpenPart) -> float:
     """What clips cost: a larger share where there are few groups, as there the clip decides all of the error."""
     many = 1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS
-    return max(MANY, FEW * float(many) ** -0.46)
+    return max(MANY, FEW * math.pow(many, -0.46))
 
 
 def portion(allowance: Allowance, share: Fraction) -> Pure | ZCDP:
