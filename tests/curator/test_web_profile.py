@@ -1,4 +1,4 @@
-"""A profile on the page, drawn with its classes in words; and a table of which nothing is declared, asked by clicking."""
+"""A profile on the page, drawn with its classes in words; a table of which nothing is declared, asked by clicking."""
 
 from __future__ import annotations
 
