@@ -1,6 +1,4 @@
-"""A profile on the page: bought at the price set there, drawn with its classes in words; and a table of which nothing is
-declared, asked by clicking.
-"""
+"""A profile on the page, bought and drawn; and a table of which nothing is declared, asked by clicking."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.curator.test_web import read, says, script, sign_in
+from tests.curator.test_web import says, script, sign_in
 from tests.helpers.browser import Browser
 from tests.helpers.curator.town import Town, on_a_socket, open_town
 

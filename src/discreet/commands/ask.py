@@ -51,7 +51,9 @@ Bounds = Annotated[
 Keys = Annotated[
     list[str], typer.Option("--keys", help='public keys of a column: clinic=North,South or clinic="a, b",c')
 ]
-Unknown = Annotated[list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists, as if left out; costs delta")]
+Unknown = Annotated[
+    list[str], typer.Option("--unknown-keys", help="a column whose keys nobody lists, as if left out; costs delta")
+]
 DeclaredRows = Annotated[int, typer.Option("--max-rows", min=1, help="rows of one unit that count")]
 Rows = Annotated[
     str,

@@ -118,8 +118,8 @@ def write_config(  # noqa: PLR0917 - one line of the file each
             if unit in columns
             else "# unit = ...    # the column that identifies the person (privacy unit) of each row",
             'max_rows = "auto"    # rows of one person that count: each question chooses; or a number, if you know one',
-            "# What is known of the columns without looking at the data: it makes answers better. Of what has no line, each",
-            "# question chooses bounds and groups within its own price.",
+            "# What is known of the columns without looking at the data: it makes answers better. Where there is no line,",
+            "# each question chooses bounds and groups within its own price.",
             *(_column(column, stored) for column, stored in columns.items() if column != unit),
         ]
     return "\n".join([*lines, ""])
@@ -131,9 +131,9 @@ def _column(name: str, stored: Stored) -> str:
         return f'{column} {{bounds = [0, 100]}}    # numbers; or bounds = ["2025-01-01", "2025-12-31"], or keys = [..]'
     match stored.kind:
         case StoredKind.INTEGER:
-            return f'{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]'
+            return f"{column} {{bounds = [0, 100]}}    # whole numbers: bounds, or keys = [1, 2, 3]"
         case StoredKind.DECIMAL | StoredKind.REAL:
-            return f'{column} {{bounds = [0, 100]}}    # numbers'
+            return f"{column} {{bounds = [0, 100]}}    # numbers"
         case StoredKind.TEXT:
             return f'{column} {{keys = ["...", "..."]}}    # text: a public list of keys'
         case StoredKind.DATE:

@@ -14,7 +14,7 @@ from discreet.curator.service import declarations
 from discreet.curator.service.access import Caller, Role
 from discreet.curator.service.config import read_config
 from discreet.curator.service.opening import open_curator
-from discreet.curator.service.questions import ProfileQuestion, SqlQuestion
+from discreet.curator.service.questions import SqlQuestion
 from discreet.query.plan.schema import Stored, StoredKind, resolve
 from discreet.session.price import Price
 from tests.helpers.curator.land import write_town

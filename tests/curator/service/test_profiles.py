@@ -113,7 +113,7 @@ TABLE: Mapping[str, Any] = {
     "columns": ["n"], "rows": [[3]], "errors": {"n": [1.5]}, "confidence": "19/20", "cost": "epsilon 1", "story": [],
     "cut": {"cap": 3, "low": 0.0, "high": 0.5, "share": 0.25}, "notes": ["a cap of 3 rows cuts 25 % of all"],
 }  # fmt: skip
-OLD = [
+OLD: list[tuple[str, dict[str, Any]]] = [
     ("profile(trips: city)", {"profile": "trips", "columns": ["city"], "sizes": False}),
     ("sizes of units for: SELECT COUNT(*) FROM trips", {"units": "sizes"}),
     ("SELECT COUNT(*) AS n FROM trips", {}),

@@ -369,9 +369,7 @@ class Curator:
                 log.error("after a payment: %s", where(error))
             return dump(reply(EngineFailed())[1]), None
 
-    def _reading(
-        self, opened: OpenDataset, session: Session, caller: Caller, asked: AnyQuestion
-    ) -> tuple[Read, Check]:
+    def _reading(self, opened: OpenDataset, session: Session, caller: Caller, asked: AnyQuestion) -> tuple[Read, Check]:
         """What reads questions, and what refuses those that are too large: no data is touched."""
         if isinstance(asked, WorkloadQuestion):
             check_number(len(asked.sqls), self.config.limits)
