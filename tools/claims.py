@@ -383,7 +383,7 @@ CARRIED = {
         "curator.service.boards.BoardQuestion", "curator.service.questions.SqlQuestion",
         "curator.service.questions.WorkloadQuestion", "curator.service.questions.PlanQuestion",
         "curator.service.questions.SizesQuestion", "curator.service.questions.ProfileQuestion",
-        "curator.service.questions.UnitsQuestion", "curator.service.synthetic_jobs.SyntheticQuestion",
+        "curator.service.synthetic_jobs.SyntheticQuestion",
         "session.price.Price", "session.plan.Draft", "session.plan_summary.PlanSummary",
         "session.plan_summary.TargetSummary", "session.synthetic.PaidSource", "session.synthetic.TriedSource",
         "session.synthetic.Counting",
