@@ -18,7 +18,7 @@ from discreet.privacy.promises.events import Event
 from discreet.privacy.promises.measures import Approx
 from discreet.privacy.promises.neighbours import Neighbours
 from discreet.query.choose.classes import ladder
-from discreet.query.choose.clips import COUNTED, ascent, longer_units, noisy_units
+from discreet.query.choose.clips import BEST, BEST_OF_MEANS, COUNTED, ascent, longer_units, noisy_units
 from discreet.query.choose.histograms import COUNTED as UNITS_OF_CLASS
 from discreet.query.choose.histograms import Histogram, bounds_from, centre_from, sizes_of_groups, values_of
 from discreet.query.choose.open_parts import Chosen, OpenPart, open_parts, usual, with_chosen
@@ -191,9 +191,10 @@ def _climbed(
     units = noisy_units(everyone, COUNTED * epsilon, bits)
     measures = [*([None] if opened.rows else []), *(opened.part.measures[at] for at in opened.clipped)]
     for at, measure in enumerate(measures):
-        climb = ascent(climbing, _noise_of_clip(opened, plan.noise[place], measure), groups)
+        best = BEST_OF_MEANS if measure is not None and measure.measure.aggregate is Aggregate.AVG else BEST
+        climb = ascent(climbing, _noise_of_clip(opened, plan.noise[place], measure), groups, best)
         _, longer = longer_units(exact, at, len(EDGES))
-        step = climb(longer, bits)
+        step = climb.clip(longer, bits)
         yield measure, EDGES[step] if units >= climb.enough else None
 
 

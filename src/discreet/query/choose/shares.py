@@ -19,7 +19,7 @@ from discreet.query.estimate.noise_plan import Allowance
 
 _PIECES = 1024
 """Shares are multiples of one part in so many."""
-FEW, MANY = 0.4, 0.1
+FEW, MANY = 0.35, 0.1
 """Of the price of one total, and of many groups: what choosing clips costs. With groups between, by their number."""
 SIZES = 0.04
 """What the sizes of groups cost."""
@@ -74,8 +74,12 @@ def looks_at_sizes(opened: OpenPart) -> bool:
 
 def clip_share(opened: OpenPart) -> float:
     """What clips cost: a larger share where there are few groups, as there the clip decides all of the error."""
-    many = 1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS
-    return max(MANY, FEW * float(many) ** -0.46)
+    return share_of_clips(1 if not opened.part.keys else opened.part.group_count or GUESSED_GROUPS)
+
+
+def share_of_clips(groups: int) -> float:
+    """The same, by the number of groups."""
+    return max(MANY, FEW * float(groups) ** -0.4)
 
 
 def portion(allowance: Allowance, share: Fraction) -> Pure | ZCDP:

@@ -326,8 +326,8 @@ class Mean(Recipe):
 
     @property
     def needs(self) -> dict[Statistic, float]:
-        """The count matters less: it multiplies the distance of the mean from the centre."""
-        return {self.centred: 1.0, self.count: 1 / 3}
+        """The count matters less: it multiplies the distance of the mean from the centre, which is small if chosen."""
+        return {self.centred: 1.0, self.count: 1 / 3 if self.centred.clip is None else 1 / 27}
 
     def value(self, noisy: Estimates) -> Floats:
         """The ratio, clamped."""
