@@ -73,8 +73,10 @@ def geometric(rng: np.random.Generator, units: int) -> Ints:
 
 TUNED: dict[str, Sizes] = {
     "light": light, "geometric": geometric, "lognormal 1": lognormal(1.0), "lognormal 1.5": lognormal(1.5),
-    "Pareto 1.5": pareto(1.5), "1 % have 200 rows": one_percent, "20 units have half": twenty,
+    "Pareto 1.5": pareto(1.5), "Pareto 2.5": pareto(2.5), "1 % have 200 rows": one_percent,
 }  # fmt: skip
+UNSEEN: dict[str, Sizes] = {"20 units have half": twenty}
+"""What so few units have cannot be seen privately, however the clip is chosen."""
 KEPT_OUT: dict[str, Sizes] = {
     "one row each": lambda _, units: np.ones(units, dtype=np.int64),
     "Pareto 1.2": pareto(1.2),
@@ -123,11 +125,9 @@ def sums_of(unit: Ints, group: Ints, values: Ints, groups: int) -> Sums:
                 int((present > 0).sum()), in_groups)  # fmt: skip
 
 
-def rows_of(
-    sizes: Sizes, units: int, groups: int, home: float, skew: float, seed: int = 7
-) -> tuple[Ints, Ints, Ints]:
+def rows_of(sizes: Sizes, units: int, groups: int, home: float, skew: float) -> tuple[Ints, Ints, Ints]:
     """Units, groups and numbers of rows: a unit has so much of its rows in a group of its own."""
-    rng = np.random.default_rng([seed, units, groups])
+    rng = np.random.default_rng([7, units, groups])
     unit = np.repeat(np.arange(units), sizes(rng, units))
     chances = np.arange(1, groups + 1, dtype=float) ** -skew
     chances /= chances.sum()
@@ -145,19 +145,21 @@ def error(sums: Sums, step: int, noise: Floats) -> Floats:
     return np.median(np.abs(answers - sums.truth) / np.maximum(sums.truth, 1), axis=-1)
 
 
-def oracle(sums: Sums, rng: np.random.Generator, runs: int = 101) -> float:
+def oracle(sums: Sums, rng: np.random.Generator, epsilon: float = 1.0, runs: int = 101) -> float:
     """The error of the best fixed clip."""
-    noise = rng.laplace(size=(runs if len(sums.truth) > 1 else 20 * runs, len(sums.truth)))
+    noise = rng.laplace(scale=1 / epsilon, size=(runs if len(sums.truth) > 1 else 20 * runs, len(sums.truth)))
     steps = [step for step, many in enumerate(sums.longer) if step == 0 or sums.longer[step - 1] > 0 or many > 0]
     return min(float(np.median(error(sums, step, noise))) for step in steps)
 
 
-def chosen(sums: Sums, statistics: int, rng: np.random.Generator, bits: SystemBits) -> tuple[int, Fraction]:
-    """The step that is chosen beside so many statistics, and what is left of ε for each of them."""
+def chosen(
+    sums: Sums, statistics: int, epsilon: Fraction, rng: np.random.Generator, bits: SystemBits
+) -> tuple[int, Fraction]:
+    """The step that is chosen where there are so many statistics, and what is left of ε for each of them."""
     groups = len(sums.truth)
-    share = Fraction(share_of_clips(groups)).limit_denominator(1024)
-    looks = Fraction(SIZES).limit_denominator(1024) if groups > 1 else Fraction(0)
-    left = (1 - share - looks) / statistics
+    share = epsilon * Fraction(share_of_clips(groups)).limit_denominator(1024)
+    looks = epsilon * Fraction(SIZES).limit_denominator(1024) if groups > 1 else Fraction(0)
+    left = (epsilon - share - looks) / statistics
     typical = 1.0
     if groups > 1:
         scale = float(1 / looks)
@@ -167,12 +169,14 @@ def chosen(sums: Sums, statistics: int, rng: np.random.Generator, bits: SystemBi
     return climb.clip(sums.longer, bits), left
 
 
-def measured(sums: Sums, statistics: int = 1, runs: int = RUNS, seed: int = 11) -> Floats:
+def measured(
+    sums: Sums, statistics: int = 1, epsilon: Fraction = Fraction(1), runs: int = RUNS, seed: int = 11
+) -> Floats:
     """The error of each run."""
     rng, bits = np.random.default_rng([seed, sums.units, int(sums.truth.sum())]), SystemBits()
     found = []
     for _ in range(runs):
-        step, left = chosen(sums, statistics, rng, bits)
+        step, left = chosen(sums, statistics, epsilon, rng, bits)
         found.append(float(error(sums, step, rng.laplace(scale=float(1 / left), size=len(sums.truth)))))
     return np.array(found)
 
@@ -203,13 +207,13 @@ class Cell:
         return self.together / max(self.best, FLOOR)
 
 
-def cells(kinds: dict[str, Sizes], many: tuple[int, ...], seed: int = 7) -> Iterator[Cell]:
+def cells(kinds: dict[str, Sizes], many: tuple[int, ...]) -> Iterator[Cell]:
     """All tables of these kinds with so many groups."""
     for kind, sizes in kinds.items():
         for units in UNITS:
             for groups in many:
                 for home, skew in [(0.5, 0.0), (1.0, 0.0), (0.5, 1.0), (1.0, 1.0)][: 4 if groups > 1 else 1]:
-                    unit, group, values = rows_of(sizes, units, groups, home, skew, seed)
+                    unit, group, values = rows_of(sizes, units, groups, home, skew)
                     for what, numbers in (("COUNT", np.ones_like(values)), ("SUM", values)):
                         sums = sums_of(unit, group, numbers, groups)
                         best = oracle(sums, np.random.default_rng(3))
@@ -221,7 +225,7 @@ def clips() -> None:
     """Ratios to the oracle, of the kinds that were tuned on and of those that were not."""
     shown = Table("kinds", "groups", "cells", "median", "90 %", "worst", "worst cell", "both: median", "both: worst",
                   title=f"Ratio to max(oracle, 0.2 %), ε = 1 in all, medians of {RUNS} runs")  # fmt: skip
-    for name, kinds in (("tuned", TUNED), ("kept out", KEPT_OUT)):
+    for name, kinds in (("tuned", TUNED), ("kept out", KEPT_OUT), ("cannot be seen", UNSEEN)):
         for groups in (1, 24, 200):
             some = list(cells(kinds, (groups,)))
             worst = max(some, key=lambda cell: cell.ratio)
@@ -234,5 +238,29 @@ def clips() -> None:
     Console(width=170).print(shown)
 
 
+def tenths() -> None:
+    """Questions about a tenth of the rows, which choose by these rows alone: by 24 groups, tuned and kept out."""
+    shown = Table("ε", "units", "cells", "median", "90 %", "worst",
+                  title="A tenth of the rows: ratio to max(oracle of these rows, 0.2 %)")  # fmt: skip
+    for epsilon in (Fraction(1, 10), Fraction(3, 10), Fraction(1), Fraction(3)):
+        for units in UNITS:
+            ratios = np.array(list(_tenth(epsilon, units)))
+            shown.add_row(str(float(epsilon)), f"{units:,}", str(len(ratios)), f"{np.median(ratios):.2f}",
+                          f"{np.quantile(ratios, 0.9):.2f}", f"{ratios.max():.2f}")  # fmt: skip
+    Console(width=120).print(shown)
+
+
+def _tenth(epsilon: Fraction, units: int) -> Iterator[float]:
+    for sizes in (TUNED | KEPT_OUT).values():
+        unit, group, values = rows_of(sizes, units, 24, 0.5, 0.0)
+        kept = np.random.default_rng(5).random(len(unit)) < 0.1
+        whose, place, numbers = np.unique(unit[kept], return_inverse=True)[1], group[kept], values[kept]
+        for each in (np.ones_like(numbers), numbers):
+            sums = sums_of(whose, place, each, 24)
+            best = oracle(sums, np.random.default_rng(3), float(epsilon))
+            yield float(np.median(measured(sums, epsilon=epsilon))) / max(best, FLOOR)
+
+
 if __name__ == "__main__":
     clips()
+    tenths()

@@ -75,7 +75,6 @@ class Ascent:
         replies = self.mechanism.draw(tuple(-many for many in longer), bits)
         return len(replies) - 1
 
-
     def clip(self, longer: Sequence[int], bits: Bits) -> int:
         """The step of the clip: some beyond the end."""
         return min(self(longer, bits) + self.further, len(longer) - 1)
