@@ -199,7 +199,6 @@ def test_numbers_for_people_are_written_by_one_function() -> None:
         "checking/sampling/distinguishers", "checking/sampling/audit", "checking/sampling/one_run",
         "continual/release", "local/means", "local/oracle", "mechanisms/base/law", "privacy/attacker/plots",
         "mechanisms/selection/randomized_response", "query/answer/answer_base", "query/resolve/unresolved",
-        "session/caps/auto",
     }  # fmt: skip
     machines = {"curator/http/metrics", "curator/planning", "curator/public_schema", "privacy/promises/record"}
     assert found <= probabilities | machines

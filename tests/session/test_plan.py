@@ -3,8 +3,6 @@
 import cProfile
 import html
 import pstats
-from fractions import Fraction
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +10,9 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.errors import BadQuestion, NoProfile, OverBudget
+from discreet.errors import BadQuestion, OverBudget
 from discreet.privacy.accountants.compose import compose
 from discreet.session import plan as planning
-from discreet.session.price import Price
 
 pytestmark = pytest.mark.usefixtures("fixed_noise")
 
@@ -61,15 +58,6 @@ def test_many_questions_are_priced_by_a_certified_bound(monkeypatch: pytest.Monk
     assert sum(found.errors) < sum(plain.errors)
 
 
-def test_caps_are_chosen_in_a_plan_too() -> None:
-    table = dp.table(ROWS, unit="patient", max_rows="auto", columns=COLUMNS)
-    own = dp.Session(visits=table, budget=dp.Pure(3))
-    own.profile("visits", epsilon=1)
-    answers = own.plan([COUNT, SUM], epsilon=1).release()
-    assert all(answer.cut is not None for answer in answers)
-    assert own.remaining == dp.Pure(1)
-
-
 # --- with a profile: what caps cut is in the plan ---------------------------------------------------------------------
 
 RNG = np.random.default_rng(2)
@@ -96,87 +84,11 @@ def heavy(max_rows: int | str, profile: int | None = 100) -> dp.Session:
     return found
 
 
-def test_what_declared_caps_cut_is_part_of_the_predicted_error() -> None:
-    found = heavy(3).plan([ALL, UNITS], epsilon=10)
-    true = float(np.maximum(SIZES - 3, 0).sum() / SIZES.sum())
-    assert found.predicted[0].cut == pytest.approx(true, abs=0.05)
-    assert found.errors[0] == pytest.approx(true, abs=0.05)
-    assert found.predicted[0].noise < 0.01
-    assert found.predicted[1].cut == 0
-    everyone, _ = found.release()
-    assert abs(everyone["n"][0] / len(PEOPLE) - 1) == pytest.approx(found.errors[0], abs=0.06)
-    assert "caps cut" in str(found)
-    assert "unknown" not in str(found)
-
-
-def test_without_a_profile_a_plan_says_that_the_cut_is_unknown() -> None:
-    found = heavy(3, None).plan([ALL, UNITS], epsilon=10)
-    assert found.predicted[0].cut is None
-    assert "what caps cut of visits is unknown" in str(found)
-
-
-def test_a_plan_without_a_profile_is_refused_where_caps_are_open_and_costs_nothing() -> None:
-    own = heavy("auto", None)
-    for asked in ({"epsilon": 1}, {"error": [100]}):
-        with pytest.raises(NoProfile, match="no profile of visits yet"):
-            own.plan([ALL], **asked)
-    assert own.remaining == dp.Pure(1000)
-
-
-def test_groups_of_a_plan_are_corrected_like_those_that_are_asked_alone() -> None:
-    """A plan of one question is that question; in a plan of several each says what is predicted of it there."""
-    own = heavy("auto")
-    alone = own.plan([WARDS], epsilon="0.1")
-    (chosen,) = alone.order.chosen
-    assert chosen is not None
-    assert chosen.corrected
-    assert alone.errors == pytest.approx(alone.alone)
-    found = own.plan([WARDS, ALL, UNITS], epsilon="0.3")
-    assert found.saving < 1
-    wards, everyone, units = found.release()
-    assert own.remaining == dp.Pure(Fraction("899.7"))
-    assert [len(one) for one in (wards, everyone, units)] == [60, 1, 1]
-    assert any(note.startswith("n is corrected") for note in wards.notes)
-    assert f"{found.errors[0]:.1%}, noise alone: {found.predicted[0].noise:.1%}" in wards.notes[0]
-    truth = np.bincount(HEAVY["ward"])
-    off = np.median(np.abs(np.array(wards["n"]) - truth) / truth)
-    assert off < 2 * found.errors[0]  # a median of 60 beside one deviation: exceeded with less than 1e-12
-    assert ", corrected" in str(found)
-
-
-def test_a_plan_that_forgets_the_correction_is_caught() -> None:
-    """The planted twin, as it was: a plan without a total is predicted to be farther off than asking alone."""
-    own = heavy("auto")
-    without = own.choose(own.sql(WARDS).prepared, Price("0.1"), correct=False)
-    assert without.error > 1.2 * own.plan([WARDS], epsilon="0.1").alone[0]
-
-
-def test_questions_about_the_same_groups_share_caps_and_statistics() -> None:
-    """A count is a part of a mean beside it: released once, if both have the same caps."""
-    own = heavy("auto")
-    queries = tuple(map(own.sql, [WARDS, "SELECT ward, AVG(cost) AS m FROM visits GROUP BY ward"]))
-    apart, same = islice(planning._choices(own, queries, Price("0.1")), 2)
-    for chosen in (apart, same):
-        caps = {one.questions[0].asked.caps for one in chosen if one is not None}
-        assert len(caps) == (1 if chosen is same else 2)
-        for one in chosen:
-            assert one is not None
-            assert f"at most {one.caps.max_rows} row" in one.words[0]
-    alone, both = (sum(planning.Draft(own, queries, Price("0.2"), one).best_weights()[:1]) for one in (apart, same))
-    assert both < alone
-
-
 def test_asked_alone_is_said_of_the_same_groups() -> None:
     """Without a profile a table with fewer keys has larger groups: asked alone, too."""
     found = heavy(3, None).plan([WARDS, COUNT], epsilon=1)
     assert found.rows[1] > found.rows[0]
     assert found.alone[0] / found.alone[1] == pytest.approx(found.rows[1] / found.rows[0], rel=0.1)
-
-
-def test_groups_by_two_keys_have_as_many_rows_as_the_shares_of_both_say() -> None:
-    """Clinics have half of the rows each, wards a sixtieth."""
-    found = heavy(3).plan([WARDS, "SELECT ward, clinic, COUNT(*) AS n FROM visits GROUP BY ward, clinic"], epsilon=1)
-    assert found.rows[1] == pytest.approx(found.rows[0] / 2, rel=0.1)
 
 
 def test_tables_that_agree_say_so_and_that_each_was_corrected_then() -> None:

@@ -127,7 +127,7 @@ def test_a_large_cap_adds_no_noise_where_a_unit_cannot_weigh_more(text: str) -> 
 
 def test_where_only_units_are_counted_nothing_is_beyond_a_cap_and_nothing_more_is_to_be_bought() -> None:
     for text, words in (
-        ("SELECT COUNT(DISTINCT customer) AS n FROM orders", "each unit counts once: nothing"),
+        ("SELECT COUNT(DISTINCT customer) AS n FROM orders", "each unit counts once; ±"),
         ("SELECT status, COUNT(DISTINCT customer) AS n FROM orders GROUP BY status", "once in each of its groups"),
     ):
         asked = shop(3).sql(text)
@@ -136,20 +136,14 @@ def test_where_only_units_are_counted_nothing_is_beyond_a_cap_and_nothing_more_i
         assert words in str(answer)
         assert answer.notes == ()
     cut = shop(2).sql("SELECT status, COUNT(DISTINCT customer) AS n FROM orders GROUP BY status")
-    assert "at most 2 rows of each unit count" in str(cut.preview(epsilon=1))
-    assert "is unknown" in cut.release(epsilon=1).notes[0]
+    assert "rows are limited to 2 per unit" in str(cut.preview(epsilon=1))
+    assert "rows are limited to 2 per unit" in str(cut.release(epsilon=1))
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("SELECT rating, COUNT(*) AS n FROM t GROUP BY rating", "no whole number; group by CAST(x AS BIGINT)"),
-        (
-            "SELECT k, COUNT(*) AS n FROM (SELECT u, COUNT(*) AS k FROM t GROUP BY u) AS each GROUP BY k",
-            "bound it, as in CLAMP(x, 0, 20)",
-        ),
-        ("SELECT LOWER(note) AS k, COUNT(*) AS n FROM t GROUP BY 1", "compute it by CASE from constants"),
-        ("SELECT note, COUNT(*) AS n FROM t GROUP BY note", "declare dp.keys([...])"),
+        ("SELECT rating, COUNT(*) AS n FROM t GROUP BY rating", "round it before grouping, as in FLOOR(rating)"),
         ("SELECT shop, COUNT(*) AS n FROM t WHERE shop = 'Book' GROUP BY shop", "answered: listed are Books, Toys"),
         ("SELECT AVG(note) AS a FROM t", "CAST(x AS DECIMAL(10, 2)) read text"),
         ("SELECT AVG(CAST(note AS DOUBLE)) AS a FROM t", "CAST(x AS DECIMAL(10, 2)) and"),

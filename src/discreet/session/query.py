@@ -198,6 +198,11 @@ class Query(Asked):
         Which keys of a heavy unit count is chosen with a secret salt; here the word SALT stands for it.
         """
         asked = self.quote(epsilon, delta=delta, rho=rho)
+        if asked.choosing is not None:
+            raise BadQuestion(
+                "the statements are not known before contribution bounds, value bounds and groups are: declare "
+                "max_rows=... of the table, dp.bounds(low, high) and dp.keys([...]) of the columns"
+            )
         return sql_texts(database, works_of(asked, "SALT"), self.session.schemas)
 
 

@@ -323,6 +323,7 @@ class Session(ManyQuestions):
     def check_parts_fit(self, parts: Sequence[tuple[Query, Price]], whole: tuple[Query, Price]) -> None:
         """Refuses before the first of several queries is paid, if not all can be; ``whole``: what they are parts of."""
         store, paid = self._budget_store, list[Any]()
+        together = self.quote(whole[0].prepared.all, whole[1])
         for query, price in parts:
             quote = self._terms.quote(query.prepared.all, price, lambda one: fit_in_turn(store, (*paid, one)))
             paid.append(quote.plan.price)
@@ -332,8 +333,8 @@ class Session(ManyQuestions):
         new = isinstance(store, Affords) or left == self._terms.budget
         apart = new and self._terms.rule is Rule.EITHER and isinstance(left, Approx)
         too_much = apart and 2 * named > left.delta  # type: ignore[union-attr]
-        if too_much or not fit_in_turn(store, paid):
-            raise OverBudget(asked=self.quote(whole[0].prepared.all, whole[1]).price, left=left)
+        if too_much or not fit_in_turn(store, (together.plan.price,)) or not fit_in_turn(store, paid):
+            raise OverBudget(asked=together.price, left=left)
 
     def quote_beyond(self, questions: Sequence[Prepared], price: Price, times: float) -> Quote | None:
         """Noise for a price so many times as large, for whoever certifies that it costs less. No data is touched.

@@ -72,5 +72,5 @@ def test_keys_that_nobody_listed() -> None:
 
 def test_words_for_people() -> None:
     assert in_words(Caps(max_rows=1), grouped=True).startswith("each unit counts once in a group, and in at most 1 ")
-    assert in_words(Caps(max_groups=2), grouped=True).startswith("at most 10 rows of each unit count, in at most 2 ")
-    assert in_words(Caps(max_rows=1), grouped=False).startswith("at most 1 row of each unit count;")
+    assert in_words(Caps(max_groups=2), grouped=True).startswith("rows are limited to 10 per unit, in at most 2 groups")
+    assert in_words(Caps(max_rows=1), grouped=False).startswith("rows are limited to 1 per unit (scaled down);")

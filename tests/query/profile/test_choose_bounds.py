@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import NoEstimate
-from discreet.query.answer.suggest import SIGNED_POWERS
+from discreet.query.choose.classes import SIGNED_POWERS
 from discreet.query.profile.choose_bounds import choose_bounds
 from discreet.query.profile.classes import FIRST_YEAR, LAST_YEAR
 from discreet.query.profile.histogram import Histogram
 from discreet.query.profile.questions import About
-from discreet.query.profile.value_cut import value_cut
 
 
 def values(sample: np.ndarray, scale: float = 5.0) -> Histogram:
@@ -58,10 +57,6 @@ def test_of_values_beyond_all_classes_nobody_says_what_is_cut(sample: np.ndarray
     assert found.farther
     assert "what is cut of them is unknown" in str(found)
     assert "0.0%" not in str(found)
-    cut = value_cut(values(far), -100, 100)
-    assert cut is not None
-    assert (cut.low, cut.high) == (0, 1)
-    assert "unknown" in str(cut)
 
 
 def test_dates_beyond_all_years_are_said_to_be_so() -> None:

@@ -71,14 +71,3 @@ def test_a_stored_profile_of_a_table_that_is_declared_otherwise_now_is_as_if_it_
     answer = own.sql(GROUPS).release(epsilon=1)
     assert len(answer) == len(keys.keys)
     assert own.remaining.epsilon == 7  # type: ignore[union-attr]
-    assert ("was spent before" in str(answer.notes)) == (cap == "auto")
-
-
-def test_sizes_that_a_question_bought_of_a_table_declared_otherwise_are_bought_anew(tmp_path: Path) -> None:
-    """They were refused for ever, or a Python error."""
-    for keys in (dp.keys(["a", "b"]), dp.keys(["a"]), dp.keys(["b"])):
-        answer = declared(tmp_path / "budget.db", keys, "auto").sql(GROUPS).release(epsilon=1)
-        assert "was spent before" in str(answer.notes)
-    assert "was spent before" not in str(
-        declared(tmp_path / "budget.db", dp.keys(["b"]), "auto").sql(GROUPS).release(epsilon=1).notes
-    )

@@ -15,7 +15,7 @@ from discreet.errors import BadParameter, EngineFailed, NoProfile, OverBudget
 from discreet.ledger import open_ledger
 from discreet.query.plan.schema import Schema
 from discreet.query.plan.work import AnyWork, Cells, Exact, GroupingSets
-from discreet.session.caps.counts import cap_for_counts
+from discreet.session.counts import cap_for_counts
 
 COLUMNS = {"clinic": dp.keys(["North", "South"]), "cost": dp.bounds(0, 1000)}
 
@@ -69,12 +69,12 @@ def test_a_tenth_of_the_price_buys_a_profile_that_a_cap_is_chosen_from() -> None
     assert made.receipt is not None
     assert made.receipt.price == dp.ZCDP(9)
     assert any("a cap of" in note for note in made.notes)
-    assert any("rho 1 was spent before" in note for note in made.notes)
+    assert any("rho 1 of it was spent on a profile" in note for note in made.notes)
     assert made.explain().startswith(made.notes[0])
     assert s.profile("visits").sizes.units() == pytest.approx(1000, rel=0.1)
     again = s.synthesize("visits", rho=10, rows=10, workload="all 1-way")  # what was bought is known
     assert s.remaining == dp.ZCDP(80)
-    assert not any("was spent before" in note for note in again.notes)
+    assert not any("spent on a profile" in note for note in again.notes)
 
 
 def test_a_profile_that_was_bought_is_used() -> None:
@@ -150,7 +150,7 @@ def test_a_service_sells_profiles_by_itself() -> None:
         def fits(self, what: object) -> bool:
             return True
 
-    with pytest.raises(NoProfile, match="there is no profile of visits"):
+    with pytest.raises(NoProfile, match="there is no profile to choose"):
         session().serving(Store()).synthesize("visits", rho=1)  # type: ignore[arg-type]
 
 
@@ -202,7 +202,7 @@ def test_an_engine_that_fails_on_the_profile_is_asked_again_for_no_more_than_the
         own.synthesize("visits", rho=10, rows=10, columns=["clinic"], workload="all 1-way")
     assert own.remaining == dp.ZCDP(99)
     assert failed.value.again is not None
-    assert "rho 1 was spent before" in failed.value.again().notes[-1]
+    assert "rho 1 of it was spent on a profile" in failed.value.again().notes[-1]
     assert own.remaining == dp.ZCDP(90)
     left.append(None)
     with pytest.raises(EngineFailed) as failed:
