@@ -50,6 +50,7 @@ MOST_ROWS = 1 << 16
 EDGES = ladder()
 TYPICAL_SKEW = 1.5
 """All rows divided by those of a typical group, beside the number of groups, where nothing is known of their sizes."""
+_WIDER = 8
 _SIZES = "sizes of groups"
 TOO_FEW = "too few people to choose how far it may reach"
 NO_VALUES = "no values stand out from the noise, so no bounds could be chosen"
@@ -177,7 +178,8 @@ def _chosen(plan: Choosing, place: int, compute: Compute, draw: Draw, bits: Bits
             else:
                 clips[measure] = clip
     caps = replace(caps, auto=False, max_rows=max_rows, max_groups=kept.reach.get(place, caps.max_groups))
-    return Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
+    chosen = Chosen(caps, clips, centres, bounds, unknown, kept.selected.get(place))
+    return chosen.with_sums(opened.part.measures)
 
 
 def _climbed(
@@ -223,8 +225,9 @@ def _size(statistic: Statistic) -> float:
 
 
 def _mean_size(one: Noised) -> float:
-    """About the mean size of its noise."""
-    return math.sqrt(one.variance / 2)
+    """About the mean size of its noise; of all parts of a range together, if it is one of them."""
+    parts = 1 + len(one.statistic.beside) if isinstance(one.statistic, Rows) else 1
+    return math.sqrt(parts * one.variance / 2)
 
 
 def _typical_groups(plan: Choosing, place: int, draw: Draw, kept: Kept) -> float:
@@ -270,7 +273,13 @@ def _bounds(plan: Choosing, place: int, draw: Draw, kept: Kept) -> _Bounds:
         bounds[measure] = seen
         if measure.measure.aggregate is Aggregate.AVG:
             centres[measure] = centre_from(drawn[0], measure, seen[0])
+            bounds[measure] = seen if measure.span is not None else tuple(_wider(*pair) for pair in seen)
     return bounds, centres, unknown
+
+
+def _wider(low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+    """Bounds of a mean whose units are clipped: the few values beyond those that stand out need not be cut, too."""
+    return min(_WIDER * low, Fraction(0)), max(_WIDER * high, Fraction(0))
 
 
 def _draw_once(kept: Kept, key: object, question: Prepared, allowance: Allowance, draw: Draw) -> None:
