@@ -33,7 +33,7 @@ RUNS = int(os.environ.get("DISCREET_RUNS", "41"))
 MANY = 500
 """Units of a group that unlisted keys are measured on."""
 ASKED = {"n": "COUNT(*) AS n", "s": "SUM(amount) AS s", "m": "AVG(amount) AS m"}
-WANTED = {"n": 4, "s": 5, "m": 2, "nsm": (7, 8.5, 2.5)}
+WANTED: dict[str, tuple[float, ...]] = {"n": (4,), "s": (5,), "m": (2,), "nsm": (7, 8.5, 2.5)}
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
@@ -89,13 +89,14 @@ class Trips:
     def sums(self, values: Floats, length: float | None = None) -> Floats:
         """Of each group, units scaled down to a length."""
         if length is None:
-            return np.bincount(self.group, weights=values, minlength=len(self.keys))
+            return np.bincount(self.group, weights=values, minlength=len(self.keys)).astype(np.float64)
         pairs, at = np.unique(self.unit * len(self.keys) + self.group, return_inverse=True)
         summed = np.bincount(at, weights=values)
         owner = pairs // len(self.keys)
         longest = np.bincount(owner, weights=np.abs(summed))
         weight = np.minimum(1.0, length / np.maximum(longest, 1e-12))[owner]
-        return np.bincount(pairs % len(self.keys), weights=summed * weight, minlength=len(self.keys))
+        scaled = np.bincount(pairs % len(self.keys), weights=summed * weight, minlength=len(self.keys))
+        return scaled.astype(np.float64)
 
     def truth(self) -> dict[str, Floats]:
         """Of the raw table."""
@@ -118,8 +119,8 @@ class Trips:
         step, clip = float(kind.step), float(measure.clip * kind.step)
         x = np.clip(self.x, max(kind.low * step, measure.centre * step - clip), kind.high * step)
         x = np.minimum(x, measure.centre * step + clip)
-        distances = self.sums(x - measure.centre * step, clip)
-        return distances if name == "s" else measure.centre * step + distances / n
+        distances, centre = self.sums(x - measure.centre * step, clip), measure.centre * step
+        return np.asarray(distances + centre * n if name == "s" else centre + distances / n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +181,10 @@ def regions() -> None:
                   title=f"Trips by region, nothing declared but the unit, ε = 1 in all, {RUNS} runs")  # fmt: skip
     for asked in ("n", "s", "m", "nsm"):
         for listed in (True, False):
-            wanted = WANTED[asked] if isinstance(WANTED[asked], tuple) else (WANTED[asked],)
-            for (name, one), most in zip(measured(table, asked, listed=listed).items(), wanted, strict=True):
+            for (name, one), most in zip(measured(table, asked, listed=listed).items(), WANTED[asked], strict=True):
                 shown.add_row(
                     "alone" if len(asked) == 1 else "together", "listed" if listed else "not listed", ASKED[name][:3],
-                    _percent(one.error), f"{most} %" if listed else "", _percent(best[name]) if name in best else "",
+                    _percent(one.error), f"{most:g} %" if listed else "", _percent(best[name]) if name in best else "",
                     _percent(one.of_many), _percent(one.bar), "" if one.holds is None else f"{one.holds:.1%}",
                     f"{one.raw:.0%}", f"{one.shown:.0f}",
                 )  # fmt: skip

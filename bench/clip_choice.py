@@ -120,7 +120,7 @@ def sums_of(unit: Ints, group: Ints, values: Ints, groups: int) -> Sums:
     within, beyond = np.cumsum(whole, axis=0)[:-1], (scaled.sum(axis=0) - np.cumsum(scaled, axis=0))[:-1]
     present = np.bincount(unit, minlength=units)
     longer = present.astype(bool).sum() - np.cumsum(np.bincount(first[present > 0], minlength=len(edges) + 1))[:-1]
-    in_groups = np.bincount(group, weights=1 / present[unit], minlength=groups)
+    in_groups = np.bincount(group, weights=1 / present[unit], minlength=groups).astype(np.float64)
     return Sums(within + edges[:, None] * beyond, whole.sum(axis=0), [int(n) for n in longer],
                 int((present > 0).sum()), in_groups)  # fmt: skip
 
@@ -142,7 +142,7 @@ def rows_of(sizes: Sizes, units: int, groups: int, home: float, skew: float) -> 
 def error(sums: Sums, step: int, noise: Floats) -> Floats:
     """The median over groups of the relative error, for lines of noise in clips."""
     answers = sums.clipped[step] + EDGES[step] * noise
-    return np.median(np.abs(answers - sums.truth) / np.maximum(sums.truth, 1), axis=-1)
+    return np.asarray(np.median(np.abs(answers - sums.truth) / np.maximum(sums.truth, 1), axis=-1))
 
 
 def oracle(sums: Sums, rng: np.random.Generator, epsilon: float = 1.0, runs: int = 101) -> float:

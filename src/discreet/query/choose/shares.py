@@ -6,6 +6,7 @@ price, though later ones depend on what earlier ones released: choosing.md.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -85,7 +86,7 @@ def _value_share(opened: OpenPart) -> float:
 
 def share_of_clips(groups: int) -> float:
     """The same, by the number of groups."""
-    return max(MANY, FEW * float(groups) ** -0.4)
+    return max(MANY, FEW / math.pow(groups, 0.4))
 
 
 def portion(allowance: Allowance, share: Fraction) -> Pure | ZCDP:
