@@ -24,9 +24,9 @@ from discreet.randomness import Bits
 BEST = 0.7
 BEST_OF_MEANS = 2.8
 """Of distances from about the mean, which have both signs: what is cut from them hardly moves the mean."""
-AHEAD = 3
+AHEAD = 4
 """How many times 1/ε more units may be longer than is best: so that noise does not end an ascent too high."""
-_FURTHER, _FARTHEST = 2.2, 4
+_FURTHER, _FARTHEST = 3, 4
 """One step further up for each so many times what is best that it is ahead, up to so many: twice the length."""
 COUNTED = Fraction(1, 8)
 """Of what clips cost: what the number of units costs, which says whether there are enough of them."""
@@ -59,14 +59,15 @@ class Ascent:
 
     @property
     def mechanism(self) -> AboveThreshold:
-        """Asked of minus the number of longer units: is it at least minus ``beyond``? Half of ε goes to the
-        threshold, half to the questions.
+        """Asked of minus the number of longer units: is it at least minus ``beyond``? Twice as much of ε goes to the
+        threshold as to the questions: where no unit is longer any more, the next steps then end it. (With half each,
+        more than one run in a hundred would end above 16 times the longest unit; so, one in a thousand.)
         """
         return AboveThreshold(
             threshold=-self.beyond,
             sensitivity=1,
-            threshold_scale=2 / self.epsilon,
-            question_scale=2 / self.epsilon,
+            threshold_scale=3 / (2 * self.epsilon),
+            question_scale=3 / self.epsilon,
             monotone=True,
         )
 
